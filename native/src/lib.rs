@@ -5,6 +5,7 @@
 //! the bindings, which `src/entresol/_native.pyi` describes.
 
 pub mod abi;
+pub mod blobs;
 pub mod crypto;
 pub mod evm;
 #[cfg(feature = "python")]

@@ -114,13 +114,18 @@ class Rules:
     def fork(self) -> str: ...
     @property
     def precompiles(self) -> list[bytes]: ...
+    @property
+    def max_blobs(self) -> int:
+        """How many blobs a block may have; none before Cancun."""
+    @property
+    def max_blobs_per_transaction(self) -> int: ...
 
 @final
 class BlockEnv:
     """The block that a transaction runs in; `block_hashes` take precedence over those of the state.
 
     `precompiles` moves precompiles: it maps an address to the original address of the precompile that runs there, or
-    to None if none does.
+    to None if none does. Blob gas costs `blob_base_fee`, or what the fork makes of the excess.
     """
 
     def __new__(
@@ -133,7 +138,8 @@ class BlockEnv:
         base_fee: int = 0,
         prevrandao: bytes = ...,
         difficulty: int = ...,
-        blob_base_fee: int = 1,
+        blob_base_fee: int | None = None,
+        excess_blob_gas: int = 0,
         block_hashes: Mapping[int, bytes] | None = None,
         precompiles: Mapping[bytes, bytes | None] | None = None,
     ) -> BlockEnv: ...
@@ -142,7 +148,7 @@ class BlockEnv:
 class TxEnv:
     """A transaction or a call.
 
-    The fields determine the type: 4 with authorizations, 2 with a priority fee, 1 with an access list. `gas_price` is the
+    The fields determine the type: 3 with blob hashes, 4 with authorizations, 2 with a priority fee, 1 with an access list. `gas_price` is the
     fee cap of types 2 and 4. Priority transactions use `mint`, wei minted to the sender first and not reverted by a
     failed execution; `keeps_nonce`, which leaves the sender's nonce alone; and `l1_payment`: wei minted in all, wei for
     a unit of gas, and who receives what is left. With it a failed execution leaves nothing, not even the mint.
@@ -163,6 +169,8 @@ class TxEnv:
         chain_id: int | None = None,
         access_list: Sequence[tuple[bytes, Sequence[bytes]]] | None = None,
         authorizations: Sequence[tuple[int, bytes, int, int, int, int]] | None = None,
+        blob_hashes: Sequence[bytes] | None = None,
+        blob_fee_cap: int = 0,
         mint: int = ...,
         keeps_nonce: bool = False,
         l1_payment: tuple[int, int, bytes] | None = None,
@@ -446,7 +454,7 @@ def zk_signing_hash(
 # --- Transactions ------------------------------------------------------------
 
 def decode_transaction(raw: bytes, /, *, sender: bytes | None = None) -> DecodedTransaction:
-    """Decode a transaction of type 0, 1, 2 or 4; a known `sender` is trusted, not recovered."""
+    """Decode a transaction of type 0 to 4; a known `sender` is trusted, not recovered."""
 
 def decode_transactions(raws: list[bytes], /) -> list[DecodedTransaction | InvalidTransaction]:
     """Decode many transactions on all cores without the GIL; a rejected one is returned as its error."""
@@ -457,7 +465,7 @@ class DecodedTransaction:
 
     @property
     def type(self) -> int:
-        """Transaction type: 0, 1, 2 or 4."""
+        """Transaction type: 0 to 4."""
     @property
     def chain_id(self) -> int | None:
         """Chain id; None for a legacy transaction without replay protection (EIP-155)."""
@@ -469,10 +477,10 @@ class DecodedTransaction:
         """Gas price of types 0 and 1."""
     @property
     def max_fee_per_gas(self) -> int | None:
-        """Fee cap of types 2 and 4."""
+        """Fee cap of types 2, 3 and 4."""
     @property
     def max_priority_fee_per_gas(self) -> int | None:
-        """Tip cap of types 2 and 4."""
+        """Tip cap of types 2, 3 and 4."""
     @property
     def gas_limit(self) -> int:
         """Gas limit."""
@@ -492,6 +500,18 @@ class DecodedTransaction:
     def authorizations(self) -> tuple[tuple[int, bytes, int, int, int, int], ...]:
         """Authorizations (EIP-7702): chain id, address, nonce, parity, r and s."""
     @property
+    def max_fee_per_blob_gas(self) -> int | None:
+        """Blob fee cap of type 3."""
+    @property
+    def blob_hashes(self) -> tuple[bytes, ...]:
+        """Versioned hashes of the blobs of type 3."""
+    @property
+    def bare(self) -> bytes | None:
+        """The transaction without its sidecar, if it came with one."""
+    @property
+    def sidecar(self) -> BlobSidecar | None:
+        """The sidecar, if the transaction came with one; its proofs hold."""
+    @property
     def y_parity(self) -> int:
         """Parity of the signature: 0 or 1."""
     @property
@@ -509,6 +529,47 @@ class DecodedTransaction:
     @property
     def sender(self) -> bytes:
         """Sender, recovered from the signature."""
+
+# --- Blobs -------------------------------------------------------------------
+
+@final
+class BlobSidecar:
+    """Blobs with their commitments, and a proof for each blob (EIP-4844) or for each of its 128 cells (EIP-7594)."""
+
+    def __new__(
+        cls,
+        *,
+        blobs: Sequence[bytes],
+        commitments: Sequence[bytes],
+        proofs: Sequence[bytes],
+        has_cell_proofs: bool = False,
+    ) -> BlobSidecar: ...
+    @property
+    def blobs(self) -> tuple[bytes, ...]: ...
+    @property
+    def commitments(self) -> tuple[bytes, ...]: ...
+    @property
+    def proofs(self) -> tuple[bytes, ...]: ...
+    @property
+    def hashes(self) -> tuple[bytes, ...]:
+        """The versioned hashes by which a transaction names the blobs."""
+    @property
+    def size(self) -> int:
+        """The bytes that the sidecar takes in memory."""
+    def blob(self, hash: bytes, /) -> bytes | None:  # noqa: A002 - as in the crate
+        """Return the blob with this versioned hash."""
+    def verify(self, hashes: Sequence[bytes]) -> None:
+        """Raise `InvalidSidecar` unless the blobs are those with these hashes, and all proofs hold."""
+    def wrap(self, bare: bytes) -> bytes:
+        """Return the encoding of a bare blob transaction with this sidecar."""
+
+def blob_base_fee(rules: Rules, excess_blob_gas: int, /) -> int | None:
+    """Return the base fee per blob gas of a block with this excess, at most 2^128 - 1; None before Cancun."""
+
+def next_excess_blob_gas(
+    rules: Rules, *, excess_blob_gas: int, blob_gas_used: int, base_fee: int
+) -> int | None:
+    """Return the excess blob gas of the block after one with these values; None before Cancun."""
 
 # --- Tries -------------------------------------------------------------------
 

@@ -31,8 +31,9 @@ ELSEWHERE: Final = {
     "hardhat-helpers.mjs",
     "hardhat-matchers.mjs",
     "viem-actions.mjs",
+    "blobs.mjs",
 }
-"""What test_javascript_bridges.py, test_zksync_ethers_tokens.py and test_hardhat.py run, and what they use."""
+"""What test_javascript_bridges.py, test_javascript_blobs.py, test_zksync_ethers_tokens.py and test_hardhat.py run, and what they use."""
 
 
 def test_no_file_is_missing() -> None:

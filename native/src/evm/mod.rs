@@ -32,6 +32,7 @@ use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_action::FrameInit;
 use revm::state::EvmState;
 
+use crate::blobs;
 use crate::state::changes::Changes;
 use crate::state::database::StateDatabase;
 use crate::state::{ProviderError, State};
@@ -233,6 +234,7 @@ fn config(rules: &Rules, checks: &Checks) -> CfgEnv {
     config.disable_block_gas_limit = !checks.gas_cap;
     let cap = if checks.gas_cap { rules.transaction_gas_limit() } else { None };
     config.tx_gas_limit_cap = Some(cap.unwrap_or(u64::MAX));
+    config.max_blobs_per_tx = blobs::params(rules.fork).map(|params| params.max_blobs_per_tx);
     config.limit_contract_code_size = Some(rules.code_size_limit.unwrap_or(usize::MAX));
     config.limit_contract_initcode_size = Some(rules.init_code_limit());
     config
@@ -277,6 +279,9 @@ where
         if tx.tx_type() == TransactionType::Eip7702 && tx.kind().is_create() {
             let reason = "EIP-7702 transaction cannot be used to create contract";
             return Err(InvalidTransaction::from(reason).into());
+        }
+        if tx.tx_type() == TransactionType::Eip4844 && tx.kind().is_create() {
+            return Err(InvalidTransaction::BlobCreateTransaction.into());
         }
         validate_env(evm.ctx())
     }

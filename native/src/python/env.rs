@@ -17,6 +17,7 @@ use revm::primitives::hardfork::SpecId;
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::gil;
+use crate::blobs;
 use crate::evm::account::{self, Mode};
 use crate::evm::l1_payment::L1Payment;
 use crate::evm::precompiles::{self, MovedPrecompiles};
@@ -60,6 +61,18 @@ impl Rules {
         self.0.transaction_gas_limit()
     }
 
+    /// How many blobs a block may have; none before Cancun.
+    #[getter]
+    fn max_blobs(&self) -> u64 {
+        blobs::params(self.0.fork).map_or(0, |params| params.max_blob_count)
+    }
+
+    /// How many blobs a transaction may have.
+    #[getter]
+    fn max_blobs_per_transaction(&self) -> u64 {
+        blobs::params(self.0.fork).map_or(0, |params| params.max_blobs_per_tx)
+    }
+
     /// Addresses of the fork's precompiles.
     #[getter]
     fn precompiles(&self) -> Vec<PyAddress> {
@@ -92,8 +105,24 @@ const FORKS: [(&str, SpecId); 11] = [
 #[pyclass(frozen, module = "entresol._native")]
 pub struct BlockEnv {
     pub env: RevmBlockEnv,
+    pub has_blob_base_fee: bool,
     pub block_hashes: HashMap<u64, B256>,
     pub precompiles: MovedPrecompiles,
+}
+
+impl BlockEnv {
+    /// The block under `rules`, which give blob gas its price.
+    pub fn under(&self, rules: &env::Rules) -> RevmBlockEnv {
+        let mut block = self.env.clone();
+        if let (false, Some(priced)) =
+            (self.has_blob_base_fee, &mut block.blob_excess_gas_and_price)
+        {
+            let params = blobs::params(rules.fork);
+            priced.blob_gasprice =
+                params.map_or(1, |params| blobs::base_fee(&params, priced.excess_blob_gas));
+        }
+        block
+    }
 }
 
 #[pymethods]
@@ -101,8 +130,8 @@ impl BlockEnv {
     #[new]
     #[pyo3(signature = (
         *, number, timestamp, gas_limit, beneficiary = PyAddress(Address::ZERO), base_fee = 0,
-        prevrandao = PyHash(B256::ZERO), difficulty = PyWord(U256::ZERO), blob_base_fee = 1,
-        block_hashes = None, precompiles = None
+        prevrandao = PyHash(B256::ZERO), difficulty = PyWord(U256::ZERO), blob_base_fee = None,
+        excess_blob_gas = 0, block_hashes = None, precompiles = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -113,7 +142,8 @@ impl BlockEnv {
         base_fee: u64,
         prevrandao: PyHash,
         difficulty: PyWord,
-        blob_base_fee: u128,
+        blob_base_fee: Option<u128>,
+        excess_blob_gas: u64,
         block_hashes: Option<std::collections::HashMap<u64, PyHash>>,
         precompiles: Option<std::collections::HashMap<PyAddress, Option<PyAddress>>>,
     ) -> Self {
@@ -125,9 +155,10 @@ impl BlockEnv {
             basefee: base_fee,
             difficulty: difficulty.0,
             prevrandao: Some(prevrandao.0),
+            // Without a price of its own, the fork gives it one when an execution starts.
             blob_excess_gas_and_price: Some(BlobExcessGasAndPrice {
-                excess_blob_gas: 0,
-                blob_gasprice: blob_base_fee,
+                excess_blob_gas,
+                blob_gasprice: blob_base_fee.unwrap_or_default(),
             }),
             slot_num: 0,
         };
@@ -135,6 +166,7 @@ impl BlockEnv {
         let moved = precompiles.unwrap_or_default();
         Self {
             env,
+            has_blob_base_fee: blob_base_fee.is_some(),
             block_hashes: hashes.into_iter().map(|(n, hash)| (n, hash.0)).collect(),
             precompiles: moved.into_iter().map(|(at, of)| (at.0, of.map(|it| it.0))).collect(),
         }
@@ -154,8 +186,8 @@ impl TxEnv {
     #[pyo3(signature = (
         *, sender, gas_limit, to = None, value = PyWord(U256::ZERO), data = PyData(Bytes::new()),
         gas_price = 0, priority_fee = None, nonce = 0, chain_id = None, access_list = None,
-        authorizations = None, mint = PyWord(U256::ZERO), keeps_nonce = false, l1_payment = None,
-        zk = None
+        authorizations = None, blob_hashes = None, blob_fee_cap = 0, mint = PyWord(U256::ZERO),
+        keeps_nonce = false, l1_payment = None, zk = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -170,12 +202,17 @@ impl TxEnv {
         chain_id: Option<u64>,
         access_list: Option<PyAccessList>,
         authorizations: Option<Vec<PyAuthorization>>,
+        blob_hashes: Option<Vec<PyHash>>,
+        blob_fee_cap: u128,
         mint: PyWord,
         keeps_nonce: bool,
         l1_payment: Option<(PyWord, PyWord, PyAddress)>,
         zk: Option<&Bound<'_, ZkFields>>,
     ) -> Self {
-        let tx_type = transaction_type(&access_list, priority_fee, &authorizations);
+        let tx_type = match blob_hashes {
+            Some(_) => 3,
+            None => transaction_type(&access_list, priority_fee, &authorizations),
+        };
         let base = RevmTxEnv {
             tx_type,
             caller: sender.0,
@@ -188,8 +225,8 @@ impl TxEnv {
             chain_id,
             access_list: AccessList(access_list.into_iter().flatten().map(access).collect()),
             gas_priority_fee: priority_fee,
-            blob_hashes: Vec::new(),
-            max_fee_per_blob_gas: 0,
+            blob_hashes: blob_hashes.into_iter().flatten().map(|hash| hash.0).collect(),
+            max_fee_per_blob_gas: blob_fee_cap,
             authorization_list: authorizations.into_iter().flatten().map(authorization).collect(),
         };
         let l1_payment = l1_payment.map(|(to_mint, fee_per_gas, refund_recipient)| L1Payment {

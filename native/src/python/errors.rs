@@ -30,7 +30,11 @@ import_exception!(entresol.errors, TransactionGasTooHigh);
 import_exception!(entresol.errors, InsufficientFunds);
 import_exception!(entresol.errors, IntrinsicGasTooLow);
 import_exception!(entresol.errors, InvalidProof);
+import_exception!(entresol.errors, BlobFeeCapTooLow);
+import_exception!(entresol.errors, InvalidSidecar);
 import_exception!(entresol.errors, InvalidSignature);
+import_exception!(entresol.errors, NoBlobs);
+import_exception!(entresol.errors, TooManyBlobs);
 import_exception!(entresol.errors, InvalidTransaction);
 import_exception!(entresol.errors, MalformedTransaction);
 import_exception!(entresol.errors, MalformedValue);
@@ -128,6 +132,11 @@ fn invalid_transaction(reason: Invalid, env: &ExecutionEnv) -> PyErr {
         Invalid::InvalidChainId | Invalid::MissingChainId => {
             WrongChain::new_err((env.rules.chain_id, tx.chain_id.unwrap_or(0)))
         }
+        Invalid::BlobGasPriceGreaterThanMax { block_blob_gas_price, tx_max_fee_per_blob_gas } => {
+            BlobFeeCapTooLow::new_err((tx_max_fee_per_blob_gas, block_blob_gas_price))
+        }
+        Invalid::EmptyBlobs => NoBlobs::new_err(()),
+        Invalid::TooManyBlobs { have, max } => TooManyBlobs::new_err((have, max)),
         Invalid::EmptyAuthorizationList => EmptyAuthorizations::new_err(()),
         Invalid::Eip2930NotSupported
         | Invalid::Eip1559NotSupported
@@ -157,6 +166,7 @@ impl From<CryptoError> for PyErr {
 /// Return the exception for bytes that are not a transaction.
 pub fn decode_error(py: Python<'_>, error: DecodeError) -> PyErr {
     match error {
+        DecodeError::Sidecar(problem) => InvalidSidecar::new_err(problem),
         DecodeError::Signature(problem) => InvalidSignature::new_err(problem),
         DecodeError::Unsupported(transaction_type) => UnsupportedType::new_err(transaction_type),
         DecodeError::Malformed { field, problem } => {

@@ -108,9 +108,14 @@ fn execution_env(
     let mut tx = tx.get().0.clone();
     // A transaction without chain id is valid on any chain.
     tx.base.chain_id.get_or_insert(rules.get().0.chain_id);
+    let block_env = block.get().under(&rules.get().0);
+    if let (false, Some(priced)) = (checks.fees, &block_env.blob_excess_gas_and_price) {
+        // What pays no fees need not offer any; revm has no switch for that.
+        tx.base.max_fee_per_blob_gas = tx.base.max_fee_per_blob_gas.max(priced.blob_gasprice);
+    }
     ExecutionEnv {
         rules: rules.get().0,
-        block: block.get().env.clone(),
+        block: block_env,
         block_hashes: block.get().block_hashes.clone(),
         precompiles: block.get().precompiles.clone(),
         tx,

@@ -2,6 +2,7 @@
 
 mod abi;
 mod account;
+mod blobs;
 mod convert;
 mod crypto;
 mod env;
@@ -29,6 +30,8 @@ mod native {
     use super::abi::AbiTuple;
     #[pymodule_export]
     use super::account::Account;
+    #[pymodule_export]
+    use super::blobs::{BlobSidecar, blob_base_fee, next_excess_blob_gas};
     #[pymodule_export]
     use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]

@@ -4,10 +4,12 @@ use alloy_consensus::{Transaction, Typed2718};
 use alloy_primitives::U256;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
+use super::blobs::BlobSidecar;
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::decode_error;
+use super::gil;
 use crate::transaction;
 
 /// A signed transaction.
@@ -100,6 +102,29 @@ impl DecodedTransaction {
     }
 
     #[getter]
+    fn max_fee_per_blob_gas(&self) -> Option<PyWord> {
+        self.0.transaction.max_fee_per_blob_gas().map(wei)
+    }
+
+    #[getter]
+    fn blob_hashes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let hashes = self.0.transaction.blob_versioned_hashes().unwrap_or_default();
+        PyTuple::new(py, hashes.iter().copied().map(PyHash))
+    }
+
+    /// The transaction without its sidecar, if it came with one.
+    #[getter]
+    fn bare<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.0.sidecar.as_ref().map(|it| PyBytes::new(py, &it.raw))
+    }
+
+    /// The sidecar, if the transaction came with one.
+    #[getter]
+    fn sidecar(&self) -> Option<BlobSidecar> {
+        self.0.sidecar.as_ref().map(|it| BlobSidecar(std::sync::Arc::clone(&it.sidecar)))
+    }
+
+    #[getter]
     fn y_parity(&self) -> u8 {
         self.0.y_parity.into()
     }
@@ -141,7 +166,7 @@ impl DecodedTransaction {
     }
 }
 
-/// Decode a transaction of type 0, 1, 2 or 4.
+/// Decode a transaction of type 0 to 4.
 #[pyfunction]
 #[pyo3(signature = (raw, /, *, sender = None))]
 pub fn decode_transaction(
@@ -149,9 +174,13 @@ pub fn decode_transaction(
     raw: &[u8],
     sender: Option<PyAddress>,
 ) -> PyResult<DecodedTransaction> {
-    transaction::decode(raw, sender.map(|sender| sender.0))
-        .map(DecodedTransaction)
-        .map_err(|error| decode_error(py, error))
+    let sender = sender.map(|sender| sender.0);
+    // Other types take less time than it takes to release the GIL.
+    let decoded = match raw.first() {
+        Some(3) => gil::release(py, || transaction::decode(raw, sender)),
+        _ => transaction::decode(raw, sender),
+    };
+    decoded.map(DecodedTransaction).map_err(|error| decode_error(py, error))
 }
 
 /// Decode many transactions on all cores.

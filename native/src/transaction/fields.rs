@@ -1,14 +1,17 @@
 //! The fields of an encoded transaction, read one by one to report which of them is wrong.
 
+use alloy_eips::eip4844::BYTES_PER_BLOB;
+
 use super::{DecodeError, malformed};
 use crate::rlp::{Item, Reader, RlpError};
 
-/// Return the first error in `raw`, an encoded transaction of type 0, 1, 2 or 4.
+/// Return the first error in `raw`, an encoded transaction of type 0 to 4.
 pub(super) fn explain(raw: &[u8]) -> Option<DecodeError> {
     let body = raw.get(1..).unwrap_or_default();
     let checked = match raw.first()? {
         1 => check_access_list(body),
         2 => check_fee_market(body),
+        3 => check_blobs(body),
         4 => check_set_code(body),
         _ => check_legacy(raw),
     };
@@ -62,6 +65,35 @@ fn check_fee_market(body: &[u8]) -> Checked {
     fields.signature()
 }
 
+/// Read a blob transaction, bare or as the first of the items that a sidecar adds.
+fn check_blobs(body: &[u8]) -> Checked {
+    let mut outer = Fields::list_of(body, 1)?;
+    if !matches!(outer.items.clone().next(), Ok(Item::List(_))) {
+        return check_blob_fields(outer);
+    }
+    check_blob_fields(outer.list("")?)?;
+    if matches!(outer.items.clone().next(), Ok(Item::Bytes(_))) {
+        outer.uint("wrapperVersion", 1)?;
+    }
+    outer.fixed_list("blobs", "a blob", BYTES_PER_BLOB)?;
+    outer.fixed_list("commitments", "a commitment", 48)?;
+    outer.fixed_list("proofs", "a proof", 48)
+}
+
+fn check_blob_fields(mut fields: Fields<'_>) -> Checked {
+    fields.expect(14, None)?;
+    fields.fee_market()?;
+    if fields.recipient()?.is_empty() {
+        return Err(malformed(Some("to"), "a blob transaction cannot create"));
+    }
+    fields.uint("value", 32)?;
+    fields.bytes("data")?;
+    fields.access_list()?;
+    fields.uint("maxFeePerBlobGas", 16)?;
+    fields.fixed_list("blobVersionedHashes", "a versioned hash", 32)?;
+    fields.signature()
+}
+
 fn check_set_code(body: &[u8]) -> Checked {
     let mut fields = Fields::of(body, 1, 13)?;
     fields.fee_market()?;
@@ -87,6 +119,13 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Read the list that `data` encodes, which must have `count` items.
     fn of(data: &'a [u8], skipped: usize, count: usize) -> Result<Self, DecodeError> {
+        let fields = Self::list_of(data, skipped)?;
+        fields.expect(count, None)?;
+        Ok(fields)
+    }
+
+    /// Read the list that `data` encodes.
+    fn list_of(data: &'a [u8], skipped: usize) -> Result<Self, DecodeError> {
         let shift = |mut error: RlpError| {
             error.offset += skipped;
             error
@@ -96,9 +135,7 @@ impl<'a> Fields<'a> {
             return Err(malformed(None, "a transaction is an rlp list"));
         };
         outer.finish().map_err(shift)?;
-        let fields = Self { items, skipped, path: String::new() };
-        fields.expect(count, None)?;
-        Ok(fields)
+        Ok(Self { items, skipped, path: String::new() })
     }
 
     /// Reject a list that does not have `count` items, without looking into the items.
@@ -153,6 +190,18 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Read a list of byte strings of the same size.
+    fn fixed_list(&mut self, name: &str, what: &str, size: usize) -> Checked {
+        let mut items = self.list(name)?;
+        for index in 0.. {
+            if items.items.is_empty() {
+                break;
+            }
+            items.fixed(&format!("[{index}]"), what, size)?;
+        }
+        Ok(())
+    }
+
     /// Read the recipient, which is empty if the transaction creates a contract.
     fn recipient(&mut self) -> Result<&'a [u8], DecodeError> {
         let mut ahead = self.items.clone();
@@ -163,7 +212,7 @@ impl<'a> Fields<'a> {
         self.fixed("to", "an address", 20)
     }
 
-    /// Read what precedes the recipient in types 2 and 4.
+    /// Read what precedes the recipient in types 2, 3 and 4.
     fn fee_market(&mut self) -> Checked {
         self.uint("chainId", 8)?;
         self.uint("nonce", 8)?;
@@ -183,13 +232,7 @@ impl<'a> Fields<'a> {
             let mut entry = entries.list(&format!("[{index}]"))?;
             entry.expect(2, Some(&entry.path))?;
             entry.fixed(".address", "an address", 20)?;
-            let mut keys = entry.list(".storageKeys")?;
-            for index in 0.. {
-                if keys.items.is_empty() {
-                    break;
-                }
-                keys.fixed(&format!("[{index}]"), "a storage key", 32)?;
-            }
+            entry.fixed_list(".storageKeys", "a storage key", 32)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Strict decoding and sender recovery of Ethereum transactions of types 0, 1, 2 and 4.
+//! Strict decoding and sender recovery of Ethereum transactions of types 0 to 4.
 //!
 //! alloy decodes. [`fields`] reads what alloy rejects once more, field by field, to report which field
 //! is wrong and how.
@@ -7,13 +7,19 @@ mod fields;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use alloy_consensus::transaction::to_eip155_value;
-use alloy_consensus::{SignableTransaction, TxEnvelope, TypedTransaction};
-use alloy_eips::eip2718::Decodable2718;
-use alloy_primitives::{Address, B256, U256, keccak256};
+use alloy_consensus::{
+    SignableTransaction, Signed, Transaction, TxEip4844Variant, TxEnvelope, TypedTransaction,
+};
+use alloy_eips::eip2718::{Decodable2718, Encodable2718};
+use alloy_eips::eip7594::BlobTransactionSidecarVariant;
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::blobs;
 use crate::crypto::{self, CryptoError};
 use crate::rlp::RlpError;
 
@@ -30,10 +36,21 @@ pub struct DecodedTransaction {
     pub r: U256,
     /// The signature's `s`.
     pub s: U256,
-    /// The Keccak-256 hash of the encoding.
+    /// The Keccak-256 hash of the encoding, without blobs.
     pub hash: B256,
     /// The sender.
     pub sender: Address,
+    /// What a blob transaction carries on its way to a block.
+    pub sidecar: Option<DetachedSidecar>,
+}
+
+/// The sidecar of a blob transaction, whose proofs hold.
+#[derive(Clone, Debug)]
+pub struct DetachedSidecar {
+    /// Blobs, commitments and proofs.
+    pub sidecar: Arc<BlobTransactionSidecarVariant>,
+    /// The transaction without it, as blocks contain it.
+    pub raw: Bytes,
 }
 
 /// Why bytes are not a signed transaction.
@@ -50,6 +67,9 @@ pub enum DecodeError {
     /// The signature is not valid.
     #[error("invalid signature: {0}")]
     Signature(String),
+    /// The blobs are not those that the transaction names, or a proof does not hold.
+    #[error("invalid blob sidecar: {0}")]
+    Sidecar(String),
     /// The transaction type is not supported.
     #[error("transaction type not supported: {0:#x}")]
     Unsupported(u8),
@@ -68,11 +88,14 @@ impl From<CryptoError> for DecodeError {
 }
 
 /// Decode a transaction; a known `sender` is trusted instead of recovered.
+///
+/// Of a blob transaction with its sidecar, the proofs are verified, after everything else.
 pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction, DecodeError> {
     check_type(raw)?;
     let envelope = TxEnvelope::decode_2718_exact(raw).map_err(|error| {
         fields::explain(raw).unwrap_or_else(|| malformed(None, error.to_string()))
     })?;
+    let (envelope, sidecar) = detach_sidecar(envelope);
     let (r, s) = (envelope.signature().r(), envelope.signature().s());
     let y_parity = envelope.signature().v();
     let v = match &envelope {
@@ -87,7 +110,27 @@ pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction,
         Some(sender) => crypto::check_scalars(&rs).map(|()| sender)?,
         None => crypto::recover_compact(&transaction.signature_hash(), &rs, y_parity)?,
     };
-    Ok(DecodedTransaction { transaction, v, y_parity, r, s, hash: keccak256(raw), sender })
+    if let Some(detached) = &sidecar {
+        let hashes = transaction.blob_versioned_hashes().unwrap_or_default();
+        blobs::verify(&detached.sidecar, hashes).map_err(DecodeError::Sidecar)?;
+    }
+    let hash = keccak256(sidecar.as_ref().map_or(raw, |detached| detached.raw.as_ref()));
+    Ok(DecodedTransaction { transaction, v, y_parity, r, s, hash, sender, sidecar })
+}
+
+/// Separate a blob transaction from its sidecar.
+fn detach_sidecar(envelope: TxEnvelope) -> (TxEnvelope, Option<DetachedSidecar>) {
+    let TxEnvelope::Eip4844(signed) = envelope else {
+        return (envelope, None);
+    };
+    let (variant, signature, hash) = signed.into_parts();
+    let TxEip4844Variant::TxEip4844WithSidecar(carried) = variant else {
+        return (TxEnvelope::Eip4844(Signed::new_unchecked(variant, signature, hash)), None);
+    };
+    let (bare, sidecar) = carried.into_parts();
+    let signed = bare.into_signed(signature);
+    let raw = signed.encoded_2718().into();
+    (TxEnvelope::Eip4844(signed.into()), Some(DetachedSidecar { sidecar: Arc::new(sidecar), raw }))
 }
 
 /// Decode many transactions on all cores.
@@ -97,11 +140,11 @@ pub fn decode_many<T: AsRef<[u8]> + Sync>(
     raws.par_iter().map(|raw| decode(raw.as_ref(), None)).collect()
 }
 
-/// Reject everything but types 1, 2, 4 and legacy transactions.
+/// Reject everything but types 1 to 4 and legacy transactions.
 fn check_type(raw: &[u8]) -> Result<(), DecodeError> {
     match raw.first() {
         None => Err(malformed(None, "empty input")),
-        Some(1 | 2 | 4 | 0xc0..) => Ok(()),
+        Some(1..=4 | 0xc0..) => Ok(()),
         Some(&other @ ..0x80) => Err(DecodeError::Unsupported(other)),
         Some(0x80..0xc0) => Err(malformed(None, "neither a typed transaction nor an rlp list")),
     }

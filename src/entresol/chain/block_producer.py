@@ -82,6 +82,7 @@ class BlockProducer:
         env = self._with_room(ledger.next_block_env(timestamp))
         executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent)
         executor.edit(edits, codes)
+        executor.begin()
         return executor
 
     def best_for(self, executor: BlockExecutor, limit: int | None = None) -> PoolInclusion:

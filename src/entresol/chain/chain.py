@@ -13,7 +13,7 @@ from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.chain.sealing_chain import SealingChain
 from entresol.execution.state_edits import apply_changes
-from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.transactions import PriorityTransaction, with_sidecar
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -111,7 +111,13 @@ class Chain(SealingChain):
         transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
         self.producer.priority.push_front(from_l1)
-        others = [it for it in transactions if not isinstance(it.payload, PriorityTransaction)]
+        others = [
+            with_sidecar(it, self.sidecars.get(it.hash))
+            for it in transactions
+            if not isinstance(it.payload, PriorityTransaction)
+        ]
+        self.sidecars.drop_above(number)
+        self.pool.blob_base_fee = self.next_blob_base_fee()
         self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
         self.events.publish(BlocksReverted(reverted.records, self.number, reverted.size))
 
@@ -139,6 +145,7 @@ class Chain(SealingChain):
         if edits:
             self._edits.apply(self.ledger.latest, lambda it: apply_changes(it, edits, codes))
         self.checkpoints.drop_above(-1)
+        self.sidecars.drop_above(-1)
         self.finality = Finality()
         self.instance_id = Hash32(secrets.token_bytes(Hash32.size))
         self.configure(BlockSettings())
@@ -150,5 +157,7 @@ class Chain(SealingChain):
 
     def _unwind(self, plan: RevertPlan, edited: Overlay | None) -> None:
         self.ledger.unwind(plan.number)
+        self.sidecars.drop_above(plan.number)
         self._edits.restore(edited)
         self.pool.adopt(plan.pool)
+        self.pool.blob_base_fee = self.next_blob_base_fee()

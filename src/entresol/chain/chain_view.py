@@ -100,6 +100,10 @@ class ChainView:
         """Re-execute every block; raise `ReplayMismatch` at the first that differs."""
         self.ledger.verify(progress)
 
+    def next_blob_base_fee(self) -> int:
+        """Return the base fee per blob gas of the next block."""
+        return self.ledger.blob_fees.next_base_fee(self.ledger.head)
+
     def next_base_fee(self) -> int:
         """Return the base fee of the next block."""
         chosen = self.settings.base_fee

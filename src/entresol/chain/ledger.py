@@ -66,6 +66,7 @@ class Ledger:
         self._snapshots = Snapshots(store)
         self._heads: BoundedMap[int, tuple[Header, Hash32]] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()
+        self.blob_fees = rules.blob_fees()
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
         if store.head_number is None:
             self._init_genesis(expected.genesis)
@@ -137,6 +138,7 @@ class Ledger:
             base_fee=self.rules.fees.next(self._head),
             beneficiary=self.rules.beneficiary,
             prevrandao=prevrandao_after(self._head_hash, number),
+            fork_fields=self.blob_fees.fork_fields(self._head),
         )
         return self.settings.apply(env)
 
@@ -227,7 +229,8 @@ class Ledger:
         self._heads.put(header.number, (header, self._head_hash))
 
     def _init_genesis(self, genesis: Genesis) -> None:
-        record, nodes = genesis_block(genesis, self.store, self.trie)
+        fields = self.blob_fees.fork_fields(None)
+        record, nodes = genesis_block(genesis, self.store, self.trie, fields)
         self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id)
 
 

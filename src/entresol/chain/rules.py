@@ -8,6 +8,7 @@ import msgspec
 
 from entresol import _native
 from entresol.chain.fees.base_fee import ConstantBaseFee, Eip1559BaseFee, FeePolicy
+from entresol.chain.fees.blob_fees import BlobFees
 from entresol.chain.mempool.intrinsic_gas import SCHEDULES
 from entresol.chain.mempool.validation import ValidationRules
 from entresol.primitives.transactions.zk import ZK_TYPE
@@ -26,6 +27,7 @@ _UNLIMITED_SIZE: Final = 4 * 1024 * 1024
 """The size limit of a transaction where init code has none."""
 
 ETHEREUM_TYPES: Final = frozenset({0, 1, 2, 4})
+BLOB_TYPE: Final = 3
 
 
 class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,8 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
     """How many blocks the safe block is behind the head, and half of what the finalized one is; None on an L2."""
     max_transactions: int | None = None
     """The maximum number of transactions of the pool in a block; None if gas alone limits it."""
+    has_fork_fields: bool = False
+    """Whether headers have the fields that Shanghai, Cancun and Prague added; those of an L2 have not."""
 
     @classmethod
     def layer_1(cls, chain_id: int = 31337) -> ChainRules:
@@ -56,6 +60,8 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
             fees=Eip1559BaseFee(),
             suggested_tip=SUGGESTED_TIP,
             epoch_slots=EPOCH_SLOTS,
+            accepted_types=ETHEREUM_TYPES | {BLOB_TYPE},
+            has_fork_fields=True,
         )
 
     @classmethod
@@ -73,15 +79,23 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
             self.chain_id, self.fork, code_size_limit=self.code_size_limit, caps_gas=self.caps_gas
         )
 
+    def blob_fees(self) -> BlobFees:
+        """Return the price of blob gas, and the fields of headers that come with it."""
+        return BlobFees(self.evm_rules(), has_fork_fields=self.has_fork_fields)
+
     def validation_rules(self) -> ValidationRules:
         """Return which transactions the mempool accepts."""
         schedule = SCHEDULES[self.fork]
         init_code = None if self.code_size_limit is None else 2 * self.code_size_limit
+        evm_rules = self.evm_rules()
+        # A fork without blobs has no transactions with them.
+        excluded = frozenset() if evm_rules.max_blobs else {BLOB_TYPE}
         return ValidationRules(
             chain_id=self.chain_id,
             gas_limit=self.gas_limit,
-            accepted_types=self.accepted_types,
-            transaction_gas_limit=self.evm_rules().transaction_gas_limit,
+            accepted_types=self.accepted_types - excluded,
+            transaction_gas_limit=evm_rules.transaction_gas_limit,
+            max_blobs=evm_rules.max_blobs_per_transaction,
             # A larger contract needs a larger transaction.
             size_limit_bytes=_UNLIMITED_SIZE
             if init_code is None

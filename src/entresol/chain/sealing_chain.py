@@ -13,11 +13,18 @@ from entresol.chain.dev.edits import PreparedEdit
 from entresol.chain.events import BlockSealed, ChainEvents, TransactionPending
 from entresol.chain.journal import StoreJournal
 from entresol.chain.mempool import Mempool, PoolConfig
+from entresol.chain.mempool.sidecars import BlobSidecars
+from entresol.chain.mempool.validation import check_raw, check_transaction
 from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.chain.open_block import BuildState, OpenBlock
 from entresol.chain.pending_block import PendingBlock
-from entresol.errors import StoreFailed
-from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
+from entresol.errors import MissingSidecar, StoreFailed
+from entresol.primitives.transactions import (
+    BlobTransaction,
+    PriorityTransaction,
+    Transaction,
+    decode,
+)
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 
@@ -68,6 +75,8 @@ class SealingChain(ChainView):
         self.pool = Mempool(
             rules.validation_rules(), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
+        self.pool.blob_base_fee = self.next_blob_base_fee()
+        self.sidecars = BlobSidecars()
         self.schedule.on_change = self._set_pool_order
         self._set_pool_order()
         self.producer = BlockProducer(self.ledger, self.pool)
@@ -113,6 +122,7 @@ class SealingChain(ChainView):
         gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
         self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
         self.pool.base_fee = self.next_base_fee()
+        self.pool.blob_base_fee = self.next_blob_base_fee()
 
     def edited(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
         """Return the edits since the last block and their codes, in the form of a record."""
@@ -143,6 +153,7 @@ class SealingChain(ChainView):
 
     def submit(self, raw: bytes) -> Hash32:
         """Add a raw transaction to the pool, and seal it in automine mode."""
+        check_raw(raw, self.pool.rules)
         return self.send(decode(raw))
 
     def send(self, transaction: Transaction) -> Hash32:
@@ -153,7 +164,10 @@ class SealingChain(ChainView):
         return transaction.hash
 
     def add(self, transaction: Transaction) -> None:
-        """Add a transaction to the pool."""
+        """Add a transaction to the pool; a blob transaction has to come with its blobs."""
+        if isinstance(transaction.payload, BlobTransaction) and transaction.sidecar is None:
+            check_transaction(transaction, self.pool.rules)
+            raise MissingSidecar
         self.pool.add(transaction)
         self.events.publish(TransactionPending(transaction))
 
@@ -238,6 +252,7 @@ class SealingChain(ChainView):
         self.producer.on_sealed(executed)
         self.clock.on_sealed(executed.header.timestamp)
         self.ledger.settings = self.settings.after_block()
+        self.sidecars.add(self.number, executed.transactions)
         sealed = BlockSealed(
             self.number, self.ledger.head_hash, self.head, executed.failures, executed.console
         )
@@ -281,6 +296,7 @@ class SealingChain(ChainView):
         sealed: BlockSealed,
     ) -> None:
         self._edits.restore(None)
+        self.pool.blob_base_fee = self.next_blob_base_fee()
         self.pool.on_block(
             [transaction.hash for transaction in transactions],
             self.ledger.latest,

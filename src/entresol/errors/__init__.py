@@ -28,6 +28,11 @@
     │   ├── SenderNotEOA               the sender has code
     │   ├── InitCodeTooLarge           the init code exceeds its limit
     │   ├── EmptyAuthorizations        sets code without authorizations
+    │   ├── NoBlobs                    names no blobs, though its type has them
+    │   ├── TooManyBlobs               names more blobs than allowed
+    │   ├── BlobFeeCapTooLow           the blob fee cap is below the price of blob gas
+    │   ├── MissingSidecar             was sent without its blobs
+    │   ├── InvalidSidecar             other blobs than it names, or a wrong proof
     │   ├── TransactionTooLarge        exceeds the size limit
     │   ├── UnprotectedTransaction     has no chain id
     │   ├── NoPubdataLimit             the gas per pubdata limit is zero
@@ -94,7 +99,8 @@
     ├── TimestampTooHigh               leaves too few for later blocks
     ├── TooManyToSeal                  more blocks than one request may seal
     ├── BlockFull                      a transaction does not fit into the block
-    │   └── BlockFullOfMessages        its messages to L1 do not fit
+    │   ├── BlockFullOfMessages        its messages to L1 do not fit
+    │   └── BlockFullOfBlobs           its blobs do not fit, or cost too much
     ├── ReplayMismatch                 a block differs from its record when re-executed
     ├── BatchOverflow                  exceeds what a batch can hold
     │
@@ -186,6 +192,7 @@ from entresol.errors.chain import (
     BelowSettledBatch,
     BestBlockMissing,
     BlockFull,
+    BlockFullOfBlobs,
     BlockFullOfMessages,
     DumpInterrupted,
     HistoryNotLoaded,
@@ -324,15 +331,19 @@ from entresol.errors.storage import (
 )
 from entresol.errors.transactions import (
     AccountRejection,
+    BlobFeeCapTooLow,
     EmptyAuthorizations,
     FeeCapTooLow,
     GasLimitExceeded,
     InitCodeTooLarge,
     InsufficientFunds,
     IntrinsicGasTooLow,
+    InvalidSidecar,
     InvalidSignature,
     InvalidTransaction,
     MalformedTransaction,
+    MissingSidecar,
+    NoBlobs,
     NonceOverflow,
     NonceTooHigh,
     NonceTooLow,
@@ -342,6 +353,7 @@ from entresol.errors.transactions import (
     SenderNotEOA,
     TipAboveFeeCap,
     TipTooLow,
+    TooManyBlobs,
     TooManyFactoryDeps,
     TooManyMessages,
     TransactionGasTooHigh,
@@ -367,8 +379,10 @@ __all__ = [
     "BatchOverflow",
     "BelowSettledBatch",
     "BestBlockMissing",
+    "BlobFeeCapTooLow",
     "BlockAboveHead",
     "BlockFull",
+    "BlockFullOfBlobs",
     "BlockFullOfMessages",
     "BlockHashWithRange",
     "BlockNotFound",
@@ -414,6 +428,7 @@ __all__ = [
     "InvalidOverride",
     "InvalidPercentiles",
     "InvalidProof",
+    "InvalidSidecar",
     "InvalidSignature",
     "InvalidSimulation",
     "InvalidStateFile",
@@ -433,6 +448,8 @@ __all__ = [
     "MalformedValue",
     "MintOverflow",
     "MissingNode",
+    "MissingSidecar",
+    "NoBlobs",
     "NoPubdataLimit",
     "NonceOverflow",
     "NonceTooHigh",
@@ -481,6 +498,7 @@ __all__ = [
     "TipTooLow",
     "TokenSlotNotFound",
     "TooManyAlternatives",
+    "TooManyBlobs",
     "TooManyBlocks",
     "TooManyCalls",
     "TooManyFactoryDeps",

@@ -161,6 +161,13 @@ class BlockFullOfMessages(BlockFull):
         self.limit = limit
 
 
+class BlockFullOfBlobs(BlockFull):
+    """The blobs of a transaction do not fit, or cost more in this block than it offers."""
+
+    def __init__(self, problem: str) -> None:
+        super(BlockFull, self).__init__(problem)
+
+
 class ReplayMismatch(EntresolError):
     """A block differs from its record when it is re-executed."""
 

@@ -176,6 +176,51 @@ class EmptyAuthorizations(InvalidTransaction):
         super().__init__("set code transaction with empty auth list")
 
 
+class NoBlobs(InvalidTransaction):
+    """A blob transaction that names no blobs."""
+
+    def __init__(self) -> None:
+        super().__init__("blob transaction missing blob hashes")
+
+
+class TooManyBlobs(InvalidTransaction):
+    """The transaction names more blobs than one may have."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"too many blobs in transaction: have {count:d}, permitted {limit:d}")
+        self.count = count
+        self.limit = limit
+
+
+class BlobFeeCapTooLow(InvalidTransaction):
+    """The blob fee cap is below the base fee of blob gas."""
+
+    def __init__(self, fee_cap: int, base_fee: int) -> None:
+        super().__init__(
+            "max fee per blob gas less than block blob gas fee: "
+            f"maxFeePerBlobGas {fee_cap:d}, blobBaseFee {base_fee:d}"
+        )
+        self.fee_cap = fee_cap
+        self.base_fee = base_fee
+
+
+class MissingSidecar(InvalidTransaction):
+    """A blob transaction that was sent without its blobs."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "missing sidecar in blob transaction: send it with blobs, commitments and proofs"
+        )
+
+
+class InvalidSidecar(InvalidTransaction):
+    """The blobs are not those that the transaction names, or a proof does not hold."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"invalid blob sidecar: {problem}")
+        self.problem = problem
+
+
 class TransactionTooLarge(InvalidTransaction):
     """The transaction exceeds the size limit."""
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from entresol._native import Overlay, execute, keccak256, ordered_root, reject
+from entresol._native import Overlay, blob_base_fee, execute, keccak256, ordered_root, reject
 from entresol.errors import (
     BlockFull,
+    BlockFullOfBlobs,
     BlockFullOfMessages,
     ExecutionFailed,
     ExecutionHalted,
@@ -22,6 +23,7 @@ from entresol.execution.console import BlockConsole
 from entresol.execution.evm_env import BlockEnv, State, overlay_on
 from entresol.execution.reverts import failure_of
 from entresol.execution.state_edits import apply_changes
+from entresol.execution.system_calls import make_system_calls
 from entresol.execution.tx_env import (
     IMPERSONATION_CHECKS,
     MAX_GAS_LIMIT,
@@ -34,7 +36,8 @@ from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.l2_to_l1_logs import MAX_LOGS_PER_BATCH, L2ToL1Log, message_logs
 from entresol.primitives.logs import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
-from entresol.primitives.transactions import PriorityTransaction, Transaction
+from entresol.primitives.transactions import BlobTransaction, PriorityTransaction, Transaction
+from entresol.primitives.transactions.ethereum import BLOB_GAS
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -100,6 +103,7 @@ class BlockExecutor:
         self._edits: tuple[StoredChange, ...] = ()
         self._tracing: Tracing | None = None
         self._edited_codes: dict[bytes, bytes] = {}
+        self._blob_count = 0
 
     @property
     def transactions(self) -> Sequence[Transaction]:
@@ -135,6 +139,11 @@ class BlockExecutor:
         used = {edit.account.code_hash for edit in edits if edit.account is not None}
         self._edited_codes |= {key: code for key, code in code_of.items() if key in used}
 
+    def begin(self) -> None:
+        """Make the system calls of the block's fork, before the first transaction and after edits."""
+        assert not self._transactions
+        make_system_calls(self.overlay, self._rules, self.env, self._parent.hash)
+
     def run(self, transaction: Transaction) -> TransactionResult:
         """Execute `transaction` and add it to the block.
 
@@ -144,6 +153,8 @@ class BlockExecutor:
         payload = transaction.payload
         if payload.gas_limit > self.gas_left and not self._must_fit(transaction):
             raise BlockFull(payload.gas_limit, self.gas_left)
+        if isinstance(payload, BlobTransaction):
+            self._check_blob_room(payload)
         if isinstance(payload, PriorityTransaction):
             ran, result = self._run_priority(transaction, payload)
         else:
@@ -190,12 +201,26 @@ class BlockExecutor:
     def _append(self, transaction: Transaction, result: TransactionResult) -> None:
         self.gas_used += result.gas_used
         self._message_count += len(result.l2_to_l1_logs)
+        if isinstance(transaction.payload, BlobTransaction):
+            self._blob_count += len(transaction.payload.blob_hashes)
         self._transactions.append(transaction)
         self._results.append(result)
 
     def _must_fit(self, transaction: Transaction) -> bool:
         """Return whether this is the first priority transaction, which is included whatever its gas limit."""
         return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
+
+    def _check_blob_room(self, payload: BlobTransaction) -> None:
+        """Reject blobs that the block has no room for, or whose price is higher here than the transaction offers."""
+        limit, count = self._rules.max_blobs, self._blob_count + len(payload.blob_hashes)
+        if len(payload.blob_hashes) <= limit < count:
+            raise BlockFullOfBlobs(f"the block would have {count} blobs, and may have {limit}")
+        price = blob_base_fee(self._rules, self.env.fork_fields.excess_blob_gas or 0) or 0
+        if payload.max_fee_per_blob_gas < price:
+            offered = payload.max_fee_per_blob_gas
+            raise BlockFullOfBlobs(
+                f"blob gas costs {price} wei, and the transaction pays {offered}"
+            )
 
     def _check_message_room(self, messages: int) -> None:
         """Reject messages that would exceed, with those of the block so far, what a batch can hold."""
@@ -279,6 +304,7 @@ class BlockExecutor:
     def _header(self, state_root: Hash32) -> Header:
         record = BlockRecord(b"", self._stored_transactions(), tuple(self._results), (), ())
         receipts = list(record.receipts())
+        later = self.env.fork_fields
         return Header(
             parent_hash=self._parent.hash,
             beneficiary=self.env.beneficiary,
@@ -293,6 +319,11 @@ class BlockExecutor:
             extra_data=self._extra_data,
             mix_hash=self.env.prevrandao,
             base_fee_per_gas=self.env.base_fee,
+            withdrawals_root=later.withdrawals_root,
+            blob_gas_used=None if later.excess_blob_gas is None else BLOB_GAS * self._blob_count,
+            excess_blob_gas=later.excess_blob_gas,
+            parent_beacon_block_root=later.parent_beacon_block_root,
+            requests_hash=later.requests_hash,
         )
 
     def _record(self, header: Header, changes: Changes) -> BlockRecord:

@@ -10,7 +10,7 @@ import msgspec
 
 from entresol import _native
 from entresol._native import Overlay, Rules, Snapshot
-from entresol.primitives.headers import Header
+from entresol.primitives.headers import ForkFields, Header
 from entresol.primitives.values import Address, Hash32
 
 State: TypeAlias = Snapshot | Overlay
@@ -26,7 +26,8 @@ class BlockEnv(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     `block_hashes` take precedence over those of the state. `precompiles` maps an address to the
     address whose precompile runs there, or to None if none does; addresses that are not in it are as
-    the fork defines them.
+    the fork defines them. The fork gives blob gas a price by the excess in `fork_fields`, unless
+    `blob_base_fee` overrides it.
     """
 
     number: int
@@ -36,7 +37,8 @@ class BlockEnv(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     base_fee: int = 0
     prevrandao: Hash32 = Hash32.zero()
     difficulty: int = 0
-    blob_base_fee: int = 1
+    blob_base_fee: int | None = None
+    fork_fields: ForkFields = ForkFields()
     block_hashes: Mapping[int, Hash32] | None = None
     precompiles: Mapping[bytes, bytes | None] | None = None
 
@@ -51,6 +53,7 @@ class BlockEnv(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             base_fee=header.base_fee_per_gas,
             prevrandao=header.mix_hash,
             difficulty=header.difficulty,
+            fork_fields=header.fork_fields(),
         )
 
     @cached_property
@@ -65,6 +68,7 @@ class BlockEnv(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             prevrandao=self.prevrandao,
             difficulty=self.difficulty,
             blob_base_fee=self.blob_base_fee,
+            excess_blob_gas=self.fork_fields.excess_blob_gas or 0,
             block_hashes=self.block_hashes,
             precompiles=self.precompiles,
         )

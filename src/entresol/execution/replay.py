@@ -68,6 +68,7 @@ def open_replay(
         extra_data=header.extra_data,
     )
     executor.edit(record.edits, record.codes)
+    executor.begin()
     return executor
 
 

@@ -10,6 +10,7 @@ from entresol.primitives.transactions import (
     Access,
     AccessListTransaction,
     Authorization,
+    BlobTransaction,
     LegacyTransaction,
     PriorityTransaction,
     SetCodeTransaction,
@@ -17,6 +18,7 @@ from entresol.primitives.transactions import (
     ZkTransaction,
 )
 from entresol.primitives.transactions.zk import NO_PAYMASTER
+from entresol.primitives.values import Address
 
 AccessItem: TypeAlias = tuple[bytes, Sequence[bytes]]
 AuthorizationItem: TypeAlias = tuple[int, bytes, int, int, int, int]
@@ -55,6 +57,8 @@ def tx_env_of(transaction: Transaction) -> TxEnv:
         return priority_tx_env(payload)
     is_access_list = isinstance(payload, AccessListTransaction)
     is_set_code = isinstance(payload, SetCodeTransaction)
+    if isinstance(payload, BlobTransaction):
+        return _blob_tx_env(payload, transaction.sender)
     return TxEnv(
         sender=transaction.sender,
         gas_limit=payload.gas_limit,
@@ -81,6 +85,23 @@ def _zk_fields(transaction: Transaction, payload: ZkTransaction) -> ZkFields:
         paymaster_input=paymaster.input,
         factory_dep_hashes=payload.factory_dep_hashes() if payload.factory_deps else None,
         mode="impersonation" if transaction.is_impersonated else "transaction",
+    )
+
+
+def _blob_tx_env(payload: BlobTransaction, sender: Address) -> TxEnv:
+    return TxEnv(
+        sender=sender,
+        gas_limit=payload.gas_limit,
+        to=payload.to,
+        value=payload.value,
+        data=payload.data,
+        gas_price=payload.fee_cap,
+        priority_fee=payload.tip,
+        nonce=payload.nonce,
+        chain_id=payload.chain_id,
+        access_list=access_items(payload.access_list),
+        blob_hashes=payload.blob_hashes,
+        blob_fee_cap=payload.max_fee_per_blob_gas,
     )
 
 

@@ -172,6 +172,7 @@ class Api:
         """Yield the memory of what grows with the requests of clients."""
         chain, rendered, criteria = self._chain, self._rendered, self._criteria
         yield MemoryUse("pool", chain.pool.size, chain.pool.config.limit_bytes)
+        yield MemoryUse("blobs", chain.sidecars.size, chain.sidecars.max_bytes)
         yield MemoryUse("snapshots", chain.checkpoints.weight, MAX_CHECKPOINT_BYTES)
         yield MemoryUse("filters", criteria.used, criteria.max_bytes)
         yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
@@ -205,6 +206,7 @@ class Api:
             self._pending,
             self._pending_builder.block,
             batches=None if layer_two is None else BatchInclusion(chain.batches),
+            blob_base_fee=chain.ledger.blob_fees.base_fee,
         )
 
     def _new_filters(self) -> Filters:

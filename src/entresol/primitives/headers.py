@@ -1,7 +1,8 @@
-"""Block headers, whose hash any light client can verify: the 16 fields of London, and later ones of loaded blocks."""
+"""Block headers, whose hash any light client can verify: the 16 fields of London, and on an L1 those of later forks."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
@@ -20,6 +21,20 @@ FIELD_COUNT: Final = 16
 MAX_FIELD_COUNT: Final = 21
 EMPTY_OMMERS: Final = Hash32(keccak256(rlp_encode([])))
 EMPTY_TRIE: Final = Hash32(keccak256(rlp_encode(b"")))
+NO_REQUESTS: Final = Hash32(sha256().digest())
+"""The hash of no requests (EIP-7685)."""
+
+
+class ForkFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields that Shanghai, Cancun and Prague added to a header, known before its block is executed.
+
+    A chain without validators has no withdrawals, no requests, and no beacon block.
+    """
+
+    withdrawals_root: Hash32 | None = None
+    excess_blob_gas: int | None = None
+    parent_beacon_block_root: Hash32 | None = None
+    requests_hash: Hash32 | None = None
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +56,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     mix_hash: Hash32 = Hash32.zero()
     nonce: Nonce8 = Nonce8.zero()
     base_fee_per_gas: int
-    # Fields of Shanghai, Cancun and Prague, which blocks of other nodes have; each needs those before it.
+    # Fields of Shanghai, Cancun and Prague, which an L1 has; each needs those before it.
     withdrawals_root: Hash32 | None = None
     blob_gas_used: int | None = None
     excess_blob_gas: int | None = None
@@ -98,6 +113,15 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
             rlp.encode_uint(self.base_fee_per_gas),
             *self._later(),
         ]
+
+    def fork_fields(self) -> ForkFields:
+        """Return the fields after London, except the blob gas used."""
+        return ForkFields(
+            withdrawals_root=self.withdrawals_root,
+            excess_blob_gas=self.excess_blob_gas,
+            parent_beacon_block_root=self.parent_beacon_block_root,
+            requests_hash=self.requests_hash,
+        )
 
     def encode(self) -> bytes:
         """Return the RLP encoding, whose keccak is the block hash."""

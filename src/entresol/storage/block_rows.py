@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[bytes, bytes]
 
-_NATIVE_TYPES = frozenset({1, 2, 4})
+_NATIVE_TYPES = frozenset({1, 2, 3, 4})
 
 
 def rows_of(

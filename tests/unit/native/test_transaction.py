@@ -112,7 +112,7 @@ def test_a_known_sender_is_trusted() -> None:
 
 
 def test_a_rejected_transaction_among_many_is_returned_as_its_error() -> None:
-    good, bad, strange = _native.decode_transactions([signed(), signed() + b"\0", b"\x03\xc0"])
+    good, bad, strange = _native.decode_transactions([signed(), signed() + b"\0", b"\x05\xc0"])
     assert isinstance(good, _native.DecodedTransaction)
     assert isinstance(bad, MalformedTransaction)
     assert isinstance(strange, UnsupportedType)
@@ -124,7 +124,7 @@ def test_many_are_decoded_in_order() -> None:
     assert nonces == list(range(20))
 
 
-@pytest.mark.parametrize("kind", [0, 3, 5, 0x71, 0x7E, 0x7F])
+@pytest.mark.parametrize("kind", [0, 5, 6, 0x71, 0x7E, 0x7F])
 def test_other_types_are_not_supported(kind: int) -> None:
     with pytest.raises(UnsupportedType) as caught:
         _native.decode_transaction(bytes([kind]) + signed()[1:])

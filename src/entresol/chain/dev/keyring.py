@@ -14,6 +14,7 @@ from entresol.primitives.transactions import ZkTransaction, decode, impersonate,
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from entresol._native import BlobSidecar
     from entresol.chain.genesis.accounts import DevAccount
     from entresol.primitives.transactions import SignedPayload, Transaction
     from entresol.primitives.values import Address, Hash32
@@ -62,19 +63,23 @@ class Keyring:
         signature = sign_digest(digest, self._secret(address))
         return signature[:64] + bytes([_FIRST_V + signature[64]])
 
-    def sign(self, payload: SignedPayload, sender: Address) -> Transaction:
+    def sign(
+        self, payload: SignedPayload, sender: Address, sidecar: BlobSidecar | None = None
+    ) -> Transaction:
         """Sign a transaction with the key of its sender."""
         if isinstance(payload, ZkTransaction):
             # As a custom signature, like clients do: some of them hash the other form differently.
             signature = self.sign_digest(sender, payload.signing_hash())
             return decode(msgspec.structs.replace(payload, custom_signature=signature).encode())
-        return sign(payload, self._secret(sender))
+        return sign(payload, self._secret(sender), sidecar)
 
-    def transaction(self, payload: SignedPayload, sender: Address) -> Transaction:
+    def transaction(
+        self, payload: SignedPayload, sender: Address, sidecar: BlobSidecar | None = None
+    ) -> Transaction:
         """Return a transaction of `sender`, impersonated or else signed."""
         if self.impersonates(sender):
-            return impersonate(payload, sender)
-        return self.sign(payload, sender)
+            return impersonate(payload, sender, sidecar)
+        return self.sign(payload, sender, sidecar)
 
     # Impersonation
 

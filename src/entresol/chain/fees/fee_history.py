@@ -12,6 +12,7 @@ from entresol.primitives.transactions import PriorityTransaction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from entresol.chain.fees.blob_fees import BlobFees
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.storage.readers import BlockReader
@@ -60,6 +61,26 @@ def fee_history(
             _tips_at(percentiles, record, header)
             for record, header in zip(records, headers, strict=True)
         ),
+    )
+
+
+class BlobFeeHistory(msgspec.Struct, frozen=True):
+    """The price and the use of blob gas in consecutive blocks; `base_fees` has one more, of the block after them."""
+
+    base_fees: tuple[int, ...]
+    used_ratios: tuple[float, ...]
+
+
+def blob_fee_history(
+    blocks: BlockReader, fees: BlobFees, next_base_fee: int, history: FeeHistory
+) -> BlobFeeHistory:
+    """Return the blob fees of the blocks of `history`; `next_base_fee` is that of the block after the head."""
+    last = history.oldest + len(history.gas_used_ratios)
+    headers = [blocks.header(number) for number in range(history.oldest, last)]
+    following = blocks.get_record(last)
+    after = next_base_fee if following is None else fees.base_fee(following.header())
+    return BlobFeeHistory(
+        (*map(fees.base_fee, headers), after), tuple(map(fees.used_ratio, headers))
     )
 
 

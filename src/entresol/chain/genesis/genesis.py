@@ -19,11 +19,13 @@ from entresol.chain.genesis.geth_json import (
     within,
 )
 from entresol.errors import InvalidGenesis, MalformedValue
-from entresol.primitives.headers import Header
+from entresol.primitives.headers import ForkFields, Header
 from entresol.primitives.values import Address, Data, Hash32, Nonce8, Quantity, Quantity64
 
 DEFAULT_GAS_LIMIT: Final = 30_000_000
 DEFAULT_BASE_FEE: Final = 1_000_000_000
+
+_NO_FIELDS: Final = ForkFields()
 
 
 class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,8 +182,8 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
             codes={hashes[a]: item.code for a, item in self.alloc.items() if item.code},
         )
 
-    def header(self, state_root: Hash32) -> Header:
-        """Return the header of block 0, given the root of `state`."""
+    def header(self, state_root: Hash32, fields: ForkFields = _NO_FIELDS) -> Header:
+        """Return the header of block 0, given the root of `state` and the fields of the chain's fork."""
         return Header(
             parent_hash=Hash32.zero(),
             beneficiary=self.beneficiary,
@@ -194,6 +196,11 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
             mix_hash=self.mix_hash,
             nonce=self.nonce,
             base_fee_per_gas=self.base_fee,
+            withdrawals_root=fields.withdrawals_root,
+            blob_gas_used=None if fields.excess_blob_gas is None else 0,
+            excess_blob_gas=fields.excess_blob_gas,
+            parent_beacon_block_root=fields.parent_beacon_block_root,
+            requests_hash=fields.requests_hash,
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol._native import EMPTY_ROOT, Overlay, Snapshot
+from entresol.primitives.headers import ForkFields
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Hash32
 from entresol.state.history import HistoricalState
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from entresol.state.state_trie import StateTrie
     from entresol.storage.readers import StateReader
 
+_NO_FIELDS: Final = ForkFields()
+
 
 def genesis_block(
-    genesis: Genesis, store: StateReader, trie: StateTrie
+    genesis: Genesis, store: StateReader, trie: StateTrie, fields: ForkFields = _NO_FIELDS
 ) -> tuple[BlockRecord, list[tuple[bytes, bytes]]]:
-    """Return the record of block 0 and its trie nodes, for an empty store."""
+    """Return the record of block 0 and its trie nodes, for an empty store; the fork of the chain adds `fields`."""
     overlay = Overlay(Snapshot(HistoricalState(store, 0)))
     state = genesis.state()
     for address, account in state.accounts.items():
@@ -31,5 +34,5 @@ def genesis_block(
     changes = overlay.changes()
     root, nodes = trie.update(Hash32(EMPTY_ROOT), changes)
     codes = tuple(code for _, code in sorted(changes.codes.items()))
-    header = genesis.header(root)
+    header = genesis.header(root, fields)
     return BlockRecord(header.encode(), (), (), stored_changes(changes), codes), nodes

@@ -29,6 +29,13 @@ class Pricing(msgspec.Struct, frozen=True):
 
     order: Order
     base_fee: int
+    blob_base_fee: int = 0
+
+    def reaches(self, entry: PooledTransaction) -> bool:
+        """Return whether a transaction pays the base fees of the next block."""
+        if entry.fee_cap < self.base_fee:
+            return False
+        return entry.blob_fee_cap is None or entry.blob_fee_cap >= self.blob_base_fee
 
     def tip(self, entry: PooledTransaction) -> int:
         """Return the effective tip for a unit of gas; negative below the base fee."""
@@ -83,7 +90,7 @@ class BestTransactions:
         if sender_txs is None or nonce >= sender_txs.gap or self._expected[entry.sender] != nonce:
             return
         candidate = sender_txs.entries[nonce]
-        if candidate.fee_cap >= self._pricing.base_fee:
+        if self._pricing.reaches(candidate):
             rank = self._pricing.rank(candidate)
             heappush(self._heap, (rank, candidate.arrival, candidate))
 
@@ -103,7 +110,7 @@ class HeadQueue:
         """Enter the new head of a sender."""
         if self._heap is None or (entry := sender_txs.head) is None:
             return
-        if entry.fee_cap >= pricing.base_fee:
+        if pricing.reaches(entry):
             heappush(self._heap, (pricing.rank(entry), entry.arrival, entry))
         if len(self._heap) > 2 * len(self._senders) + SPARE_ENTRIES:
             self._heap = None
@@ -124,7 +131,7 @@ class HeadQueue:
         heap = [
             (pricing.rank(entry), entry.arrival, entry)
             for entry in heads
-            if entry is not None and entry.fee_cap >= pricing.base_fee
+            if entry is not None and pricing.reaches(entry)
         ]
         heapify(heap)
         self._heap = heap

@@ -77,10 +77,16 @@ class Mempool(PoolView):
 
     @base_fee.setter
     def base_fee(self, base_fee: int) -> None:
-        if base_fee != self._pricing.base_fee:
-            self.version += 1
-            self._pricing = Pricing(self.order, base_fee)
-            self._invalidate_order()
+        self._reprice(Pricing(self.order, base_fee, self.blob_base_fee))
+
+    @property
+    def blob_base_fee(self) -> int:
+        """The base fee per blob gas of the next block."""
+        return self._pricing.blob_base_fee
+
+    @blob_base_fee.setter
+    def blob_base_fee(self, blob_base_fee: int) -> None:
+        self._reprice(Pricing(self.order, self.base_fee, blob_base_fee))
 
     @property
     def order(self) -> Order:
@@ -89,17 +95,14 @@ class Mempool(PoolView):
 
     @order.setter
     def order(self, order: Order) -> None:
-        if order != self._pricing.order:
-            self.version += 1
-            self._pricing = Pricing(order, self._pricing.base_fee)
-            self._invalidate_order()
+        self._reprice(Pricing(order, self.base_fee, self.blob_base_fee))
 
     def includable_until(self, sender: Address) -> int:
         """Return the first nonce of a sender that the next blocks cannot include: it is missing, or pays too little."""
         sender_txs = self._senders.get(sender)
         for entry in () if sender_txs is None else sender_txs.pending():
             gas_limit = entry.transaction.payload.gas_limit
-            if entry.fee_cap < self.base_fee or gas_limit > self.rules.gas_limit:
+            if not self._pricing.reaches(entry) or gas_limit > self.rules.gas_limit:
                 return entry.nonce
         return self.next_nonce(sender)
 
@@ -113,7 +116,7 @@ class Mempool(PoolView):
         if sender_txs is None:
             sender_txs = self._new_sender(transaction)
         replaced = sender_txs.entries.get(entry.nonce)
-        check_sender(entry, sender_txs, self.rules, self.base_fee)
+        check_sender(entry, sender_txs, self.rules, self._pricing)
         if replaced is not None:
             check_replacement(entry, replaced, self.config.replacement_percent)
         evicted = self._select_evicted(sender_txs, entry, replaced)
@@ -194,7 +197,7 @@ class Mempool(PoolView):
     def restored(self, saved: PoolCheckpoint, accounts: AccountReader, base_fee: int) -> Mempool:
         """Return a pool with what a checkpoint has, on some state, to `adopt` it; any thread may call it."""
         pool = Mempool(self.rules, accounts, base_fee=base_fee, config=self.config)
-        pool.order = self.order
+        pool.order, pool.blob_base_fee = self.order, self.blob_base_fee
         pool._arrivals, pool._bytes = saved.arrivals, saved.entry_bytes
         senders = pool._senders
         for entry in saved.entries:
@@ -287,6 +290,12 @@ class Mempool(PoolView):
             del self._senders[sender_txs.sender]
         else:
             self._evictions.update(sender_txs, self._pricing)
+
+    def _reprice(self, pricing: Pricing) -> None:
+        if pricing != self._pricing:
+            self.version += 1
+            self._pricing = pricing
+            self._invalidate_order()
 
     def _invalidate_order(self) -> None:
         self._heads.invalidate()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import msgspec
 
+from entresol.primitives.transactions import BlobTransaction
+
 if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
@@ -25,14 +27,15 @@ def memory_of(transaction: Transaction) -> int:
     payload = transaction.payload
     items = sum(1 + len(access.slots) for access in payload.access_list)
     lists = _LIST_ITEM_BYTES * items + _AUTHORIZATION_BYTES * len(payload.authorizations)
-    return _TRANSACTION_BYTES + 2 * len(transaction.raw) + lists
+    blobs = 0 if transaction.sidecar is None else transaction.sidecar.size
+    return _TRANSACTION_BYTES + 2 * len(transaction.raw) + lists + blobs
 
 
 class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A pooled transaction with the fields that ordering and validation read.
 
-    `arrival` is a sequence number, `cost` the maximum that its sender pays (gas and value), and `size` its
-    memory in bytes.
+    `arrival` is a sequence number, `cost` the maximum that its sender pays (gas, blob gas and value), and `size` its
+    memory in bytes. `blob_fee_cap` is None without blobs.
     """
 
     transaction: Transaction
@@ -43,12 +46,16 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
     tip: int
     cost: int
     size: int
+    blob_fee_cap: int | None = None
 
     @classmethod
     def of(cls, transaction: Transaction, arrival: int) -> Self:
         """Return the pool entry of a transaction."""
         payload = transaction.payload
-        fee_cap = payload.fee_cap
+        fee_cap, blob_fee_cap, blob_fee = payload.fee_cap, None, 0
+        if isinstance(payload, BlobTransaction):
+            blob_fee_cap = payload.max_fee_per_blob_gas
+            blob_fee = blob_fee_cap * payload.blob_gas
         return cls(
             transaction,
             arrival,
@@ -56,8 +63,9 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
             payload.nonce,
             fee_cap,
             payload.tip,
-            payload.gas_limit * fee_cap + payload.value,
+            payload.gas_limit * fee_cap + payload.value + blob_fee,
             memory_of(transaction),
+            blob_fee_cap,
         )
 
 

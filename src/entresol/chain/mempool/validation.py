@@ -11,6 +11,7 @@ import msgspec
 
 from entresol.chain.mempool.intrinsic_gas import SCHEDULES, GasSchedule, intrinsic_gas
 from entresol.errors import (
+    BlobFeeCapTooLow,
     EmptyAuthorizations,
     FeeCapTooLow,
     GasLimitExceeded,
@@ -18,6 +19,8 @@ from entresol.errors import (
     InsufficientFunds,
     IntrinsicGasTooLow,
     InvalidTransaction,
+    MalformedTransaction,
+    NoBlobs,
     NonceOverflow,
     NonceTooLow,
     NoPubdataLimit,
@@ -27,6 +30,7 @@ from entresol.errors import (
     SenderNotEOA,
     TipAboveFeeCap,
     TipTooLow,
+    TooManyBlobs,
     TransactionGasTooHigh,
     TransactionTooLarge,
     UnprotectedTransaction,
@@ -34,14 +38,20 @@ from entresol.errors import (
     WrongChain,
 )
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
-from entresol.primitives.transactions import SetCodeTransaction, ZkTransaction
+from entresol.primitives.transactions import BlobTransaction, SetCodeTransaction, ZkTransaction
 
 if TYPE_CHECKING:
     from entresol._native import Account
+    from entresol.chain.mempool.ordering import Pricing
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Payload, Transaction
 
 MAX_NONCE: Final = 2**64 - 2
+
+_BLOB_PREFIX: Final = bytes([BlobTransaction.type])
+_BLOB_VERSION: Final = 1
+_MAX_PROVEN_BLOB: Final = 131_072 + 48 + 128 * 49 + 64
+"""The bytes of a blob with its commitment and a proof for each of its cells, with the headers of RLP."""
 
 _DELEGATION_PREFIX: Final = b"\xef\x01\x00"
 _DELEGATION_SIZE: Final = 23
@@ -68,6 +78,8 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
     gas_limit: int
     accepted_types: frozenset[int] = frozenset({0, 1, 2, 4, 0x71})
+    max_blobs: int = 0
+    """The maximum number of blobs of a transaction."""
     transaction_gas_limit: int | None = None
     size_limit_bytes: int = 128 * 1024
     factory_deps_limit_bytes: int = 4 * 1024 * 1024
@@ -76,6 +88,17 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     min_tip: int = 0
     accepts_unprotected: bool = True
     accepts_below_base_fee: bool = False
+
+
+def check_raw(raw: bytes, rules: ValidationRules) -> None:
+    """Reject a blob transaction that the chain does not accept by its type or its size, before it is decoded."""
+    if raw[:1] != _BLOB_PREFIX:
+        return
+    if BlobTransaction.type not in rules.accepted_types:
+        raise UnsupportedType(BlobTransaction.type)
+    limit = rules.size_limit_bytes + rules.max_blobs * _MAX_PROVEN_BLOB
+    if len(raw) > limit:
+        raise TransactionTooLarge(len(raw), limit)
 
 
 def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
@@ -106,13 +129,19 @@ def read_sender(accounts: AccountReader, sender: bytes) -> SenderAccount:
 
 
 def check_sender(
-    entry: PooledTransaction, sender_txs: SenderTransactions, rules: ValidationRules, base_fee: int
+    entry: PooledTransaction,
+    sender_txs: SenderTransactions,
+    rules: ValidationRules,
+    pricing: Pricing,
 ) -> None:
-    """Reject a transaction by its nonce, its fee cap, or a balance that does not cover all of the sender's."""
+    """Reject a transaction by its nonce, its fee caps, or a balance that does not cover all of the sender's."""
     if entry.nonce < sender_txs.nonce:
         raise NonceTooLow(sender_txs.nonce, entry.nonce)
-    if entry.fee_cap < base_fee and not rules.accepts_below_base_fee:
-        raise FeeCapTooLow(entry.fee_cap, base_fee)
+    if entry.fee_cap < pricing.base_fee and not rules.accepts_below_base_fee:
+        raise FeeCapTooLow(entry.fee_cap, pricing.base_fee)
+    if entry.blob_fee_cap is not None and entry.blob_fee_cap < pricing.blob_base_fee:
+        # As in anvil; the price may still rise above it later.
+        raise BlobFeeCapTooLow(entry.blob_fee_cap, pricing.blob_base_fee)
     replaced = sender_txs.entries.get(entry.nonce)
     cost = sender_txs.cost + entry.cost - (0 if replaced is None else replaced.cost)
     if cost > sender_txs.balance:
@@ -122,11 +151,17 @@ def check_sender(
 def check_replacement(entry: PooledTransaction, replaced: PooledTransaction, percent: int) -> None:
     """Reject a replacement that does not bump the price by `percent`."""
     # Rounded down, as clients compute it.
-    fee_cap = max(replaced.fee_cap * (100 + percent) // 100, replaced.fee_cap + 1)
+    fee_cap = _raised(replaced.fee_cap, percent)
     # Where the base fee is constant there are no tips, so a tip of 0 may be replaced by 0.
-    tip = max(replaced.tip * (100 + percent) // 100, replaced.tip + 1) if replaced.tip else 0
-    if entry.fee_cap < fee_cap or entry.tip < tip:
+    tip = _raised(replaced.tip, percent) if replaced.tip else 0
+    blob_cap, offered = replaced.blob_fee_cap, entry.blob_fee_cap
+    is_lower = blob_cap is not None and offered is not None and offered < _raised(blob_cap, percent)
+    if entry.fee_cap < fee_cap or entry.tip < tip or is_lower:
         raise ReplacementUnderpriced(fee_cap, tip)
+
+
+def _raised(price: int, percent: int) -> int:
+    return max(price * (100 + percent) // 100, price + 1)
 
 
 def drop_reason(entry: PooledTransaction, sender_txs: SenderTransactions) -> InvalidTransaction:
@@ -155,10 +190,23 @@ def _check_form(payload: Payload, size: int, rules: ValidationRules) -> None:
         raise TransactionTooLarge(size, rules.size_limit_bytes)
     if payload.nonce > MAX_NONCE:
         raise NonceOverflow
+    if isinstance(payload, BlobTransaction):
+        _check_blobs(payload, rules)
     if payload.to is None:
         _check_init_code(len(payload.data), rules.init_code_limit_bytes)
     elif isinstance(payload, SetCodeTransaction) and not payload.authorizations:
         raise EmptyAuthorizations
+
+
+def _check_blobs(payload: BlobTransaction, rules: ValidationRules) -> None:
+    if not payload.blob_hashes:
+        raise NoBlobs
+    if len(payload.blob_hashes) > rules.max_blobs:
+        raise TooManyBlobs(len(payload.blob_hashes), rules.max_blobs)
+    for index, name in enumerate(payload.blob_hashes):
+        if name[0] != _BLOB_VERSION:
+            problem = f"has version {name[0]}, and {_BLOB_VERSION} is supported"
+            raise MalformedTransaction(problem, field=f"blobVersionedHashes[{index}]")
 
 
 def _check_zk(payload: ZkTransaction, rules: ValidationRules) -> int:

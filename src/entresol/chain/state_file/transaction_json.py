@@ -10,6 +10,7 @@ from entresol.primitives.transactions import (
     Access,
     AccessListTransaction,
     Authorization,
+    BlobTransaction,
     EthereumTransaction,
     FeeMarketTransaction,
     LegacyTransaction,
@@ -21,7 +22,8 @@ from entresol.primitives.values import Address, Hash32
 _KINDS: Final[dict[int, Any]] = {
     kind.type: kind
     for kind in (
-        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, SetCodeTransaction,
+        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, BlobTransaction,
+        SetCodeTransaction,
     )
 }  # fmt: skip
 _PRICED: Final = (LegacyTransaction.type, AccessListTransaction.type)
@@ -48,6 +50,9 @@ def transaction_fields(transaction: Transaction) -> dict[str, Any]:
         fields |= {"maxFeePerGas": hex(payload.fee_cap), "maxPriorityFeePerGas": hex(payload.tip)}
     if payload.type != LegacyTransaction.type:
         fields["accessList"] = [_access(it) for it in payload.access_list]
+    if isinstance(payload, BlobTransaction):
+        fields["maxFeePerBlobGas"] = hex(payload.max_fee_per_blob_gas)
+        fields["blobVersionedHashes"] = [str(it) for it in payload.blob_hashes]
     if payload.type == SetCodeTransaction.type:
         fields["authorizationList"] = [_authorization(it) for it in payload.authorizations]
     if isinstance(payload, EthereumTransaction):
@@ -58,7 +63,7 @@ def transaction_fields(transaction: Transaction) -> dict[str, Any]:
 
 
 def read_payload(item: dict[str, object]) -> EthereumTransaction:
-    """Read a transaction of Ethereum's types, except that with blobs."""
+    """Read a transaction of Ethereum's types; blobs themselves are left out, as in a block."""
     kind = optional(item, "type", read_number, 0)
     if kind not in _KINDS:
         raise MalformedValue(f"transactions of type {kind:#x} are not supported", field="type")
@@ -83,6 +88,10 @@ def read_payload(item: dict[str, object]) -> EthereumTransaction:
         fields["y_parity"] = required(item, parity, read_number)
         fields["chain_id"] = required(item, "chainId", read_number)
         fields["access_list"] = required(item, "accessList", _read_access_list)
+    if kind == BlobTransaction.type:
+        fields["max_fee_per_blob_gas"] = required(item, "maxFeePerBlobGas", read_number)
+        hashes = required(item, "blobVersionedHashes", read_list)
+        fields["blob_hashes"] = tuple(map(Hash32.parse, hashes))
     if kind == SetCodeTransaction.type:
         fields["authorizations"] = required(item, "authorizationList", _read_authorizations)
     payload: EthereumTransaction = _KINDS[kind](**fields)

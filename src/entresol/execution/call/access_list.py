@@ -50,7 +50,9 @@ def create_access_list(
     while True:
         access_list = _sorted(touched)
         listed = msgspec.structs.replace(request, access_list=access_list)
-        result = run_tx_env(evm_env, listed, call_tx_env(listed, gas), budget.left(), _TRACER)
+        result = run_tx_env(
+            evm_env, listed, call_tx_env(evm_env, listed, gas), budget.left(), _TRACER
+        )
         budget.spend(result)
         if not _extend(touched, result):
             failure = failure_of(result)

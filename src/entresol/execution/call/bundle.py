@@ -49,7 +49,7 @@ def _run(
     evm_env: EvmEnv, overlay: Overlay, request: CallRequest, cap: int, budget: CallBudget
 ) -> BundledResult:
     try:
-        tx_env = call_tx_env(request, gas_for(evm_env, request, cap))
+        tx_env = call_tx_env(evm_env, request, gas_for(evm_env, request, cap))
         result = run_tx_env(evm_env, request, tx_env, budget.left())
     except InvalidTransaction as error:
         return error

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from entresol._native import Checks, ExecutionResult, Limits, Tracer, TxEnv, execute
+from entresol._native import Checks, ExecutionResult, Limits, Tracer, TxEnv, blob_base_fee, execute
 from entresol.errors import (
     CallGasSpent,
     InsufficientFunds,
@@ -18,7 +18,7 @@ from entresol.execution.evm_env import EvmEnv
 from entresol.execution.reverts import failure_of
 from entresol.execution.tx_env import access_items, authorization_items
 from entresol.primitives.transactions import Access, Authorization
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 
 TRANSFER_GAS: Final = 21_000
 """The gas of a plain transfer, the cheapest transaction."""
@@ -47,6 +47,8 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int | None = None
     access_list: tuple[Access, ...] | None = None
     authorizations: tuple[Authorization, ...] | None = None
+    blob_hashes: tuple[Hash32, ...] | None = None
+    max_fee_per_blob_gas: int | None = None
 
     def __post_init__(self) -> None:
         """Reject a gas price beside a fee cap."""
@@ -98,7 +100,7 @@ def run(
 
     The gas limit is the one it names, or else all that its sender can afford, up to the cap.
     """
-    tx_env = call_tx_env(request, gas_for(evm_env, request, limits.gas_cap))
+    tx_env = call_tx_env(evm_env, request, gas_for(evm_env, request, limits.gas_cap))
     budget = Limits(gas=limits.gas_budget, seconds=limits.seconds, cancel=limits.cancel)
     return run_tx_env(evm_env, request, tx_env, budget, tracer)
 
@@ -120,7 +122,7 @@ def affordable_gas(evm_env: EvmEnv, request: CallRequest) -> int:
     return gas
 
 
-def call_tx_env(request: CallRequest, gas: int, free_price: int = 0) -> TxEnv:
+def call_tx_env(evm_env: EvmEnv, request: CallRequest, gas: int, free_price: int = 0) -> TxEnv:
     """Return the `TxEnv` of `request`; GASPRICE is `free_price` if the call is free."""
     access_list, authorizations = request.access_list, request.authorizations
     tip = request.max_priority_fee_per_gas or 0
@@ -136,9 +138,23 @@ def call_tx_env(request: CallRequest, gas: int, free_price: int = 0) -> TxEnv:
             chain_id=request.chain_id,
             access_list=None if access_list is None else access_items(access_list),
             authorizations=None if authorizations is None else authorization_items(authorizations),
+            blob_hashes=request.blob_hashes,
+            blob_fee_cap=_blob_fee_cap(evm_env, request),
         )
     except (OverflowError, ValueError) as error:
         raise MalformedValue("a number of the call is too large for a transaction") from error
+
+
+def _blob_fee_cap(evm_env: EvmEnv, request: CallRequest) -> int:
+    """Return the blob fee cap of a call: by default the price of the block, as clients estimate before they set one."""
+    if request.blob_hashes is None:
+        return 0
+    if request.max_fee_per_blob_gas is not None:
+        return request.max_fee_per_blob_gas
+    block = evm_env.block
+    if block.blob_base_fee is not None:
+        return block.blob_base_fee
+    return blob_base_fee(evm_env.rules, block.fork_fields.excess_blob_gas or 0) or 0
 
 
 def run_tx_env(

@@ -175,7 +175,7 @@ def _intrinsic_gas(runner: Runner) -> int:
 
 def _runner(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> Runner:
     budget = CallBudget(limits)
-    tx_env = call_tx_env(request, 0, free_price=evm_env.block.base_fee)
+    tx_env = call_tx_env(evm_env, request, 0, free_price=evm_env.block.base_fee)
 
     def run(limit: int) -> ExecutionResult:
         result = run_tx_env(evm_env, request, tx_env.with_gas_limit(limit), budget.left())

@@ -27,7 +27,7 @@ from entresol.execution.simulate.plan import BlockCalls, PlannedBlock, plan
 from entresol.execution.simulate.transfers import TRANSFER_TRACER, logs_with_transfers
 from entresol.execution.simulate.unsigned import unsigned
 from entresol.execution.tx_env import tx_env_of
-from entresol.primitives.headers import Header
+from entresol.primitives.headers import ForkFields, Header
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
 from entresol.state.state_trie import StateTrie
@@ -48,6 +48,7 @@ class SimulationBase(msgspec.Struct, frozen=True, kw_only=True):
     rules: Rules
     trie: StateTrie
     next_base_fee: Callable[[Header], int]
+    fork_fields: Callable[[Header], ForkFields] = lambda _parent: ForkFields()
     interval: int = 1
     """The seconds between blocks, unless a block overrides its time."""
 
@@ -129,9 +130,11 @@ class _Simulation:
         # The overlay holds all changes since the base block, so its root is updated from the base's.
         parent = ParentBlock(self._parent.hash(), self._base.header.state_root)
         try:
-            return BlockExecutor(self._base.rules, self._state, self._env(planned), parent)
+            executor = BlockExecutor(self._base.rules, self._state, self._env(planned), parent)
+            executor.begin()
         except OverflowError as error:
             raise InvalidOverride(f"block {planned.number} cannot be simulated: {error}") from error
+        return executor
 
     def _env(self, planned: PlannedBlock) -> BlockEnv:
         """Return the block environment; BLOCKHASH returns simulated blocks too."""
@@ -144,6 +147,7 @@ class _Simulation:
             base_fee=self._base.next_base_fee(self._parent) if validates else 0,
             block_hashes=dict(self._hashes),
             precompiles=moved or None,
+            fork_fields=self._base.fork_fields(self._parent),
         )
         # `plan` has applied number and time; a simulation ignores overrides of block hashes and difficulty.
         requested = msgspec.structs.replace(

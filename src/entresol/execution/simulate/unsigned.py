@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from entresol._native import Rules, keccak256
+from entresol.errors import MalformedTransaction
 from entresol.execution.call.call import CallRequest
 from entresol.primitives.transactions import (
     AccessListTransaction,
+    BlobTransaction,
     FeeMarketTransaction,
     LegacyTransaction,
     SetCodeTransaction,
@@ -22,7 +24,7 @@ _BEFORE_FEE_CAPS: Final = frozenset({"byzantium", "petersburg", "istanbul", "ber
 def unsigned(request: CallRequest, rules: Rules, *, nonce: int, gas: int) -> Transaction:
     """Return `request` as an unsigned transaction; `nonce` applies if it names none.
 
-    Its type is 2 unless a gas price or authorizations imply another.
+    Its type is 2 unless a gas price, blobs or authorizations imply another.
     """
     fields: dict[str, Any] = {
         "nonce": nonce if request.nonce is None else request.nonce,
@@ -47,6 +49,12 @@ def _payload(request: CallRequest, rules: Rules, fields: dict[str, Any]) -> Ethe
     fields["max_fee_per_gas"] = request.max_fee_per_gas or 0
     fields["max_priority_fee_per_gas"] = request.max_priority_fee_per_gas or 0
     fields["access_list"] = access_list or ()
+    if request.blob_hashes is not None:
+        if request.to is None:
+            raise MalformedTransaction("a blob transaction cannot create", field="to")
+        blob_fee = request.max_fee_per_blob_gas or 0
+        hashes = request.blob_hashes
+        return BlobTransaction(**fields, max_fee_per_blob_gas=blob_fee, blob_hashes=hashes)
     if request.authorizations is None:
         return FeeMarketTransaction(**fields)
     return SetCodeTransaction(**fields, authorizations=request.authorizations)

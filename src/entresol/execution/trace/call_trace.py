@@ -18,7 +18,7 @@ def trace_call(
     evm_env: EvmEnv, request: CallRequest, options: bytes, budget: TraceBudget, gas_cap: int
 ) -> ExecutionResult:
     """Return the result of a call with its trace; a call may use `gas_cap` at most."""
-    tx_env = call_tx_env(request, gas_for(evm_env, request, gas_cap))
+    tx_env = call_tx_env(evm_env, request, gas_for(evm_env, request, gas_cap))
     limits = Limits(seconds=budget.seconds_left(), trace_bytes=budget.bytes_left())
     try:
         return run_tx_env(evm_env, request, tx_env, limits, Tracer(options))

@@ -10,11 +10,13 @@ from entresol.primitives.transactions.envelope import (
     load,
     sign,
     unsigned,
+    with_sidecar,
 )
 from entresol.primitives.transactions.ethereum import (
     Access,
     AccessListTransaction,
     Authorization,
+    BlobTransaction,
     EthereumTransaction,
     FeeMarketTransaction,
     LegacyTransaction,
@@ -27,6 +29,7 @@ __all__ = [
     "Access",
     "AccessListTransaction",
     "Authorization",
+    "BlobTransaction",
     "EthereumTransaction",
     "FeeMarketTransaction",
     "LegacyTransaction",
@@ -43,4 +46,5 @@ __all__ = [
     "load",
     "sign",
     "unsigned",
+    "with_sidecar",
 ]

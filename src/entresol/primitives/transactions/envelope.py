@@ -8,6 +8,7 @@ from typing import Final, Self, TypeAlias
 import msgspec
 
 from entresol import _native
+from entresol._native import BlobSidecar
 from entresol.errors import InvalidTransaction, UnsupportedType
 from entresol.primitives.transactions.ethereum import EthereumTransaction, payload_of
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
@@ -26,7 +27,7 @@ _IMPERSONATION_S: Final = 1 << 160
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction with its sender, its hash and its raw bytes.
+    """A transaction with its sender, its hash and its raw bytes, as a block contains them.
 
     A payload of any type has `type`, `chain_id`, `nonce`, `gas_limit`, `to`, `value`, `data`,
     `fee_cap`, `tip`, `access_list` and `authorizations`.
@@ -36,6 +37,8 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     sender: Address
     hash: Hash32
     raw: bytes
+    sidecar: BlobSidecar | None = None
+    """The blobs of a blob transaction, which blocks do not contain; their proofs hold."""
 
     @classmethod
     def from_l1(cls, payload: PriorityTransaction) -> Self:
@@ -50,6 +53,11 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
         return self.payload.type
 
     @property
+    def sent_raw(self) -> bytes:
+        """The raw bytes as they are sent: with the sidecar, if there is one."""
+        return self.raw if self.sidecar is None else self.sidecar.wrap(self.raw)
+
+    @property
     def is_impersonated(self) -> bool:
         """Whether it was sent by impersonation, without a signature."""
         payload = self.payload
@@ -60,9 +68,9 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode(raw: bytes) -> Transaction:
-    """Decode a signed transaction of type 0, 1, 2, 4 or 0x71.
+    """Decode a signed transaction of type 0 to 4 or 0x71.
 
-    Types that only L1 may send are rejected.
+    Types that only L1 may send are rejected. Proofs of blobs are verified, which takes some milliseconds.
     """
     _reject_l1(raw)
     if raw.startswith(_ZK_PREFIX):
@@ -88,21 +96,36 @@ def load(raw: bytes, sender: Address) -> Transaction:
     return _from_native(_native.decode_transaction(raw, sender=sender), raw)
 
 
-def sign(payload: SignedPayload, secret: bytes) -> Transaction:
-    """Sign `payload` with a secret key of 32 bytes."""
+def sign(payload: SignedPayload, secret: bytes, sidecar: BlobSidecar | None = None) -> Transaction:
+    """Sign `payload` with a secret key of 32 bytes; `sidecar` has been verified."""
     signature = _native.sign(payload.signing_hash(), secret)
-    return decode(payload.with_signature(signature).encode())
+    return with_sidecar(decode(payload.with_signature(signature).encode()), sidecar)
 
 
-def unsigned(payload: SignedPayload, sender: Address) -> Transaction:
+def with_sidecar(transaction: Transaction, sidecar: BlobSidecar | None) -> Transaction:
+    """Return a blob transaction with its sidecar, which has been verified."""
+    return transaction if sidecar is None else msgspec.structs.replace(transaction, sidecar=sidecar)
+
+
+def unsigned(
+    payload: SignedPayload, sender: Address, sidecar: BlobSidecar | None = None
+) -> Transaction:
     """Return a transaction as it is before it is signed: its signature is zero, and its hash will be another."""
     raw = payload.encode()
     if isinstance(payload, ZkTransaction):
         return _from_zk(payload, raw)
-    return Transaction(payload=payload, sender=sender, hash=Hash32(_native.keccak256(raw)), raw=raw)
+    return Transaction(
+        payload=payload,
+        sender=sender,
+        hash=Hash32(_native.keccak256(raw)),
+        raw=raw,
+        sidecar=sidecar,
+    )
 
 
-def impersonate(payload: SignedPayload, sender: Address) -> Transaction:
+def impersonate(
+    payload: SignedPayload, sender: Address, sidecar: BlobSidecar | None = None
+) -> Transaction:
     """Return an unsigned transaction of `sender`, for impersonation.
 
     Its signature fields contain the sender, so that its bytes and its hash are unique.
@@ -113,7 +136,7 @@ def impersonate(payload: SignedPayload, sender: Address) -> Transaction:
     }
     signature["v" if isinstance(payload, ZkTransaction) else "y_parity"] = 0
     marked = msgspec.structs.replace(payload, **signature)
-    return load(marked.encode(), sender)
+    return with_sidecar(load(marked.encode(), sender), sidecar)
 
 
 def _from_result(
@@ -150,5 +173,6 @@ def _from_native(decoded: _native.DecodedTransaction, raw: bytes) -> Transaction
         payload=payload_of(decoded),
         sender=Address(decoded.sender),
         hash=Hash32(decoded.hash),
-        raw=raw,
+        raw=decoded.bare or raw,
+        sidecar=decoded.sidecar,
     )

@@ -1,8 +1,8 @@
-"""The transaction types of Ethereum: legacy, access list, fee market and set code."""
+"""The transaction types of Ethereum: legacy, access list, fee market, blob and set code."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,10 @@ from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from entresol._native import DecodedTransaction, RlpItem
+
+
+BLOB_GAS: Final = 2**17
+"""The blob gas of a blob (EIP-4844)."""
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -188,6 +192,29 @@ class FeeMarketTransaction(FeeCapPayload, frozen=True, kw_only=True):
     authorizations: ClassVar[tuple[Authorization, ...]] = ()
 
 
+class BlobTransaction(FeeCapPayload, frozen=True, kw_only=True):
+    """A transaction that names blobs (EIP-4844), as blocks contain it: without the blobs."""
+
+    type: ClassVar[int] = 3
+    authorizations: ClassVar[tuple[Authorization, ...]] = ()
+
+    to: Address
+    max_fee_per_blob_gas: int
+    blob_hashes: tuple[Hash32, ...] = ()
+
+    @property
+    def blob_gas(self) -> int:
+        """The blob gas that it uses."""
+        return BLOB_GAS * len(self.blob_hashes)
+
+    def _signed_fields(self) -> list[RlpItem]:
+        return [
+            *super()._signed_fields(),
+            encode_uint(self.max_fee_per_blob_gas),
+            list(self.blob_hashes),
+        ]
+
+
 class SetCodeTransaction(FeeCapPayload, frozen=True, kw_only=True):
     """A transaction that sets delegations of accounts (EIP-7702)."""
 
@@ -201,7 +228,11 @@ class SetCodeTransaction(FeeCapPayload, frozen=True, kw_only=True):
 
 
 EthereumTransaction: TypeAlias = (
-    LegacyTransaction | AccessListTransaction | FeeMarketTransaction | SetCodeTransaction
+    LegacyTransaction
+    | AccessListTransaction
+    | FeeMarketTransaction
+    | BlobTransaction
+    | SetCodeTransaction
 )
 
 
@@ -232,6 +263,12 @@ def payload_of(decoded: DecodedTransaction) -> EthereumTransaction:
         return AccessListTransaction(**fields)
     if kind == FeeMarketTransaction.type:
         return FeeMarketTransaction(**fields)
+    if kind == BlobTransaction.type:
+        return BlobTransaction(
+            max_fee_per_blob_gas=decoded.max_fee_per_blob_gas or 0,
+            blob_hashes=tuple(map(Hash32, decoded.blob_hashes)),
+            **fields,
+        )
     return SetCodeTransaction(authorizations=_authorizations(decoded), **fields)
 
 

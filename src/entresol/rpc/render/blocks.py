@@ -13,6 +13,7 @@ from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
 from entresol.rpc.render.transactions import transaction_json
 
 _NO_OMMERS_SIZE: Final = 1
+_NO_WITHDRAWALS_SIZE: Final = 1
 
 
 def header_json(header: Header, block_hash: bytes | None) -> str:
@@ -46,10 +47,11 @@ def transaction_hashes(record: BlockRecord) -> Iterator[str]:
         yield f'"{record.transaction_hash(index)}"'
 
 
-def size_of(record: BlockRecord) -> int:
+def size_of(record: BlockRecord, header: Header) -> int:
     """Return the size of the block in RLP, without encoding it."""
     body = rlp.joined_size(sum(_item_size(raw) for raw, _ in record.transactions))
-    return rlp.joined_size(len(record.header_rlp) + body + _NO_OMMERS_SIZE)
+    withdrawals = 0 if header.withdrawals_root is None else _NO_WITHDRAWALS_SIZE
+    return rlp.joined_size(len(record.header_rlp) + body + _NO_OMMERS_SIZE + withdrawals)
 
 
 def _block(
@@ -61,7 +63,7 @@ def _block(
 ) -> str:
     return (
         f'{{{_header_fields(header, block_hash)},"totalDifficulty":"0x0",'
-        f'"size":"{hex(size_of(record))}","transactions":{array(transactions)},'
+        f'"size":"{hex(size_of(record, header))}","transactions":{array(transactions)},'
         f'"uncles":[],"sealFields":[],'
         f'"l1BatchNumber":{quantity(None if batch is None else batch.number)},'
         f'"l1BatchTimestamp":{quantity(None if batch is None else batch.timestamp)}}}'
@@ -84,10 +86,10 @@ def _header_fields(header: Header, block_hash: bytes | None) -> str:
 
 
 def _later_fields(header: Header) -> str:
-    """Return the fields after London, which loaded blocks may have."""
+    """Return the fields after London, which an L1 has; its blocks have no withdrawals."""
     if header.withdrawals_root is None:
         return ""
-    fields = f',"withdrawalsRoot":{data(header.withdrawals_root)}'
+    fields = f',"withdrawals":[],"withdrawalsRoot":{data(header.withdrawals_root)}'
     if header.blob_gas_used is not None:
         fields += (
             f',"blobGasUsed":{quantity(header.blob_gas_used)}'

@@ -9,7 +9,7 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.logs import bloom_of
 from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
-from entresol.primitives.transactions import Transaction
+from entresol.primitives.transactions import BlobTransaction, Payload, Transaction
 from entresol.primitives.values import Address, Bloom
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.render.hex import data, quantity
@@ -85,9 +85,20 @@ def receipt_json(
         f'"gasUsed":"{hex(result.gas_used)}",'
         f'"cumulativeGasUsed":"{hex(before.gas_used + result.gas_used)}",'
         f'"effectiveGasPrice":"{hex(effective_gas_price(payload, inclusion.base_fee))}",'
+        f"{_blob_fields(payload, inclusion)}"
         f'"logs":{_logs(result, inclusion, tx_hash, index, before.logs)},"logsBloom":"0x{bloom}",'
         f'"l2ToL1Logs":{_messages(result, inclusion, tx_hash, index, before.messages)}}}'
     )
+
+
+def _blob_fields(payload: Payload, inclusion: BlockInclusion) -> str:
+    """Return the price of blob gas, which every receipt of an L1 has as in anvil, and what a blob transaction used."""
+    if inclusion.blob_base_fee is None:
+        return ""
+    price = f'"blobGasPrice":"{hex(inclusion.blob_base_fee)}",'
+    if isinstance(payload, BlobTransaction):
+        return f'{price}"blobGasUsed":"{hex(payload.blob_gas)}",'
+    return price
 
 
 def created_contract(transaction: Transaction, result: TransactionResult) -> bytes | None:

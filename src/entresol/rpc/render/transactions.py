@@ -7,6 +7,7 @@ from typing import Final
 from entresol.primitives.transactions import (
     Access,
     Authorization,
+    BlobTransaction,
     LegacyTransaction,
     Payload,
     PriorityTransaction,
@@ -78,6 +79,10 @@ def _details(payload: Payload, chain_id: int) -> str:
     lists = f'"accessList":{_access_list(payload.access_list)}'
     if payload.type > 1:
         lists += f",{_caps(payload)}"
+    if isinstance(payload, BlobTransaction):
+        hashes = array(map(data, payload.blob_hashes))
+        cap = hex(payload.max_fee_per_blob_gas)
+        lists += f',"maxFeePerBlobGas":"{cap}","blobVersionedHashes":{hashes}'
     if payload.type == 4:
         lists += f',"authorizationList":{_authorization_list(payload.authorizations)}'
     signature = _signature(payload.y_parity, payload.r, payload.s)

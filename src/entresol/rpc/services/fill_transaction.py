@@ -20,18 +20,23 @@ from entresol.errors import (
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.primitives.transactions import (
     AccessListTransaction,
+    BlobTransaction,
     FeeMarketTransaction,
     LegacyTransaction,
     SetCodeTransaction,
     ZkTransaction,
 )
+from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.offload import Offload, built_first
+from entresol.rpc.services.read_sidecar import read_sidecar
 from entresol.rpc.types.block_id import PENDING
 from entresol.rpc.types.eip712_meta import Eip712Meta
+from entresol.rpc.types.number import HexOrInteger
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from entresol._native import BlobSidecar
     from entresol.chain.chain import Chain
     from entresol.primitives.transactions import SignedPayload
     from entresol.primitives.values import Address
@@ -61,15 +66,34 @@ class TransactionFiller:
         self._runner = runner
         self._executor = executor
 
+    async def sidecar(self, given: TransactionObject) -> BlobSidecar | None:
+        """Return the verified sidecar of a blob transaction; None for any other.
+
+        It takes a thread and some milliseconds, so callers need it before they `fill` the transaction.
+        """
+        if _kind(given, self._chain.pool.rules.accepted_types) != BlobTransaction.type:
+            return None
+        max_blobs = self._chain.pool.rules.max_blobs
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, read_sidecar, given, max_blobs)
+
     async def fill(
-        self, given: TransactionObject, sender: Address, *, is_sent: bool = False
+        self,
+        given: TransactionObject,
+        sender: Address,
+        sidecar: BlobSidecar | None = None,
+        *,
+        is_sent: bool = False,
     ) -> SignedPayload:
         """Return the complete unsigned transaction; reject one that contradicts itself or the chain.
 
         If it `is_sent`, the caller must add it to the pool before the event loop goes on, or another may take the nonce.
         """
         self._check_size(given)
-        kind, chain_id = _kind(given, self._chain.rules.accepted_types), self._chain.rules.chain_id
+        kind, chain_id = (
+            _kind(given, self._chain.pool.rules.accepted_types),
+            self._chain.rules.chain_id,
+        )
         if given.chain_id not in (None, chain_id):
             raise WrongChain(chain_id, int(given.chain_id))
         data = given.request().data
@@ -79,10 +103,26 @@ class TransactionFiller:
         fields |= {"chain_id": chain_id, **self._price(kind, given), **_lists(kind, given)}
         if kind == ZkTransaction.type:
             fields |= {"sender": sender, **_zk_fields(given.eip712_meta or Eip712Meta())}
+        if sidecar is not None:
+            given = self._with_blob_fields(given, sidecar)
+            fields["max_fee_per_blob_gas"] = int(given.max_fee_per_blob_gas or 0)
+            fields["blob_hashes"] = tuple(given.blob_versioned_hashes or ())
         fields["gas_limit"] = await self._gas_limit(given, sender, is_sent=is_sent)
         nonce = self._chain.pool.next_nonce(sender) if given.nonce is None else int(given.nonce)
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return payload
+
+    def _with_blob_fields(
+        self, given: TransactionObject, sidecar: BlobSidecar
+    ) -> TransactionObject:
+        cap = given.max_fee_per_blob_gas
+        # The price of the next block, as in anvil.
+        price = self._chain.next_blob_base_fee() if cap is None else cap
+        return msgspec.structs.replace(
+            given,
+            max_fee_per_blob_gas=HexOrInteger(price),
+            blob_versioned_hashes=[Hash32(it) for it in sidecar.hashes],
+        )
 
     def _check_size(self, given: TransactionObject) -> None:
         """Reject data that no pool accepts and lists that nobody can pay for, before they are filled in."""
@@ -138,11 +178,12 @@ class TransactionFiller:
 _KINDS: dict[int, type[Any]] = {
     kind.type: kind
     for kind in (
-        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, SetCodeTransaction,
-        ZkTransaction,
+        LegacyTransaction, AccessListTransaction, FeeMarketTransaction, BlobTransaction,
+        SetCodeTransaction, ZkTransaction,
     )
 }  # fmt: skip
 _PRICED = frozenset({LegacyTransaction.type, AccessListTransaction.type})
+_WITHOUT_CREATION = frozenset({BlobTransaction.type, SetCodeTransaction.type})
 _WITHOUT_ACCESS_LIST = frozenset({LegacyTransaction.type, ZkTransaction.type})
 
 
@@ -156,12 +197,13 @@ def _kind(given: TransactionObject, accepted: frozenset[int]) -> int:
         raise UnsupportedType(kind)
     if kind == ZkTransaction.type and given.to is None:
         raise UnserializableCall("toAddressIsNull")
-    if kind == SetCodeTransaction.type and given.to is None:
-        raise MalformedTransaction("a transaction of type 0x4 cannot create a contract")
+    if kind in _WITHOUT_CREATION and given.to is None:
+        raise MalformedTransaction(f"a transaction of type {kind:#x} cannot create a contract")
     surplus = {
         "maxFeePerGas or maxPriorityFeePerGas": has_caps and kind in _PRICED,
         "accessList": given.access_list and kind in _WITHOUT_ACCESS_LIST,
         "authorizationList": given.authorization_list and kind != SetCodeTransaction.type,
+        "blobs": given.has_blobs and kind != BlobTransaction.type,
         "eip712Meta": given.eip712_meta is not None and kind != ZkTransaction.type,
     }
     for name, is_surplus in surplus.items():
@@ -175,6 +217,8 @@ def _simplest(given: TransactionObject, *, has_caps: bool) -> int:
         return ZkTransaction.type
     if given.authorization_list is not None:
         return SetCodeTransaction.type
+    if given.has_blobs:
+        return BlobTransaction.type
     if has_caps or given.gas_price is None:
         return FeeMarketTransaction.type
     return LegacyTransaction.type if given.access_list is None else AccessListTransaction.type

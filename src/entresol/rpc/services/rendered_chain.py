@@ -52,7 +52,7 @@ class RenderedChain:
     exist is None.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain_id: int,
         blocks: BlockReader,
@@ -60,6 +60,7 @@ class RenderedChain:
         build_pending: Callable[[], ExecutedBlock],
         *,
         batches: BatchReader | None = None,
+        blob_base_fee: Callable[[Header], int] = lambda _header: 1,
         cache: RenderedCache | None = None,
     ) -> None:
         self._chain_id = chain_id
@@ -67,6 +68,7 @@ class RenderedChain:
         self._pending_transactions = pending_transactions
         self.pending = RenderedPending(chain_id, build_pending)
         self._batches = batches or NoBatches()
+        self._blob_base_fee = blob_base_fee
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
 
@@ -251,7 +253,8 @@ class RenderedChain:
     def _inclusion(self, record: BlockRecord) -> tuple[Header, BlockInclusion]:
         header = record.header()
         batch = self._batches.batch_of(header.number)
-        return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch)
+        price = None if header.excess_blob_gas is None else self._blob_base_fee(header)
+        return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch, price)
 
 
 def _is_short(record: BlockRecord) -> bool:

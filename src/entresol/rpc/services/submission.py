@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from entresol.chain.events import BlockSealed
-from entresol.chain.mempool.validation import check_transaction
+from entresol.chain.mempool.validation import check_raw, check_transaction
 from entresol.errors import (
     ExecutionReverted,
     InvalidTransaction,
@@ -20,7 +20,7 @@ from entresol.errors import (
 )
 from entresol.execution.reverts import hardhat_text
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.primitives.transactions import decode, decode_many
+from entresol.primitives.transactions import BlobTransaction, decode, decode_many
 from entresol.rpc.jsonrpc.offload import POLICY, Deferred
 
 if TYPE_CHECKING:
@@ -44,8 +44,11 @@ MAX_FAILURES: Final = 64
 """Of how many blocks failures are remembered, until senders have their responses."""
 
 
+_BLOB_PREFIX: Final = bytes([BlobTransaction.type])
+
+
 class Submission:
-    """Submits the transactions of clients, in the order in which they arrive.
+    """Submits the transactions of clients, in the order in which they arrive, but blobs once they are verified.
 
     A turn of the event loop collects raw transactions, which are then decoded together. A transaction that the pool
     rejects while earlier ones are being sealed is tried again after them, as if each was sealed at once: they may pay
@@ -73,12 +76,15 @@ class Submission:
 
     def submit(self, raw: bytes) -> Deferred[Hash32]:
         """Submit a raw transaction, and return its hash, once its block is durable with automine."""
+        check_raw(raw, self._chain.pool.rules)
         limits = self._chain.pool.config
         if (
             len(self._arrived) >= limits.limit
             or self._arrived_bytes + len(raw) > limits.limit_bytes
         ):
             raise PoolFull
+        if raw[:1] == _BLOB_PREFIX:
+            return Deferred(self._submit_blobs(raw))
         loop = asyncio.get_running_loop()
         response: asyncio.Future[Hash32] = loop.create_future()
         self._arrived.append((raw, response))
@@ -87,6 +93,16 @@ class Submission:
             self._is_scheduled = True
             loop.call_soon(self._receive_turn)
         return Deferred(response)
+
+    async def _submit_blobs(self, raw: bytes) -> Hash32:
+        """Submit a blob transaction; others do not wait for the verification of its proofs."""
+        loop = asyncio.get_running_loop()
+        self._arrived_bytes += len(raw)
+        try:
+            transaction = await loop.run_in_executor(self._executor, decode, raw)
+        finally:
+            self._arrived_bytes -= len(raw)
+        return await self.send(transaction)
 
     async def send(self, transaction: Transaction) -> Hash32:
         """Submit a transaction, and return its hash, once its block is durable with automine."""

@@ -64,6 +64,8 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
     access_list: list[AccessItem] | None = None
     authorization_list: list[AuthorizationItem] | None = None
     type: HexOrInteger64 | None = None
+    blob_versioned_hashes: list[Hash32] | None = None
+    max_fee_per_blob_gas: HexOrInteger | None = None
     eip712_meta: Eip712Meta | None = msgspec.field(name="eip712Meta", default=None)
 
     def request(self) -> CallRequest:
@@ -87,6 +89,10 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
             authorizations=None
             if self.authorization_list is None
             else tuple(item.authorization() for item in self.authorization_list),
+            blob_hashes=None
+            if self.blob_versioned_hashes is None
+            else tuple(self.blob_versioned_hashes),
+            max_fee_per_blob_gas=self.max_fee_per_blob_gas,
         )
 
     @property
@@ -135,4 +141,21 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
 
 
 class TransactionObject(CallObject, frozen=True, kw_only=True):
-    """A transaction that the node is to sign or send; it fills in what is left out."""
+    """A transaction that the node is to sign or send; it fills in what is left out.
+
+    One with blobs has them here, with a proof for each blob, or in `cellProofs` for each of its cells.
+    """
+
+    blobs: list[Data] | None = None
+    commitments: list[Data] | None = None
+    proofs: list[Data] | None = None
+    cell_proofs: list[Data] | None = None
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether it has a field that only a blob transaction has."""
+        return (
+            self.blobs is not None
+            or self.blob_versioned_hashes is not None
+            or self.max_fee_per_blob_gas is not None
+        )

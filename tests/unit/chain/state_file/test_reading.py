@@ -107,11 +107,11 @@ def test_what_is_no_state_file_is_rejected_with_the_field(content: bytes, proble
     assert str(rejection.value).startswith("Failed to decode state dump: ")
 
 
-def test_a_blob_transaction_is_rejected_by_its_type() -> None:
+def test_a_transaction_of_an_unknown_type_is_rejected() -> None:
     document = anvil_file()
     block = next(it for it in document["blocks"] if it["transactions"])
-    block["transactions"][0]["transaction"]["type"] = "0x3"
-    with pytest.raises(InvalidStateFile, match="type: transactions of type 0x3 are not supported"):
+    block["transactions"][0]["transaction"]["type"] = "0x5"
+    with pytest.raises(InvalidStateFile, match="type: transactions of type 0x5 are not supported"):
         read_state_file(encoded(document))
 
 

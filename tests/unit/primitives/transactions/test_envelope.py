@@ -233,7 +233,7 @@ def test_only_l1_sends_l1_types(kind: int) -> None:
 
 def test_a_rejection_among_many_is_at_its_position() -> None:
     good = sign(TRANSFER, SECRET)
-    results = decode_many([good.raw, b"", b"\x71\xc0", b"\x03", good.raw])
+    results = decode_many([good.raw, b"", b"\x71\xc0", b"\x05", good.raw])
     kinds = [type(outcome) for outcome in results]
     assert kinds == [
         Transaction,

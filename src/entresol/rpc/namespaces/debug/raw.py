@@ -45,7 +45,7 @@ class DebugRaw:
 
     @method(BlockNotFound, served_by=ServedBy.BLOCK)
     def get_raw_block(self, block: BlockId) -> Annotated[Raw, Data] | Offload[Annotated[Raw, Data]]:
-        """Return the RLP of a block: header, transactions, no uncles.
+        """Return the RLP of a block: header, transactions, no uncles, and on an L1 no withdrawals.
 
         Transactions are as in `debug_getRawTransaction`; the transactions root of the header commits to them.
         """
@@ -53,7 +53,10 @@ class DebugRaw:
 
         def work() -> Raw:
             transactions = [_item(it) for it, _ in cooperatively(record.transactions)]
-            return raw(data(rlp_encode([rlp_decode(record.header_rlp), transactions, []])))
+            block: list[RlpItem] = [rlp_decode(record.header_rlp), transactions, []]
+            if record.header().withdrawals_root is not None:
+                block.append([])
+            return raw(data(rlp_encode(block)))
 
         return work() if _is_short(record) else Offload(work)
 

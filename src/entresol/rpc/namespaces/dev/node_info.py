@@ -136,17 +136,19 @@ class AnvilNode:
         """Set where a fork reads; nothing happens, because the chain is no fork."""
 
     @method(served_by=ServedBy.PRODUCER)
-    def get_blob_by_hash(self, hash: Hash32) -> Data | None:  # noqa: ARG002 - there are none
-        """Return a blob by its versioned hash: null, because no transaction has blobs."""
-        return None
+    def get_blob_by_hash(self, hash: Hash32) -> Data | None:
+        """Return a blob of a sealed transaction by its versioned hash.
+
+        The node has the last blobs, up to 128 MiB, and none from before it was started. An L2 has none.
+        """
+        blob = self._chain.sidecars.blob(hash)
+        return None if blob is None else Data(blob)
 
     @method(served_by=ServedBy.PRODUCER)
-    def get_blobs_by_transaction_hash(
-        self,
-        hash: Hash32,  # noqa: ARG002 - there are none
-    ) -> list[Data] | None:
-        """Return the blobs of a transaction: null, because none has blobs."""
-        return None
+    def get_blobs_by_transaction_hash(self, hash: Hash32) -> list[Data] | None:
+        """Return the blobs of a sealed transaction by its hash; null if it has none, or the node has not."""
+        sidecar = self._chain.sidecars.get(hash)
+        return None if sidecar is None else [Data(blob) for blob in sidecar.blobs]
 
 
 class HardhatNode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from entresol.chain.mempool.validation import check_raw
 from entresol.errors import (
     ControlRejected,
     ExecutionFailed,
@@ -143,11 +144,13 @@ class AnvilReorg:
 
     async def _add(self, given: ReorgTransaction) -> None:
         if isinstance(given.transaction, Data):
+            check_raw(given.transaction, self._chain.pool.rules)
             self._chain.add(decode(bytes(given.transaction)))
             return
         sender = self._keyring.sender(given.transaction.from_)
-        payload = await self._filler.fill(given.transaction, sender)
-        self._chain.add(self._keyring.transaction(payload, sender))
+        sidecar = await self._filler.sidecar(given.transaction)
+        payload = await self._filler.fill(given.transaction, sender, sidecar)
+        self._chain.add(self._keyring.transaction(payload, sender, sidecar))
 
 
 class HardhatReset:

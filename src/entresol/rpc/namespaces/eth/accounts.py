@@ -66,8 +66,9 @@ class EthAccounts:
     async def fill_transaction(self, transaction: TransactionObject) -> Raw:
         """Fill in a transaction of any sender, by default the first account; return its bytes and fields, unsigned."""
         sender = transaction.from_ or self._keyring.sender(None)
-        payload = await self._filler.fill(transaction, sender)
-        return self._filled(unsigned(payload, sender))
+        sidecar = await self._filler.sidecar(transaction)
+        payload = await self._filler.fill(transaction, sender, sidecar)
+        return self._filled(unsigned(payload, sender, sidecar))
 
     @method(
         UnknownAccount,
@@ -85,8 +86,9 @@ class EthAccounts:
         fails there. With `--hardhat-errors`, a failure in the block is an error, too.
         """
         sender = self._keyring.sender(transaction.from_)
-        payload = await self._filler.fill(transaction, sender, is_sent=True)
-        return await self._submission.send(self._keyring.transaction(payload, sender))
+        sidecar = await self._filler.sidecar(transaction)
+        payload = await self._filler.fill(transaction, sender, sidecar, is_sent=True)
+        return await self._submission.send(self._keyring.transaction(payload, sender, sidecar))
 
     @method(
         UnknownAccount,
@@ -101,9 +103,10 @@ class EthAccounts:
         The development L1 returns the bytes only, as anvil does.
         """
         sender = self._keyring.sender(transaction.from_)
-        payload = await self._filler.fill(transaction, sender)
-        signed = self._keyring.sign(payload, sender)
-        return Raw(encode(Data(signed.raw))) if self._signs_to_bytes else self._filled(signed)
+        sidecar = await self._filler.sidecar(transaction)
+        payload = await self._filler.fill(transaction, sender, sidecar)
+        signed = self._keyring.sign(payload, sender, sidecar)
+        return Raw(encode(Data(signed.sent_raw))) if self._signs_to_bytes else self._filled(signed)
 
     @method(UnknownAccount, AccountsLocked, served_by=ServedBy.PRODUCER)
     def sign(self, address: Address, message: Data) -> Data | Offload[Data]:
@@ -129,7 +132,7 @@ class EthAccounts:
 
     def _filled(self, transaction: Transaction) -> Raw:
         fields = bytes(self._rendered.pending_transaction(transaction))
-        return Raw(b'{"raw":"0x%b","tx":%b}' % (transaction.raw.hex().encode(), fields))
+        return Raw(b'{"raw":"0x%b","tx":%b}' % (transaction.sent_raw.hex().encode(), fields))
 
 
 class Personal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
+from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.values import Address, Data, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
@@ -65,7 +66,7 @@ class EthConfig:
     def config(self) -> ChainParameters:
         """Return the parameters of the chain's fork (EIP-7910).
 
-        No system contracts are listed, because blocks call none.
+        Listed are the system contracts that blocks call: none on an L2.
         """
         rules, blobs = self._rules, BLOB_SCHEDULES.get(self._rules.fork)
         addresses = sorted(map(Address, rules.evm_rules().precompiles))
@@ -76,6 +77,15 @@ class EthConfig:
             chain_id=Quantity(rules.chain_id),
             fork_id=_NO_FORK_ID,
             precompiles={name: named[name] for name in sorted(filter(None, named))},
-            system_contracts={},
+            system_contracts=_system_contracts(rules),
         )
         return ChainParameters(current=current)
+
+
+def _system_contracts(rules: ChainRules) -> dict[str, Address]:
+    fields = rules.blob_fees().fork_fields(None)
+    called = {
+        "BEACON_ROOTS_ADDRESS": (BEACON_ROOTS, fields.parent_beacon_block_root),
+        "HISTORY_STORAGE_ADDRESS": (HISTORY_STORAGE, fields.requests_hash),
+    }
+    return {name: address for name, (address, field) in called.items() if field is not None}

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.fees.fee_history import FeeHistory, fee_history
+from entresol.chain.fees.fee_history import (
+    BlobFeeHistory,
+    FeeHistory,
+    blob_fee_history,
+    fee_history,
+)
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -55,8 +60,8 @@ class EthFees:
 
     @method(served_by=ServedBy.REPLICA)
     def blob_base_fee(self) -> Quantity:
-        """Return the base fee per blob gas: 1 wei, though the chain accepts no blobs."""
-        return Quantity(1)
+        """Return the base fee per blob gas of the next block, in wei; 1 on an L2, which accepts no blobs."""
+        return Quantity(self._chain.next_blob_base_fee())
 
     @method(UnknownBlock, InvalidPercentiles, short=True, served_by=ServedBy.BLOCK)
     def fee_history(
@@ -68,20 +73,21 @@ class EthFees:
         """Return base fees, gas used ratios and priority fees at percentiles of gas, for a range of blocks."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
         blocks, next_base_fee = self._chain.blocks, self._chain.next_base_fee()
+        blob_fees, next_blob_fee = self._chain.ledger.blob_fees, self._chain.next_blob_base_fee()
 
         def work() -> FeeHistoryResult:
-            return _result(fee_history(blocks, next_base_fee, block_count, newest, percentiles))
+            history = fee_history(blocks, next_base_fee, block_count, newest, percentiles)
+            return _result(history, blob_fee_history(blocks, blob_fees, next_blob_fee, history))
 
         return work() if block_count <= POLICY.fee_history_blocks else Offload(work)
 
 
-def _result(history: FeeHistory) -> FeeHistoryResult:
-    blocks = len(history.gas_used_ratios)
+def _result(history: FeeHistory, blobs: BlobFeeHistory) -> FeeHistoryResult:
     return FeeHistoryResult(
         oldest_block=Quantity(history.oldest),
         base_fee_per_gas=[Quantity(fee) for fee in history.base_fees],
         gas_used_ratio=list(history.gas_used_ratios),
         reward=[[Quantity(tip) for tip in tips] for tips in history.rewards],
-        base_fee_per_blob_gas=[Quantity(1)] * (blocks + 1),
-        blob_gas_used_ratio=[0.0] * blocks,
+        base_fee_per_blob_gas=[Quantity(fee) for fee in blobs.base_fees],
+        blob_gas_used_ratio=list(blobs.used_ratios),
     )

@@ -90,4 +90,5 @@ class EthSimulate:
             rules=rules.evm_rules(),
             trie=self._chain.state_trie,
             next_base_fee=rules.fees.next,
+            fork_fields=self._chain.ledger.blob_fees.fork_fields,
         )

@@ -89,7 +89,7 @@ class ZksTransactions:
         pending_block: Callable[[], BlockExecutor] | None = None,
     ) -> None:
         self._chain = chain
-        self._submission = Submission(chain)
+        self._submission = Submission(chain, executor)
         self._batch_status = batch_status
         self._pending = pending
         self._rendered = rendered

@@ -1,0 +1,123 @@
+"""Blobs with their commitments and proofs, and transactions that carry them, made by c-kzg's Python binding."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import ckzg
+import eth_account.typed_transactions
+
+from entresol._native import keccak256, rlp_encode, sign
+from entresol.primitives.rlp import encode_uint
+from entresol.primitives.values import Address
+
+FIELD_ELEMENTS: Final = 4_096
+BLOB_SIZE: Final = 32 * FIELD_ELEMENTS
+BLOB_GAS: Final = 2**17
+CELLS_PER_BLOB: Final = 128
+
+Form: TypeAlias = Literal["blob proofs", "cell proofs"]
+"""How a sidecar proves its blobs: one proof each (EIP-4844), or one for each cell (EIP-7594)."""
+
+
+class SampleSidecar(NamedTuple):
+    """Blobs with their commitments and proofs."""
+
+    blobs: tuple[bytes, ...]
+    commitments: tuple[bytes, ...]
+    proofs: tuple[bytes, ...]
+    form: Form = "blob proofs"
+
+    @property
+    def hashes(self) -> list[bytes]:
+        """The versioned hashes of the blobs."""
+        return [versioned_hash(it) for it in self.commitments]
+
+    def items(self) -> list[Any]:
+        """Return what follows the transaction in the network form."""
+        version = [] if self.form == "blob proofs" else [b"\x01"]
+        return [*version, list(self.blobs), list(self.commitments), list(self.proofs)]
+
+    def json(self) -> dict[str, list[str]]:
+        """Return the fields of a transaction object."""
+        return {
+            name: ["0x" + it.hex() for it in getattr(self, name)]
+            for name in ("blobs", "commitments", "proofs")
+        }
+
+
+def versioned_hash(commitment: bytes) -> bytes:
+    """Return the hash by which a transaction names the blob with this commitment."""
+    return b"\x01" + hashlib.sha256(commitment).digest()[1:]
+
+
+@cache
+def sample_blob(seed: int) -> bytes:
+    """Return a blob whose field elements depend on `seed`."""
+    return b"".join((seed * FIELD_ELEMENTS + it).to_bytes(32) for it in range(FIELD_ELEMENTS))
+
+
+@cache
+def sample_sidecar(*seeds: int, form: Form = "blob proofs") -> SampleSidecar:
+    """Return a sidecar with a blob for each seed."""
+    parts = [_proven(seed, form) for seed in seeds]
+    return SampleSidecar(
+        tuple(map(sample_blob, seeds)),
+        tuple(commitment for commitment, _ in parts),
+        tuple(proof for _, proofs in parts for proof in proofs),
+        form,
+    )
+
+
+def blob_transaction(
+    secret: bytes,
+    sidecar: SampleSidecar | None,
+    *,
+    nonce: int = 0,
+    chain_id: int = 31337,
+    to: Address | None = None,
+    hashes: list[bytes] | None = None,
+    blob_fee: int = 10**9,
+    fee_cap: int = 10**11,
+    tip: int = 10**9,
+    gas: int = 100_000,
+    value: int = 0,
+    data: bytes = b"",
+) -> bytes:
+    """Return a signed blob transaction with its sidecar, or the bare one that blocks contain without it."""
+    named = hashes if hashes is not None else [] if sidecar is None else sidecar.hashes
+    fields: list[Any] = [
+        *map(encode_uint, (chain_id, nonce, tip, fee_cap, gas)),
+        to or Address(b"\x11" * 20),
+        encode_uint(value),
+        data,
+        [],
+        encode_uint(blob_fee),
+        named,
+    ]
+    signature = sign(keccak256(b"\x03" + rlp_encode(fields)), secret)
+    signed = [
+        *fields,
+        encode_uint(signature[64]),
+        *(encode_uint(int.from_bytes(it)) for it in (signature[:32], signature[32:64])),
+    ]
+    items = signed if sidecar is None else [signed, *sidecar.items()]
+    return b"\x03" + rlp_encode(items)
+
+
+@cache
+def _setup() -> Any:
+    package = Path(eth_account.typed_transactions.__file__).parent
+    return ckzg.load_trusted_setup(str(package / "blob_transactions" / "kzg_trusted_setup.txt"), 0)
+
+
+@cache
+def _proven(seed: int, form: Form) -> tuple[bytes, list[bytes]]:
+    blob = sample_blob(seed)
+    commitment = ckzg.blob_to_kzg_commitment(blob, _setup())
+    if form == "cell proofs":
+        return commitment, ckzg.compute_cells_and_kzg_proofs(blob, _setup())[1]
+    return commitment, [ckzg.compute_blob_kzg_proof(blob, commitment, _setup())]
