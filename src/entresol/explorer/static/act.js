@@ -116,14 +116,18 @@ export function amountDialog(title, floor, { from, to, verb, plan }) {
     if (!/^0x[0-9a-fA-F]{40}$/.test(target.value)) throw new Error("An address has 40 digits after 0x.");
     return plan(account.value, target.value.toLowerCase(), parseUnits(amount.value));
   };
+  let turn = 0;
   const estimate = async () => {
-    try {
-      show(note, (await prepare()).note);
-      show(problem);
-    } catch (error) {
-      show(note, "\u00a0");
-      show(problem, reasonOf(error));
-    }
+    const mine = ++turn;
+    const [text, wrong] = await Promise.resolve()
+      .then(prepare)
+      .then(
+        (made) => [made.note, ""],
+        (error) => ["\u00a0", reasonOf(error)],
+      );
+    if (mine !== turn) return;
+    show(note, text);
+    show(problem, wrong);
   };
   form.addEventListener("input", estimate);
   form.addEventListener("submit", async (/** @type {Event} */ event) => {

@@ -5,7 +5,7 @@ import { decode } from "./codec.js";
 import { h } from "./dom.js";
 import { big, byteLength, checksum, count, int, short, units } from "./format.js";
 import { callData, decodeCall, nameOf } from "./known.js";
-import { floorOf } from "./rpc.js";
+import { floorOf, node } from "./rpc.js";
 
 export const PRIORITY = 255;
 const STEPS = /** @type {Record<string, string>} */ ({
@@ -149,4 +149,21 @@ export async function sentence(tx, layer) {
       " on layer 2",
     ];
   return [from, " called ", strong(entry.name), " on ", to];
+}
+
+/** @type {string | null} */
+let asset = null;
+
+/** @returns {Promise<bigint | null>} the ether that the bridge holds for this chain */
+export async function bridgeBalance() {
+  const floor = node.l1;
+  if (!floor || !node.l2?.chainId) return null;
+  const at = (/** @type {string} */ name) => Object.entries(node.info.l1).find(([, it]) => it === name)?.[0];
+  const chain = BigInt(node.l2.chainId);
+  const call = (/** @type {string} */ name, /** @type {string} */ data) =>
+    floor.maybe("eth_call", { to: at(name), data }, "latest");
+  asset = asset ?? (await call("Bridgehub", callData("Bridgehub", "baseTokenAssetId", chain)));
+  const held =
+    asset && (await call("L1NativeTokenVault", callData("L1NativeTokenVault", "chainBalance", chain, asset)));
+  return held && held !== "0x" ? big(held) : null;
 }

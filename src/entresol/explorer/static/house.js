@@ -6,10 +6,10 @@ import { h, keyed, s, show } from "./dom.js";
 import { count, plural } from "./format.js";
 import { live, STAGES } from "./live.js";
 import { node } from "./rpc.js";
-import { drawLists, drawStairs } from "./stairs.js";
+import { drawLists, stairs } from "./stairs.js";
 import { ago } from "./view.js";
 
-const BAY = 164;
+const BAY = 153;
 const ROWS = 4;
 
 /** @typedef {{batch: number, blocks: import("./live.js").Block[], hidden: number, of: import("./live.js").Batch | null,
@@ -27,13 +27,13 @@ export function house() {
   const ground = h("div.name.ground");
   const arrived = h("div.arrivals.upper");
   const paid = h("div.arrivals.ground");
-  const stairs = h("div.stairs");
+  const climb = stairs();
   const pair = node.l1 && node.l2;
   const element = h(
     `section.house${pair ? "" : `.only-${node.own.name}`}`,
     { "aria-label": pair ? "Both floors, and the batches between them" : "The blocks of this layer" },
     node.l2 ? [upper, h("div.slab.l2")] : null,
-    pair ? [arrived, middle, stairs, paid] : null,
+    pair ? [arrived, middle, climb.element, paid] : null,
     node.l1 ? [h("div.slab.l1"), ground] : null,
     bays,
   );
@@ -47,7 +47,7 @@ export function house() {
     keyed(bays, baysOf(room), (it) => it.batch, bayState, bayView);
     if (before && bays.firstElementChild !== before && before.isConnected) slide(bays);
     if (pair) {
-      drawStairs(stairs);
+      climb.draw();
       drawLists(arrived, paid);
     }
   };
@@ -134,6 +134,9 @@ function baysOf(room) {
   return made;
 }
 
+/** @param {number} batch */
+const messagesOf = (batch) => crossings().filter((it) => it.kind !== "deposit" && it.batch === batch).length;
+
 /** @param {Bay} it */
 const bayState = (it) => [
   it.blocks.map((block) => block.hash),
@@ -143,6 +146,7 @@ const bayState = (it) => [
   it.ground?.hash,
   it.of ? 0 : live.pending,
   live.l2.head,
+  messagesOf(it.batch),
 ];
 
 /**
@@ -224,7 +228,7 @@ export function pillar(stage, stopped = false) {
 function pillarView({ batch, of, hidden, blocks }) {
   const stage = of?.stage ?? 0;
   const since = of ? [of.at, of.committed, of.proven, of.executed][stage - 1] : 0;
-  const messages = of ? crossings().filter((it) => it.kind !== "deposit" && it.batch === batch).length : 0;
+  const messages = of ? messagesOf(batch) : 0;
   const total = of ? of.last - of.first + 1 : blocks.length + hidden;
   const title = of ? h("a", { href: `#/batch/${batch}` }, count(batch)) : count(batch);
   const stopped = Boolean(live.health?.settlement) && batch === live.executedBatch + 1;

@@ -8,8 +8,9 @@
  * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, state: string}} FloorState
  */
 
-import { big, hex, int } from "./format.js";
-import { callData } from "./known.js";
+import { bridgeBalance } from "./describe.js";
+import { say } from "./dom.js";
+import { big, count, hex, int } from "./format.js";
 import { floors, node } from "./rpc.js";
 import { clocks } from "./view.js";
 
@@ -18,6 +19,7 @@ const WINDOW = 24;
 const MAX_BLOCKS = 200;
 const MAX_BATCHES = 30;
 const DRAW_MS = 250;
+const NOTICE_MS = 8000;
 
 /** @returns {FloorState} */
 const newFloor = () => ({ head: -1, blocks: new Map(), price: 0n, state: "connecting" });
@@ -38,7 +40,7 @@ export const live = {
   health: null,
   retryAt: 0,
   awaySince: 0,
-  /** @type {string} what a head that went back says */
+  /** What the banner says for a moment. */
   notice: "",
   /** @type {unknown} */
   error: null,
@@ -70,6 +72,20 @@ export function watch(draw) {
  * @param {() => unknown} load
  */
 export const alsoLoad = (load) => loaders.add(load);
+
+/**
+ * Show a sentence in the banner for a moment.
+ * @param {string} text
+ */
+export function notify(text) {
+  live.notice = text;
+  say(text);
+  setTimeout(() => {
+    live.notice = "";
+    changed();
+  }, NOTICE_MS);
+  changed();
+}
 
 export function changed() {
   if (drawing || document.hidden) return;
@@ -168,7 +184,7 @@ async function refreshBlocks(layer) {
   const state = live[layer];
   const latest = await floor.call("eth_getBlockByNumber", "latest", true);
   if (int(latest.number) < state.head) {
-    live.notice = `Layer ${floor.layer} went back to block ${int(latest.number)}.`;
+    notify(`Layer ${floor.layer} went back to block ${count(int(latest.number))}.`);
     goBack(state, int(latest.number));
   }
   keep(state, latest);
@@ -269,21 +285,4 @@ async function refreshL1() {
   const [, price, held] = await Promise.all([refreshBlocks("l1"), floor.maybe("eth_gasPrice"), bridgeBalance()]);
   live.l1.price = big(price);
   live.held = held;
-}
-
-/** @type {string | null} */
-let asset = null;
-
-/** @returns {Promise<bigint | null>} the ether that the bridge holds for this chain */
-async function bridgeBalance() {
-  const floor = node.l1;
-  if (!floor || !node.l2?.chainId) return null;
-  const at = (/** @type {string} */ name) => Object.entries(node.info.l1).find(([, it]) => it === name)?.[0];
-  const chain = BigInt(node.l2.chainId);
-  const call = (/** @type {string} */ name, /** @type {string} */ data) =>
-    floor.maybe("eth_call", { to: at(name), data }, "latest");
-  asset = asset ?? (await call("Bridgehub", callData("Bridgehub", "baseTokenAssetId", chain)));
-  const held =
-    asset && (await call("L1NativeTokenVault", callData("L1NativeTokenVault", "chainBalance", chain, asset)));
-  return held && held !== "0x" ? big(held) : null;
 }

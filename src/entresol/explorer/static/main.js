@@ -3,7 +3,7 @@
 import { h, icon, s, say, show } from "./dom.js";
 import { keys } from "./keys.js";
 import { learn, loadNames } from "./known.js";
-import { follow, live, watch } from "./live.js";
+import { follow, live, notify, watch } from "./live.js";
 import { connect, node } from "./rpc.js";
 import { searchBox } from "./search.js";
 import { errorBox } from "./view.js";
@@ -155,6 +155,7 @@ function lamp() {
           ? `Settlement has stopped: ${stopped}`
           : live.notice;
     banner.hidden = !text;
+    banner.className = text === live.notice ? "note" : "";
     if (banner.textContent !== text) show(banner, text);
   };
   watch(draw);
@@ -172,12 +173,11 @@ function drops() {
         const here = /^#\/address\/(0x[0-9a-f]{40})/i.exec(location.hash);
         const at = here ? [`l1:${here[1]}`, `l2:${here[1]}`] : [];
         const name = learn(await file.text(), file.name, at);
-        live.notice = `Learned the ABI of ${name}.`;
+        notify(`Learned the ABI of ${name}.`);
         route();
       } catch (error) {
-        live.notice = `${file.name}: ${/** @type {Error} */ (error).message}`;
+        notify(`${file.name}: ${/** @type {Error} */ (error).message}`);
       }
-      say(live.notice);
     }
   });
 }

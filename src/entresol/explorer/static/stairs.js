@@ -1,82 +1,105 @@
 /** The stairs between the floors: who is on them, who arrived, who was paid. */
 
 import { crossings, isClaimable, isMoving, STEPS, stageName } from "./crossings.js";
-import { append, h, s, show } from "./dom.js";
+import { append, h, keyed, s, show } from "./dom.js";
 import { count } from "./format.js";
 
 const HEIGHT = 208;
-const FOOT = [128, 318];
 const STAIRS = 10;
+const GAP = 0.19;
 
-/** @param {number} t from 0 on the ground to 1 on the upper floor */
-const place = (t) => [FOOT[0] + t * (FOOT[1] - FOOT[0]), HEIGHT * (1 - t)];
+/** @typedef {import("./crossings.js").Crossing} Crossing */
 
-/** @param {Element} element */
-export function drawStairs(element) {
-  const moving = crossings().filter((it) => isMoving(it) || isClaimable(it));
-  const up = moving.filter((it) => it.kind === "deposit");
-  const down = moving.filter((it) => it.kind !== "deposit");
-  const state = JSON.stringify([up.map((it) => [it.id, it.stage]), down.map((it) => [it.id, it.stage])]);
-  if (element.getAttribute("data-state") === state) return;
-  element.setAttribute("data-state", state);
-  const [dx, dy] = [(FOOT[1] - FOOT[0]) / STAIRS, HEIGHT / STAIRS];
-  const steps = Array.from({ length: STAIRS }, () => `v${-dy}h${dx}`).join("");
-  const text = moving.map((it) => `${it.kind} of ${it.what}: ${stageName(it)}`).join("; ");
-  const drawing = s(
+/** @returns {{element: HTMLElement, draw: () => void}} */
+export function stairs() {
+  const element = h("div.stairs");
+  const [up, down] = [s("g"), s("g")];
+  let isNarrow = /** @type {boolean | null} */ (null);
+  const draw = () => {
+    const narrow = matchMedia("(max-width: 719px)").matches;
+    const [from, to, width] = narrow ? [14, 104, 118] : [128, 318, 360];
+    if (narrow !== isNarrow) show(element, staircase(from, to, width, [up, down]));
+    isNarrow = narrow;
+    const moving = crossings().filter((it) => isMoving(it) || isClaimable(it));
+    const text = moving.map((it) => `${it.kind} of ${it.what}: ${stageName(it)}`).join("; ");
+    element.firstElementChild?.setAttribute("aria-label", `The stairs. ${text || "Nothing is on them."}`);
+    const place = (/** @type {number} */ t) => [from + t * (to - from), HEIGHT * (1 - t)];
+    travellers(up, moving.filter(isUp), true, place);
+    travellers(
+      down,
+      moving.filter((it) => !isUp(it)),
+      false,
+      place,
+    );
+  };
+  return { element, draw };
+}
+
+/** @param {Crossing} it */
+const isUp = (it) => it.kind === "deposit";
+
+/**
+ * @param {number} from
+ * @param {number} to
+ * @param {number} width
+ * @param {Node[]} people
+ */
+function staircase(from, to, width, people) {
+  const steps = `v${-HEIGHT / STAIRS}h${(to - from) / STAIRS}`.repeat(STAIRS);
+  const ends = { id: "climb", gradientUnits: "userSpaceOnUse", x1: from, y1: HEIGHT, x2: to, y2: 0 };
+  const stops = ["a", "b", "c"].map((it, at) => s(`stop.${it}`, { offset: at / 2 }));
+  return s(
     "svg",
-    { viewBox: `0 0 360 ${HEIGHT}`, role: "img", "aria-label": `The stairs. ${text || "Nothing is on them."}` },
-    s(
-      "defs",
-      s(
-        "linearGradient",
-        { id: "climb", gradientUnits: "userSpaceOnUse", x1: FOOT[0], y1: HEIGHT, x2: FOOT[1], y2: 0 },
-        s("stop.a", { offset: 0 }),
-        s("stop.b", { offset: 0.5 }),
-        s("stop.c", { offset: 1 }),
-      ),
-    ),
-    s("path.level", { d: `M0 1H${FOOT[1]}` }),
-    s("path.slope", { d: `M${FOOT[0] + 14} ${HEIGHT}L${FOOT[1] + 10} 10` }),
-    s("path.steps", { d: `M${FOOT[0]} ${HEIGHT}${steps}H360` }),
-    travellers(up, true),
-    travellers(down, false),
+    { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img" },
+    s("defs", s("linearGradient", ends, stops)),
+    s("path.level", { d: `M0 1H${to}` }),
+    s("path.slope", { d: `M${from + 14} ${HEIGHT}L${to + 10} 10` }),
+    s("path.steps", { d: `M${from} ${HEIGHT}${steps}H${width}` }),
+    people,
   );
-  show(element, drawing);
 }
 
 /**
- * @param {import("./crossings.js").Crossing[]} all
+ * Put those who are on the stairs at the height of their stage, and none upon another.
+ * @param {Element} group
+ * @param {Crossing[]} all
  * @param {boolean} up
+ * @param {(t: number) => number[]} place
  */
-function travellers(all, up) {
-  const shown = all.slice(0, 3);
-  let last = 9;
-  const drawn = shown
-    .map((it) => ({ it, t: up ? 0.3 + 0.3 * it.stage : 0.78 - (0.66 * it.stage) / (STEPS[it.kind].length - 1) }))
-    .sort((a, b) => b.t - a.t)
-    .map(({ it, t }) => {
-      last = Math.max(0.08, Math.min(t, last - 0.19));
-      const [x, y] = place(last);
-      const cx = up ? x - 4 : x + 30;
-      const label = it.kind === "message" ? "message" : it.what;
-      return s(
-        `g.traveller.${up ? "rises" : "sinks"}`,
-        s("circle", { cx, cy: y, r: 10 }),
-        s("path", { d: up ? `M${cx} ${y + 4}v-8m-3 3l3-3 3 3` : `M${cx} ${y - 4}v8m-3-3l3 3 3-3` }),
-        s("text", { x: up ? cx - 16 : cx + 16, y: y + 4, "text-anchor": up ? "end" : "start" }, label),
-      );
-    });
+function travellers(group, all, up, place) {
+  const height = (/** @type {Crossing} */ it) =>
+    up ? 0.3 + 0.3 * it.stage : 0.78 - (0.66 * it.stage) / (STEPS[it.kind].length - 1);
+  const shown = all.slice(0, 3).sort((a, b) => height(a) - height(b));
   const rest = all.length - shown.length;
-  const [x, y] = place(up ? 0.1 : 0.97);
-  if (rest > 0)
-    drawn.push(
-      s(
-        "text.rest",
-        { x: up ? x - 16 : x + 34, y: y + (up ? 0 : 16), "text-anchor": up ? "end" : "start" },
-        `+${rest}`,
-      ),
-    );
-  return drawn;
+  let last = -1;
+  keyed(
+    group,
+    shown,
+    (it) => it.id,
+    (it) => [it.what, it === shown.at(-1) && rest],
+    (it) => traveller(it, up, it === shown.at(-1) ? rest : 0),
+  );
+  shown.forEach((it, at) => {
+    last = Math.max(height(it), last + GAP);
+    const [x, y] = place(last);
+    const drawn = /** @type {SVGElement} */ (group.children[at]);
+    drawn.style.transform = `translate(${up ? x - 4 : x + 30}px, ${y}px)`;
+  });
+}
+
+/**
+ * @param {Crossing} it
+ * @param {boolean} up
+ * @param {number} rest how many more there are
+ */
+function traveller(it, up, rest) {
+  const label = (it.kind === "message" ? "message" : it.what) + (rest ? `, +${rest}` : "");
+  return s(
+    `g.traveller.${up ? "rises" : "sinks"}`,
+    s("circle", { r: 10 }),
+    s("path", { d: up ? "M0 4v-8m-3 3l3-3 3 3" : "M0-4v8m-3-3l3 3 3-3" }),
+    s("text", { x: up ? -16 : 16, y: 4, "text-anchor": up ? "end" : "start" }, label),
+  );
 }
 
 /**

@@ -1,0 +1,141 @@
+// What people do on the pages: cross between the floors, send, control the chain, lose the node.
+
+import { ALICE, BOB, check, expect, l1Rpc, rpc, run, sees, until, visit } from "./harness.mjs";
+
+check("a deposit by clicks climbs to layer 2", async () => {
+  const before = BigInt(await rpc("eth_getBalance", BOB, "latest"));
+  await visit("bridge", async (page) => {
+    await sees(page, ".empty", "Nothing on the stairs yet");
+    await page.getByRole("button", { name: "Deposit", exact: true }).click();
+    await page.getByLabel("Amount in ether").fill("2.5");
+    await page.getByLabel("Receiver").fill(BOB);
+    await sees(page, "dialog", "pay for the gas on layer 2");
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await sees(page, ".lines li", "Deposit, 2.50 ETH");
+    await sees(page, ".lines li", "Arrived");
+    await sees(page, ".one", "On layer 2");
+  });
+  const after = BigInt(await rpc("eth_getBalance", BOB, "latest"));
+  expect(after - before === 2_500_000_000_000_000_000n, `Bob got ${after - before}`);
+});
+
+check("a withdrawal by clicks goes down and is paid", async () => {
+  const before = BigInt(await l1Rpc("eth_getBalance", BOB, "latest"));
+  await visit("bridge", async (page) => {
+    await page.getByRole("button", { name: "Withdraw", exact: true }).click();
+    await page.getByLabel("Amount in ether").fill("1.25");
+    await page.getByLabel("Receiver").fill(BOB);
+    await sees(page, "dialog", "The fee is about");
+    await page.locator("dialog button.primary").click();
+    const line = page.locator(".lines li").filter({ hasText: "Withdrawal, 1.25 ETH" });
+    await line.filter({ hasText: "Claimable" }).waitFor();
+    await line.locator("a").click();
+    await sees(page, ".one", "Verified in your browser");
+    await page.getByRole("button", { name: "Claim on L1" }).click();
+    await line.filter({ hasText: "Paid" }).waitFor();
+  });
+  const after = BigInt(await l1Rpc("eth_getBalance", BOB, "latest"));
+  expect(after - before === 1_250_000_000_000_000_000n, `Bob got ${after - before}`);
+});
+
+check("a withdrawal that was paid shows on the ground floor of home", async () => {
+  await visit("", (page) => sees(page, ".arrivals.ground", "1.25 ETH"));
+});
+
+check("an amount that is none and a receiver that is none are told", async () => {
+  await visit("bridge", async (page) => {
+    await page.getByRole("button", { name: "Deposit", exact: true }).click();
+    await page.getByLabel("Amount in ether").fill("a lot");
+    await sees(page, "dialog .bad", "This is no amount.");
+    await page.getByLabel("Amount in ether").fill("1");
+    await page.getByLabel("Receiver").fill("0x12");
+    await sees(page, "dialog .bad", "An address has 40 digits after 0x.");
+  });
+});
+
+check("ether is sent from an account's page", async () => {
+  await visit(`address/${ALICE}`, async (page) => {
+    await page.getByRole("button", { name: "Send on L2" }).click();
+    await page.getByLabel("Amount in ether").fill("0.125");
+    await sees(page, "dialog", "The fee is about");
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+  });
+  await until(async () => {
+    const { transactions } = await rpc("eth_getBlockByNumber", "latest", true);
+    return transactions.some((it) => it.value === "0x1bc16d674ec8000" && it.to === BOB.toLowerCase());
+  });
+});
+
+check("blocks are mined, and the request is shown", async () => {
+  const before = Number(await rpc("eth_blockNumber"));
+  await visit("controls", async (page) => {
+    await page.getByLabel("Blocks").fill("3");
+    await page.getByRole("button", { name: "Mine" }).click();
+    await sees(page, ".request", 'anvil_mine ["0x3","0x1"]');
+  });
+  await until(async () => Number(await rpc("eth_blockNumber")) === before + 3);
+});
+
+check("mining is switched off and on", async () => {
+  await visit("controls", async (page) => {
+    const mining = page.getByRole("switch", { name: "Seal each transaction as it comes" });
+    await mining.uncheck();
+    await until(async () => !(await rpc("anvil_getAutomine")));
+    await mining.check();
+    await until(() => rpc("anvil_getAutomine"));
+  });
+});
+
+check("the clock moves forward", async () => {
+  const time = async () => Number((await rpc("eth_getBlockByNumber", "latest", false)).timestamp);
+  const before = await time();
+  await visit("controls", async (page) => {
+    await page.getByRole("button", { name: "+1 hour" }).click();
+    await sees(page, ".request", "evm_increaseTime [3600]");
+    await until(async () => (await time()) >= before + 3600);
+    await sees(page, ".warn", "ahead of L1");
+  });
+});
+
+check("a snapshot is taken and reverted, and the pages go back", async () => {
+  await visit("controls", async (page) => {
+    await page.getByRole("button", { name: "Take one" }).click();
+    await sees(page, ".snapshots", "taken at");
+    const before = Number(await rpc("eth_blockNumber"));
+    await rpc("anvil_mine", "0x2");
+    await page.getByRole("button", { name: "Revert 2 blocks" }).click();
+    await sees(page, ".snapshots", "will be lost");
+    await page.getByRole("button", { name: "Revert", exact: true }).click();
+    await until(async () => Number(await rpc("eth_blockNumber")) === before);
+    await sees(page, "#banner", "went back to block");
+  });
+});
+
+check("a node that is away is told, what is known stays, and it comes back", async () => {
+  await visit("", async (page) => {
+    let isAway = false;
+    const open = [];
+    await page.routeWebSocket(/.*/, (socket) => {
+      if (isAway) socket.close();
+      else {
+        socket.connectToServer();
+        open.push(socket);
+      }
+    });
+    await page.reload();
+    await sees(page, ".bay", "");
+    await until(() => open.length === 2);
+    isAway = true;
+    for (const socket of open) await socket.close();
+    await sees(page, "#banner", "The node does not answer since");
+    await sees(page, "#live", "Away");
+    expect((await page.locator(".bay").count()) > 0, "the floors are gone");
+    isAway = false;
+    await sees(page, "#live", "Live");
+    await page.locator("#banner").waitFor({ state: "hidden" });
+  });
+});
+
+await run();

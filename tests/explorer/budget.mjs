@@ -1,0 +1,93 @@
+// What a visit costs: bytes and requests of a browser that has nothing yet.
+
+import { ALICE, check, expect, l1Rpc, MESSENGER, messageData, rpc, run, send, settled, visit } from "./harness.mjs";
+
+const MAX_BYTES = 60_000;
+const MAX_SCRIPTS = 45_000;
+const MAX_STYLES = 9_000;
+const MAX_FILES = 25;
+
+async function cost(route) {
+  const seen = [];
+  const total = { bytes: 0, scripts: 0, styles: 0, files: 0 };
+  const measure = async (page) => {
+    await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
+    for (const request of seen.filter((it) => it.method() === "GET" && !/\/(health|openrpc\.json)$/.test(it.url()))) {
+      const { responseBodySize } = await request.sizes();
+      total.files++;
+      total.bytes += responseBodySize;
+      if (request.url().endsWith(".js")) total.scripts += responseBodySize;
+      if (request.url().endsWith(".css")) total.styles += responseBodySize;
+    }
+  };
+  await visit(route, measure, { before: (page) => page.on("requestfinished", (it) => seen.push(it)) });
+  return total;
+}
+
+check("a visit to any page stays within the budget", async () => {
+  const receipt = await send({ to: MESSENGER, data: messageData("hello") });
+  await settled(receipt.blockNumber);
+  const routes = [
+    "",
+    "bridge",
+    `bridge/${receipt.transactionHash}/0`,
+    "batch/1",
+    "l2/block/1",
+    `l2/tx/${receipt.transactionHash}`,
+    `address/${ALICE}`,
+    "pool",
+    "console",
+    "controls",
+  ];
+  const over = [];
+  for (const route of routes) {
+    const it = await cost(route);
+    console.error(`#/${route.slice(0, 20)}: ${JSON.stringify(it)}`);
+    if (
+      it.bytes > MAX_BYTES ||
+      it.scripts > MAX_SCRIPTS ||
+      it.styles > MAX_STYLES ||
+      it.files > MAX_FILES ||
+      it.files < 10
+    )
+      over.push(`#/${route}: ${JSON.stringify(it)}`);
+  }
+  expect(over.length === 0, over.join("\n"));
+});
+
+check("a second visit transfers no file again", async () => {
+  await visit("", async (page) => {
+    const statuses = [];
+    page.on("response", (it) => /\/explorer\/.*\.(js|css)$/.test(it.url()) && statuses.push(it.status()));
+    await page.reload();
+    await page.locator(".bay").first().waitFor();
+    expect(statuses.length > 10 && statuses.every((it) => it === 304 || it === 200), `statuses: ${statuses}`);
+  });
+  const first = await fetch(`${process.env.NODE_URL}/explorer/main.js`);
+  const again = await fetch(`${process.env.NODE_URL}/explorer/main.js`, {
+    headers: { "if-none-match": first.headers.get("etag") },
+  });
+  expect(again.status === 304, `status ${again.status}`);
+});
+
+check("two hundred blocks draw without a long task", async () => {
+  await visit("", async (page) => {
+    await page.locator(".bay").first().waitFor();
+    await page.evaluate(() => {
+      window.longest = 0;
+      new PerformanceObserver((list) => {
+        for (const it of list.getEntries()) window.longest = Math.max(window.longest, it.duration);
+      }).observe({ entryTypes: ["longtask"] });
+    });
+    await rpc("anvil_mine", "0xc8");
+    const head = Number(await rpc("eth_blockNumber"));
+    await page.locator(`.bay a[href="#/l2/block/${head}"]`).waitFor();
+    await l1Rpc("eth_blockNumber");
+    const longest = await page.evaluate(() => window.longest);
+    expect(longest < 400, `a task took ${longest} ms`);
+    const nodes = await page.locator("main *").count();
+    expect(nodes < 900, `home has ${nodes} nodes`);
+  });
+});
+
+await run();

@@ -1,0 +1,130 @@
+// A Chromium on the explorer of a node. Checks run one after another, and each prints a line of JSON.
+
+import chromium from "@sparticuz/chromium";
+import { chromium as playwright } from "playwright-core";
+
+export const url = process.env.NODE_URL;
+export const l1Url = process.env.L1_URL;
+
+export const ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+export const BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+export const MESSENGER = "0x0000000000000000000000000000000000008008";
+export const BASE_TOKEN = "0x000000000000000000000000000000000000800A";
+
+// Far longer than anything takes, even on a machine that has other things to do.
+const PATIENCE_MS = 60_000;
+const checks = [];
+/** @type {import("playwright-core").Browser} */
+let browser;
+
+export function check(name, body) {
+  checks.push({ name, body });
+}
+
+export async function run() {
+  browser = await launch();
+  for (const { name, body } of checks) {
+    let problem = null;
+    try {
+      await body();
+    } catch (error) {
+      problem = String(error?.stack ?? error);
+    }
+    console.log(JSON.stringify({ check: name, problem }));
+  }
+  await browser.close();
+  process.exit(0);
+}
+
+export async function launch() {
+  const executablePath = process.env.CHROMIUM ?? (await chromium.executablePath());
+  // Not the arguments that the package recommends: they switch the web's security off.
+  return playwright.launch({ args: ["--no-sandbox", "--no-zygote", "--disable-gpu"], executablePath, headless: true });
+}
+
+// Open a page of the explorer, and fail afterwards if it logged an error or broke its policy.
+export async function visit(
+  route,
+  body,
+  { width = 1440, height = 900, theme = "dark", base = url, before, ...options } = {},
+) {
+  const context = await (browser ?? (await launch())).newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    permissions: ["clipboard-read", "clipboard-write"],
+    hasTouch: width < 500,
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const problems = [];
+  page.on("console", (it) => it.type() === "error" && problems.push(it.text()));
+  page.on("pageerror", (it) => problems.push(it.message));
+  before?.(page);
+  try {
+    await page.goto(`${base}/#/${route}`);
+    await page.locator("main h1").first().waitFor({ state: "attached" });
+    await page.locator(".live.live, .live.away").waitFor({ state: "attached" });
+    const result = await body(page);
+    const serious = problems.filter((it) => !it.includes("ERR_CONNECTION_REFUSED"));
+    if (serious.length) throw new Error(`the page logged: ${serious.join("; ")}`);
+    return result;
+  } finally {
+    await context.close();
+  }
+}
+
+export async function rpc(method, ...params) {
+  return ask(url, method, params);
+}
+
+export async function l1Rpc(method, ...params) {
+  return ask(l1Url, method, params);
+}
+
+async function ask(to, method, params) {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const response = await fetch(to, { method: "POST", headers: { "content-type": "application/json" }, body });
+  const found = await response.json();
+  if (found.error) throw new Error(`${method}: ${found.error.message}`);
+  return found.result;
+}
+
+// Send a transaction on the L2 and wait until a block has it.
+export async function send(transaction) {
+  const hash = await rpc("eth_sendTransaction", { from: ALICE, ...transaction });
+  return until(() => rpc("eth_getTransactionReceipt", hash));
+}
+
+// Ask until there is something.
+export async function until(question) {
+  const end = Date.now() + PATIENCE_MS;
+  while (Date.now() < end) {
+    const found = await question();
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("it never happened");
+}
+
+export function expect(condition, text) {
+  if (!condition) throw new Error(text);
+}
+
+// Wait until an element has a text.
+export async function sees(page, selector, text) {
+  await page.locator(selector).filter({ hasText: text }).first().waitFor();
+}
+
+// The calls of L1Messenger.sendToL1 and of L2BaseToken.withdraw.
+export const word = (value) => value.toString(16).replace(/^0x/, "").toLowerCase().padStart(64, "0");
+export const messageData = (text) => {
+  const hex = Buffer.from(text).toString("hex");
+  return `0x62f84b24${word(32)}${word(hex.length / 2)}${hex.padEnd(Math.ceil(hex.length / 64) * 64, "0")}`;
+};
+export const withdrawData = (to) => `0x51cff8d9${word(to)}`;
+
+// Seal until layer 1 has executed the batch of a block.
+export const settled = (block) =>
+  until(async () => (await rpc("zks_getFinalityStatus")).lastExecutedBlock >= Number(block));

@@ -1,0 +1,46 @@
+"""The explorer in a real Chromium: the checks are in the files beside this one."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.clients.javascript import Results, checks_of, run_checks
+from tests.support.node_process import RunningNode, running_node
+
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
+
+FOLDER: Final = Path(__file__).resolve().parent
+FILES: Final = ("pages.mjs", "acting.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
+ELSEWHERE: Final = {"harness.mjs"}
+"""What the files use, and what is run by hand."""
+
+
+def test_no_file_is_missing() -> None:
+    assert {path.name for path in FOLDER.glob("*.mjs")} == {*FILES, *ELSEWHERE}
+
+
+def l1_url_of(node: RunningNode) -> str:
+    """Return the URL of the development L1, which the banner has below its heading."""
+    found = re.search(r"^Layer 1 .*?^HTTP +(\S+)", node.output, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@cache
+def results(file: str) -> Results:
+    """Run a file on a node of its own, once."""
+    with running_node() as node:
+        return run_checks(file, node.url, l1_url_of(node), FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("file", "check"), [(file, check) for file in FILES for check in checks_of(file, FOLDER)]
+)
+def test_a_browser_shows_it(file: str, check: str) -> None:
+    problem = results(file)[check]
+    assert problem is None, problem
