@@ -23,6 +23,9 @@ PYTHON_STAMP := $(VENV)/.python-$(PYTHON_VERSION)
 # What running needs, and what everything else needs beside it.
 RUN_STAMP := $(VENV)/.requirements-run
 REQUIREMENTS_STAMP := $(VENV)/.requirements
+# titanoboa needs an older `packaging` than the tools of `.venv`, through vyper, so it has an environment of its own.
+TITANOBOA_VENV := .venv-titanoboa
+TITANOBOA_STAMP := $(TITANOBOA_VENV)/.requirements
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Install the pins of the file $(1); pip shows its progress on a terminal only.
@@ -74,6 +77,12 @@ $(REQUIREMENTS_STAMP): requirements-dev.txt requirements.txt $(PYTHON_STAMP)
 	@echo "[2/3] Python packages: requirements-dev.txt"
 	@$(call pip_install,requirements-dev.txt)
 	@test $(RUN_STAMP) -nt requirements.txt || touch $(RUN_STAMP)
+	@touch $@
+
+$(TITANOBOA_STAMP): tests/clients/requirements-titanoboa.txt $(PYTHON_STAMP)
+	@echo "Python packages of titanoboa: $<"
+	@$(PYTHON) -m venv --clear $(TITANOBOA_VENV)
+	@$(TITANOBOA_VENV)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
 	@touch $@
 
 # Calls the build back end as pip does, because pip would hide cargo's progress; not `maturin develop`,
@@ -175,7 +184,7 @@ rust-test: $(NATIVE)
 	$(call cargo,test,--release --no-default-features --quiet $(LOCKED))
 
 .PHONY: python-test
-python-test: install
+python-test: install $(TITANOBOA_STAMP)
 	$(BIN)/pytest --numprocesses auto --dist loadfile --quiet $(ARGS)
 
 .PHONY: unit
@@ -212,9 +221,11 @@ lock: $(REQUIREMENTS_STAMP) ## Pin the newest dependencies that fit pyproject.to
 	$(LOCK) --upgrade --extra run --extra dev --output-file requirements-dev.txt
 	cp requirements-dev.txt requirements.txt
 	$(LOCK) --extra run --output-file requirements.txt
+	echo titanoboa | $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --no-annotate --upgrade \
+	    --output-file tests/clients/requirements-titanoboa.txt -
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) native/target tests/node_modules tests/explorer/node_modules contracts/node_modules dist src/entresol/*.so
+	rm -rf $(VENV) $(TITANOBOA_VENV) native/target tests/node_modules tests/explorer/node_modules contracts/node_modules dist src/entresol/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

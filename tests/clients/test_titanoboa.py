@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -16,17 +15,21 @@ from tests.support.polling import PATIENCE_SECONDS
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
 
 SCRIPT: Final = Path(__file__).parent / "titanoboa_network.py"
-PYTHON: Final = os.environ.get("TITANOBOA_PYTHON", sys.executable)
+ENVIRONMENT: Final = Path(__file__).parents[2] / ".venv-titanoboa"
+"""What `make python-test` installs."""
+PYTHON: Final = os.environ.get("TITANOBOA_PYTHON", str(ENVIRONMENT / "bin" / "python"))
 
 
 def has_titanoboa() -> bool:
-    """Return whether the interpreter has the package."""
+    """Return whether there is the interpreter, with the package."""
+    if not Path(PYTHON).exists():
+        return False
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('boa') is None)"
     return subprocess.run([PYTHON, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.skipif(
-    not has_titanoboa(), reason="TITANOBOA_PYTHON names no interpreter with titanoboa"
+    not has_titanoboa(), reason="titanoboa is not installed: make .venv-titanoboa/.requirements"
 )
 @pytest.mark.parametrize("layer", ["L1", "L2"])
 def test_contracts_are_used_without_a_warning(layer: str, tmp_path: Path) -> None:

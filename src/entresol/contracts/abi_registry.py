@@ -10,6 +10,7 @@ import msgspec
 
 from entresol import contracts
 from entresol._native import keccak256
+from entresol.contracts.ds_test import ds_test_events
 from entresol.errors import MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.values import Address
@@ -153,8 +154,10 @@ class AbiRegistry:
 
 @cache
 def project_abis() -> AbiRegistry:
-    """Return the ABIs of the contracts of both layers."""
-    return AbiRegistry.of(contracts.artifact(name).abi for name in contracts.names())
+    """Return the ABIs of the contracts of both layers, and the events of ds-test."""
+    registry = AbiRegistry.of(contracts.artifact(name).abi for name in contracts.names())
+    registry.add(list(ds_test_events()))
+    return registry
 
 
 def types_of(parameters: Iterable[AbiParameter]) -> str:
