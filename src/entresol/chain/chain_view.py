@@ -87,6 +87,11 @@ class ChainView:
         return self.finality.resolve(block, self.number) if isinstance(block, BlockTag) else block
 
     @property
+    def is_edited(self) -> bool:
+        """Whether there are edits since the last block."""
+        return self._edits.exist
+
+    @property
     def latest(self) -> Snapshot | Overlay:
         """The state after the last block and the edits since then."""
         return self._edits.on(self.ledger.latest)

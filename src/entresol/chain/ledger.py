@@ -17,7 +17,7 @@ from entresol.errors import (
 )
 from entresol.execution.block_executor import ParentBlock
 from entresol.execution.evm_env import BlockEnv
-from entresol.execution.replay import apply_and_verify, re_execute
+from entresol.execution.replay import apply_and_verify, apply_record, re_execute
 from entresol.execution.trace.block_trace import SealedBlock
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 MAX_HEADS: Final = 64
 """How many heads are remembered: tests revert to the same few again and again."""
+
+MAX_ADVANCED: Final = 16
+"""Up to how many new blocks of another process's store are applied to the cached state of the head before them."""
 
 
 class RevertedBlocks(NamedTuple):
@@ -199,6 +202,18 @@ class Ledger:
         self._snapshots.evict_above(-1)
         self._heads.clear()
         self._set_head(self.header(self.number))
+
+    def follow(self, number: int, common: int) -> None:
+        """Make block `number` of a store that another process writes the head; blocks above `common` are other ones."""
+        self._snapshots.evict_above(common)
+        for it in [it for it in self._heads if it > common]:
+            self._heads.pop(it)
+        if common >= 0 and number - common <= MAX_ADVANCED:
+            for it in range(common + 1, number + 1):
+                overlay = apply_record(self.record(it), self._snapshots.after(it - 1))
+                self._snapshots.advance(it, overlay)
+        if number != common or number != self._head.number:
+            self._set_head(self.header(number))
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
         """Re-execute every block that was executed here; raise `ReplayMismatch` at the first that differs."""

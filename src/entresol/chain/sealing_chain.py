@@ -92,18 +92,23 @@ class SealingChain(ChainView):
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - independent parts
         cls,
         path: Path | None,
         rules: ChainRules,
         genesis: Genesis | ExpectedGenesis,
         *,
         durable: bool = True,
+        shared: bool = False,
         clock: Clock | None = None,
         pool: PoolConfig | None = None,
     ) -> Self:
-        """Open the chain in the directory `path`, or a temporary one."""
-        store = Store.temporary() if path is None else Store.open(path, durable=durable)
+        """Open the chain in the directory `path`, or a temporary one; `shared` lets other processes read it."""
+        store = (
+            Store.temporary(shared=shared)
+            if path is None
+            else Store.open(path, durable=durable, shared=shared)
+        )
         try:
             return cls(store, rules, genesis, clock=clock, pool=pool)
         except BaseException:

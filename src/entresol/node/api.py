@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from entresol.chain.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.chain.dev.keyring import Keyring
@@ -25,6 +25,7 @@ from entresol.node.dev_api import dev_namespaces
 from entresol.node.inspection import inspection_namespaces
 from entresol.node.metrics import MemoryUse
 from entresol.node.pair_control import PairControl
+from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
 from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
@@ -72,27 +73,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.chain.fees.l2_fees import FeeModel
-    from entresol.node.settlement.rollup import Rollup
-    from entresol.node.settlement.settlement_layer import SettlementLayer
+    from entresol.node.settlement.l2_components import L2Components, RollupParts
     from entresol.primitives.batches import Batch
-    from entresol.rollup.proofs import LogProver
     from entresol.rpc.jsonrpc.forwarding import Producer
     from entresol.rpc.jsonrpc.method import Namespace
-
-
-class L2Components(NamedTuple):
-    """What an L2 has beyond a chain: a fee model, and a rollup if it settles on an L1."""
-
-    fees: FeeModel
-    rollup: Rollup | SettledView | None
-
-
-class SettledView(NamedTuple):
-    """What a node reads of the rollup that does not run it."""
-
-    settlement_layer: SettlementLayer
-    prover: LogProver
 
 
 class Api:
@@ -184,7 +168,11 @@ class Api:
 
     def batch_sealed(self, batch: Batch) -> None:
         """Invalidate cached responses of the blocks of `batch`, which now have a batch."""
-        self._rendered.batch_sealed(batch.first_block, batch.last_block)
+        self.blocks_batched(batch.first_block, batch.last_block)
+
+    def blocks_batched(self, first: int, last: int) -> None:
+        """Invalidate cached responses of the blocks from `first` to `last`, which now have a batch."""
+        self._rendered.batch_sealed(first, last)
 
     def _set_logging(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives
         self.set_logging(enabled)
@@ -277,8 +265,7 @@ class Api:
         ]
         if rollup is None:
             return namespaces
-        settlement_layer = rollup.settlement_layer
-        batch_status = BatchStatus(chain, settlement_layer.l1_chain_id)
+        batch_status = BatchStatus(chain, rollup.l1_chain_id)
         return [
             *namespaces,
             ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
@@ -290,7 +277,7 @@ class Api:
                 self._limits.slot_limit,
             ),
             ZksProtocol(chain.blocks, chain.genesis),
-            ZksContracts(settlement_layer.l1_chain_id, settlement_layer.contracts, L2_CONTRACTS),
+            ZksContracts(rollup.l1_chain_id, rollup.contracts, L2_CONTRACTS),
             ZksTokens(self._resolver),
             ZksTransactions(
                 chain,
@@ -304,7 +291,7 @@ class Api:
         ]
 
     def _development(
-        self, pair: PairControl, rollup: Rollup | SettledView | None
+        self, pair: PairControl, rollup: RollupParts | SettledView | None
     ) -> list[Namespace]:
         slots = TokenSlots(self._resolver, self._runner, self._executor)
         namespaces = dev_namespaces(

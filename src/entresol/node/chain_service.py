@@ -18,11 +18,11 @@ from entresol.node.metrics import chain_samples, memory_samples, render, server_
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.routing import PathRouter
-from entresol.server.server import Server
+from entresol.server.server import PortSharing, Server
 from entresol.server.static_files import no_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from entresol.chain.chain import Chain
     from entresol.node.api import Api
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
     from entresol.server.config import ServerConfig
-    from entresol.server.handler import Handler, Page
+    from entresol.server.handler import Handler, Page, PageResponse
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +56,21 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the service seals blocks, and not something else."""
 
 
+class ServiceRole:
+    """What a service does as the process of a node that serves alone; others share their port and their work."""
+
+    produces: bool = True
+    sharing: PortSharing = PortSharing.NONE
+
+    def serving(self, handler: Handler) -> Handler:
+        """Return the handler of the service, around that of its methods."""
+        return handler
+
+    def pages(self, service: ChainService) -> Mapping[str, Page]:  # noqa: ARG002 - others need it
+        """Return pages in place of those of a service alone."""
+        return {}
+
+
 class ChainService:
     """Serves a chain over RPC, and seals its blocks on schedule.
 
@@ -63,7 +78,7 @@ class ChainService:
     alone changes the chain. Fails: to start, with the error that says why.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         make_api: Callable[[Callable[[], None]], Api],
@@ -72,28 +87,35 @@ class ChainService:
         log: ChainLog | None = None,
         hooks: ServiceHooks | None = None,
         explorer: ExplorerPage | None = None,
+        role: ServiceRole | None = None,
     ) -> None:
+        role = role or ServiceRole()
+        self._role = role
         self.chain = chain
         self._config = config
         self._hooks = hooks = hooks or ServiceHooks()
         self._is_scheduled = False
         self.api = make_api(self._schedule_notifications)
-        self.handler: Handler = hooks.wrap(self.api.dispatcher.handle)
+        self.handler: Handler = role.serving(hooks.wrap(self.api.dispatcher.handle))
+        self.unlogged = self.handler
+        """The handler of requests that another process logs."""
         if log is not None:
             self.handler = log.wrap(self.handler)
-            log.follow(chain)
+            if role.produces:
+                log.follow(chain)
             self.api.set_logging = log.set_enabled
             self.api.report_console = log.report_console
         on_rejection = None if log is None else log.on_rejection()
         self.routes = PathRouter(self.handler)
-        self._explorer = explorer
+        self.explorer = explorer
         self._server = Server(
             self.handler if explorer is None else self.routes,
             JSON_RPC,
             config,
-            self._pages(),
+            {**self._pages(), **role.pages(self)},
             on_rejection,
             files=no_files if explorer is None else explorer_files,
+            sharing=role.sharing,
         )
         self._tick_task: asyncio.Task[None] | None = None
         self._sealer = BlockSealer(chain)
@@ -108,12 +130,17 @@ class ChainService:
         """The host and port it listens on."""
         host = self._config.hosts[0]
         shown = f"[{host}]" if ":" in host else host
-        return f"{shown}:{self._server.port}"
+        return f"{shown}:{self.port}"
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return self._server.port
 
     async def start(self) -> None:
         """Listen, and start sealing blocks."""
         await self._server.start()
-        if self._hooks.seals:
+        if self._role.produces and self._hooks.seals:
             self._tick_task = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
@@ -160,27 +187,34 @@ class ChainService:
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher
-        explorer = {} if self._explorer is None else self._explorer.pages()
+        explorer = {} if self.explorer is None else self.explorer.pages()
         return {
             **explorer,
-            "/health": self._health_page,
+            "/health": self.health_page,
             "/metrics": self._metrics_page,
             "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),
         }
 
-    def _health_page(self) -> tuple[int, str, bytes]:
+    def health_page(self) -> PageResponse:
+        """Return the page `/health`."""
         failure = self.chain.failure or self._hooks.problem()
         if failure is None:
             return 200, JSON, json.dumps({"status": "ready", **self._hooks.health()}).encode()
         failing = {"status": "failing", "reason": str(failure), **self._hooks.health()}
         return 503, JSON, json.dumps(failing).encode()
 
-    def _metrics_page(self) -> tuple[int, str, bytes]:
+    def _metrics_page(self) -> PageResponse:
+        text = self.chain_metrics() + self.process_metrics()
+        return 200, PROMETHEUS, text.encode()
+
+    def chain_metrics(self) -> str:
+        """Return the metrics of the chain and its settlement."""
+        return render((*chain_samples(self.chain), *self._hooks.metrics()))
+
+    def process_metrics(self) -> str:
+        """Return the metrics of this process: its memory, its server, its calls."""
         samples = (
-            *chain_samples(self.chain),
             *memory_samples(self.api.memory()),
             *server_samples(self._server.counters, self._server.unsent),
-            *self._hooks.metrics(),
         )
-        text = render(samples) + self.api.dispatcher.render_metrics()
-        return 200, PROMETHEUS, text.encode()
+        return render(samples) + self.api.dispatcher.render_metrics()

@@ -28,6 +28,7 @@ from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
+from entresol.node.config.api import worker_count
 from entresol.node.config.schema import ETHER
 from entresol.node.genesis_config import (
     LayerOneGenesis,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.storage.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +67,12 @@ _MAX_VAULT_BALANCE: Final = 2**128
 
 
 def open_layer_two(
-    config: NodeConfig, l1_chain_id: int | None, contracts: SettlementContracts | None
+    config: NodeConfig,
+    l1_chain_id: int | None,
+    contracts: SettlementContracts | None,
+    store: Store | None = None,
 ) -> tuple[Chain, FeeModel]:
-    """Open the L2, with the system contracts in its genesis if it settles on an L1."""
+    """Open the L2, with the system contracts in its genesis if it settles on an L1; `store` is that of a replica."""
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
         predeploys = system_genesis(
@@ -84,13 +89,18 @@ def open_layer_two(
             f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
             "start without an L1 by --no-l1",
         )
-    chain, fees = open_with_genesis(config, expected)
-    _report_contracts(chain, genesis, "system contracts")
+    chain, fees = open_with_genesis(config, expected, store=store)
+    if store is None:
+        _report_contracts(chain, genesis, "system contracts")
     return chain, fees
 
 
 def open_with_genesis(
-    config: NodeConfig, expected: ExpectedGenesis, *, is_synced: bool = True
+    config: NodeConfig,
+    expected: ExpectedGenesis,
+    *,
+    is_synced: bool = True,
+    store: Store | None = None,
 ) -> tuple[Chain, FeeModel]:
     """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores."""
     genesis, settings, evm = expected.genesis, config.chain, config.evm
@@ -105,19 +115,18 @@ def open_with_genesis(
         beneficiary=_fee_recipient(settings),
         max_transactions=settings.max_transactions,
     )
-    path = _path(settings)
-    store = Store.temporary() if path is None else Store.open(path, is_synced=is_synced)
-    with contextlib.ExitStack() as cleanup:
-        cleanup.callback(store.close)
-        chain = Chain(store, rules, expected, pool=_pool(settings))
-        cleanup.pop_all()
+    is_replica = store is not None
+    store = store or _new_store(config, _path(settings), is_synced=is_synced)
+    chain = _open(store, rules, expected, _pool(settings))
+    if is_replica:
+        return chain, fees
     _start_clock(chain, settings)
     _start_mining(chain, settings)
     return chain, fees
 
 
-def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
-    """Open the development L1, on which `layer_two` is registered from genesis."""
+def open_layer_one(config: NodeConfig, layer_two: Chain, store: Store | None = None) -> Chain:
+    """Open the development L1, on which `layer_two` is registered from genesis; `store` is that of a replica."""
     deployment = development_deployment(config, layer_two)
     rules = _layer_one_rules(config)
     funded = sum(account.balance for account in layer_two.genesis.alloc.values())
@@ -134,7 +143,10 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     blocks, path = config.l1_blocks, _path(config.chain)
     pool = msgspec.structs.replace(_pool(config.chain), order=blocks.l1_order)
     folder = None if path is None else path / L1_FOLDER
-    chain = Chain.open(folder, rules, expected, pool=pool)
+    is_replica = store is not None
+    chain = _open(store or _new_store(config, folder), rules, expected, pool)
+    if is_replica:
+        return chain
     _report_contracts(chain, expected.genesis, "settlement contracts")
     _start_clock(chain, config.chain)
     if blocks.l1_block_time is not None:
@@ -142,6 +154,22 @@ def open_layer_one(config: NodeConfig, layer_two: Chain) -> Chain:
     elif config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
     _limit_requests(chain, deployment.contracts.chain, layer_two.rules.gas_limit)
+    return chain
+
+
+def _new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:
+    """Open the store of a chain, or a temporary one; workers read it, too."""
+    shared = worker_count(config.api) > 1
+    if path is None:
+        return Store.temporary(shared=shared)
+    return Store.open(path, is_synced=is_synced, shared=shared)
+
+
+def _open(store: Store, rules: ChainRules, expected: ExpectedGenesis, pool: PoolConfig) -> Chain:
+    with contextlib.ExitStack() as cleanup:
+        cleanup.callback(store.close)
+        chain = Chain(store, rules, expected, pool=pool)
+        cleanup.pop_all()
     return chain
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import OperatorKeys
-from entresol.l1.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
-from entresol.node.adapters import request_limits
-from entresol.node.api import Api, L2Components
+from entresol.node.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
+from entresol.node.config.api import worker_count
 from entresol.node.dev_features import (
     funded_accounts,
     init_signers,
     open_keyring,
     serves_dev_methods,
 )
-from entresol.node.explorer import L1_PATH, L2_PATH, ExplorerPage
+from entresol.node.explorer_routes import connect_layers, explorer_page
 from entresol.node.pair_control import PairControl
+from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
@@ -35,8 +35,7 @@ from entresol.node.settlement.settlement_layer import (
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.startup.l1_checks import check_batches, check_gas_limit
 from entresol.node.state_files import StateDumper, load_at_start
-from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.rpc.namespaces.l1_reads import L1Reads
+from entresol.node.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from entresol.chain.fees.l2_fees import FeeModel
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
+    from entresol.primitives.batches import Batch
     from entresol.server.handler import Handler
 
 log = logging.getLogger(__name__)
@@ -69,6 +69,8 @@ class Node:
         self._log = log
         self.rollup: Rollup | None = None
         self.layer_one: ChainService | None = None
+        processes = worker_count(config.api)
+        self._workers = WorkerPool(processes - 1, log) if processes > 1 else None
         l1_chain_id = (
             config.l1.l1_chain_id if settlement_layer is None else settlement_layer.l1_chain_id
         )
@@ -100,7 +102,7 @@ class Node:
             self._serve(config, chain, fees, pair)
             if l1_chain is not None:
                 self._serve_layer_one(config, l1_chain, pair)
-            self._connect_layers()
+            connect_layers(config, self.layer_two, self.layer_one, self.rollup)
             cleanup.pop_all()
 
     @classmethod
@@ -157,9 +159,14 @@ class Node:
         self._dumper.start()
         if self.rollup is not None:
             self.rollup.start()
+        if self._workers is not None:
+            await self._workers.start(self._config, self._services, self.rollup)
 
     async def stop(self) -> None:
         """Let requests in progress finish, and close everything."""
+        if self._workers is not None:
+            # They forward requests in progress.
+            await self._workers.stop(self._config.server.stop_seconds)
         if self.rollup is not None:
             await self.rollup.stop()
         for service in self._services:
@@ -206,7 +213,9 @@ class Node:
                 layer_two=L2Components(fees, rollup),
             )
 
-        health = dict if rollup is None else rollup.health
+        role = (
+            None if self._workers is None else self._workers.share(chain, lambda: fees.l1_gas_price)
+        )
         log = (
             None
             if self._log is None
@@ -218,11 +227,23 @@ class Node:
             make_api,
             config.server,
             log=log,
-            hooks=ServiceHooks(health=health, metrics=metrics),
-            explorer=self._explorer_page(2),
+            hooks=ServiceHooks(health=self._health, metrics=metrics),
+            explorer=explorer_page(config, 2, rollup),
+            role=role,
         )
+        api = self.layer_two.api
+
+        def on_batch(batch: Batch) -> None:
+            api.batch_sealed(batch)
+            if role is not None:
+                role.publisher.batch_sealed(batch)
+
         if rollup is not None:
-            rollup.on_batch = self.layer_two.api.batch_sealed
+            rollup.on_batch = on_batch
+
+    def _health(self) -> dict[str, Any]:
+        health = {} if self.rollup is None else self.rollup.health()
+        return health if self._workers is None else {**health, **self._workers.health()}
 
     def _serve_layer_one(self, config: NodeConfig, chain: Chain, pair: PairControl) -> None:
         def make_api(wake: Callable[[], None]) -> Api:
@@ -245,33 +266,9 @@ class Node:
                 "L1", hidden=OPERATOR.address, is_public=not serves_dev_methods(config)
             )
         )
-        self.layer_one = ChainService(
-            chain, make_api, server, log=log, explorer=self._explorer_page(1)
-        )
-
-    def _explorer_page(self, layer: Literal[1, 2]) -> ExplorerPage | None:
-        if not self._config.api.explorer:
-            return None
-        if self.rollup is None:
-            return ExplorerPage(layer=layer)
-        settlement_layer = self.rollup.settlement_layer
-        return ExplorerPage(
-            layer=layer,
-            other="here" if self._config.l1.l1_url is None else "remote",
-            contracts=settlement_layer.contracts,
-            operators=tuple(key.address for key in settlement_layer.operator_keys.keys),
-        )
-
-    def _connect_layers(self) -> None:
-        """Let the explorer of each layer reach the other one."""
-        if self.layer_one is not None:
-            self.layer_two.routes.add(L1_PATH, self.layer_one.handler)
-            self.layer_one.routes.add(L2_PATH, self.layer_two.handler)
-        elif self.rollup is not None:
-            l1 = self.rollup.settlement_layer.l1
-            if isinstance(l1, RemoteLayerOne):
-                reads = Dispatcher([L1Reads(l1)], limits=request_limits(self._config.limits))
-                self.layer_two.routes.add(L1_PATH, reads.handle)
+        role = None if self._workers is None else self._workers.share(chain)
+        page = explorer_page(config, 1, self.rollup)
+        self.layer_one = ChainService(chain, make_api, server, log=log, explorer=page, role=role)
 
 
 def _keyring(

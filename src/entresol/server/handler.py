@@ -7,8 +7,10 @@ from typing import Literal, Protocol, TypeAlias
 
 from entresol.server.responses import HttpResponse
 
-Page: TypeAlias = Callable[[], tuple[int, str, bytes]]
-"""Responds to a `GET` with status, content type and body."""
+PageResponse: TypeAlias = tuple[int, str, bytes]
+"""Status, content type and body."""
+Page: TypeAlias = Callable[[], PageResponse | Awaitable[PageResponse]]
+"""Responds to a `GET`, at once or through an awaitable."""
 
 
 class ClientConnection(Protocol):

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import socket
 from collections.abc import Mapping
+from enum import Enum, auto
 
 from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, ListenFailed
 from entresol.server.config import ServerConfig
@@ -20,6 +21,15 @@ from entresol.server.unsent_bytes import UnsentBytes
 MAX_SWEEP_SECONDS = 1.0
 
 
+class PortSharing(Enum):
+    """Whether other processes listen on the same port."""
+
+    NONE = auto()
+    FIRST = auto()
+    """They will; nobody does so far."""
+    JOIN = auto()
+
+
 class Server:
     """Serves a handler, pages and files on one port.
 
@@ -27,7 +37,7 @@ class Server:
     Assumes: one event loop, on which it was started. Fails: to start, with a ListenFailed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         handler: Handler,
         documents: DocumentFormat,
@@ -36,8 +46,10 @@ class Server:
         on_rejection: OnRejection | None = None,
         *,
         files: StaticFiles = no_files,
+        sharing: PortSharing = PortSharing.NONE,
     ) -> None:
         self.config = config or ServerConfig()
+        self._sharing = sharing
         self._state = ServerState(handler, documents, self.config, pages or {}, on_rejection, files)
         self._listeners: list[asyncio.Server] = []
         self._sweep: asyncio.TimerHandle | None = None
@@ -91,12 +103,18 @@ class Server:
                 for family, address in await addresses(host, port):
                     # All addresses get the port that the system chose for the first.
                     port = sockets[0].getsockname()[1] if sockets else port
-                    sockets.append(listen(family, (address, port)))
+                    sockets.append(self._listen(family, (address, port)))
             except OSError as error:
                 for bound in sockets:
                     bound.close()
                 raise listen_error(error, host, port) from error
         return sockets
+
+    def _listen(self, family: int, address: tuple[str, int]) -> socket.socket:
+        if self._sharing is PortSharing.FIRST and address[1]:
+            # Another program that shares its port would not be noticed otherwise.
+            listen(family, address).close()
+        return listen(family, address, reuse=self._sharing is not PortSharing.NONE)
 
     def _expire_connections(self) -> None:
         """Expire connections past their deadline, all in one sweep, so that no request needs a timer."""
@@ -116,11 +134,13 @@ async def addresses(host: str, port: int) -> list[tuple[int, str]]:
     return list(dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found))
 
 
-def listen(family: int, address: tuple[str, int]) -> socket.socket:
-    """Return a socket that listens on `address`."""
+def listen(family: int, address: tuple[str, int], *, reuse: bool = False) -> socket.socket:
+    """Return a socket that listens on `address`; with `reuse`, others of this user may listen there, too."""
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind(address)

@@ -180,7 +180,7 @@ class BatchTable:
         """Persist the L1 block up to which all deposits are in sealed blocks."""
         row = tables.number(cursor.block) + cursor.block_hash + tables.number(cursor.next_id)
         # Losing it costs reading the same deposits again, so it is not synced.
-        self._db.write([(tables.DEPOSITS, row)], sync=False)
+        self._db.write([(tables.DEPOSITS, row)], sync=False, rewrites=False)
 
 
 def _settled_rows(

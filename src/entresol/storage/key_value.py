@@ -7,7 +7,7 @@ import errno
 import logging
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -59,13 +59,15 @@ _LONGEST_KEY: Final = 128
 class KeyValueStore:
     """Keys and values in one directory, sorted by key.
 
+    With `shared`, other processes may open it by `secondary`, the directory of their own files: they read what was
+    there when they last called `catch_up`, and write nothing.
+
     Remembers: a cache of file blocks, and whether the last write failed. Persists: each `write`,
-    atomically, and with `durable` also across a power cut. Assumes: no other process uses the directory,
-    and one thread writes. Fails: with a `StoreFailed` that says what to do. After a failed write RocksDB
+    atomically, and with `durable` also across a power cut. Assumes: no other process writes, and one thread does. Fails: with a `StoreFailed` that says what to do. After a failed write RocksDB
     takes no other, so the next one opens the database again if there is space.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         path: Path,
         *,
@@ -74,21 +76,30 @@ class KeyValueStore:
         create: bool = False,
         read_only: bool = False,
         recovery: Recovery = "stop",
+        shared: bool = False,
+        secondary: Path | None = None,
     ) -> None:
         self._path = path
         self._durable = durable
         self._recovery = recovery
+        self.is_shared = shared
+        self._secondary = secondary
+        self.before_rewrite: Callable[[], None] | None = None
+        """Called before a write that changes what was written before, and not only adds a block."""
         self.failure: StoreFailed | None = None
         """Why the last write failed, if it did."""
         self.along: list[tuple[bytes, bytes]] = []
         """Rows that the next write takes along."""
         self._open(create=create, read_only=read_only)
-        self._synced = _write_options(sync=durable and is_synced, log=durable)
-        self._unsynced = _write_options(sync=False, log=durable)
+        # A secondary reads what is only in memory here from the log.
+        self._synced = _write_options(sync=durable and is_synced, log=durable or shared)
+        self._unsynced = _write_options(sync=False, log=durable or shared)
 
     def _open(self, *, create: bool = False, read_only: bool = False) -> None:
         access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
-        options = _options(create=create)
+        if self._secondary is not None:
+            access = AccessType.secondary(str(self._secondary))
+        options = _options(create=create, shared=self.is_shared or self._secondary is not None)
         options.set_wal_recovery_mode(_RECOVERY[self._recovery]())
         # Also given for the only column family: otherwise the binding loads the options of an existing
         # database from its files, with a cache of 8 MiB.
@@ -147,11 +158,15 @@ class KeyValueStore:
         deletes: Iterable[bytes] = (),
         *,
         sync: bool = True,
+        rewrites: bool = True,
     ) -> None:
         """Delete and put in one atomic write.
 
-        Without `sync` a power cut may undo it, until the next write that syncs.
+        Without `sync` a power cut may undo it, until the next write that syncs. Without `rewrites` it only adds a block,
+        or what no reader reads.
         """
+        if rewrites and self.before_rewrite is not None:
+            self.before_rewrite()
         batch = WriteBatch(raw_mode=True)
         for key in deletes:
             batch.delete(key)
@@ -159,6 +174,8 @@ class KeyValueStore:
 
     def replace(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """Replace everything by `entries`, in one atomic write."""
+        if self.before_rewrite is not None:
+            self.before_rewrite()
         batch = WriteBatch(raw_mode=True)
         batch.delete_range(b"", b"\xff" * _LONGEST_KEY)
         self._write(batch, entries, self._synced)
@@ -209,6 +226,13 @@ class KeyValueStore:
         self.failure = None
         log.warning("the store in %s takes writes again", self._path)
         return True
+
+    def catch_up(self) -> None:
+        """Let a secondary read all that was written until now."""
+        try:
+            self._db.try_catch_up_with_primary()
+        except Exception as error:
+            raise self._failure(error) from error
 
     def drop(self, prefix: bytes) -> None:
         """Delete every key with this one-byte prefix."""
@@ -285,12 +309,13 @@ def _write_options(*, sync: bool, log: bool) -> WriteOptions:
     return options
 
 
-def _options(*, create: bool) -> Options:
+def _options(*, create: bool, shared: bool) -> Options:
     options = Options(raw_mode=True)
     options.create_if_missing(create)
     options.set_write_buffer_size(WRITE_BUFFER_BYTES)
     options.set_compression_type(DBCompressionType.lz4())
-    options.set_max_open_files(OPEN_FILES)
+    # A secondary loses the tables that compactions delete, unless it has them open.
+    options.set_max_open_files(-1 if shared else OPEN_FILES)
     options.set_keep_log_file_num(2)
     table = BlockBasedOptions()
     table.set_bloom_filter(BLOOM_BITS, False)  # noqa: FBT003 - whole-file filters

@@ -67,31 +67,51 @@ class Store:
         durable: bool = True,
         is_synced: bool = True,
         rebuilding: bool = False,
+        shared: bool = False,
     ) -> Self:
         """Open the chain in the directory `path`, which is created if it is missing.
 
-        Without `is_synced` a power cut may undo the last writes: something else restores them.
+        Without `is_synced` a power cut may undo the last writes: something else restores them. With `shared`, other
+        processes may read it (`SecondaryStore`).
 
         With `rebuilding`, also a chain whose last rebuild was interrupted; only its records can be read
         before `rebuild` completes.
         """
         return cls._in(
-            Directory.open(path), durable=durable, is_synced=is_synced, rebuilding=rebuilding
+            Directory.open(path),
+            durable=durable,
+            is_synced=is_synced,
+            rebuilding=rebuilding,
+            shared=shared,
         )
 
     @classmethod
-    def temporary(cls) -> Self:
+    def temporary(cls, *, shared: bool = False) -> Self:
         """Create an empty chain that is deleted when it is closed."""
-        return cls._in(Directory.temporary(), durable=False, is_synced=False, rebuilding=False)
+        return cls._in(
+            Directory.temporary(), durable=False, is_synced=False, rebuilding=False, shared=shared
+        )
 
     @classmethod
-    def _in(cls, directory: Directory, *, durable: bool, is_synced: bool, rebuilding: bool) -> Self:
+    def _in(
+        cls,
+        directory: Directory,
+        *,
+        durable: bool,
+        is_synced: bool,
+        rebuilding: bool,
+        shared: bool,
+    ) -> Self:
         with contextlib.ExitStack() as undo:
             undo.callback(directory.close)
             if not directory.is_new:
                 recovery.check(directory.database)
             db = KeyValueStore(
-                directory.database, durable=durable, is_synced=is_synced, create=directory.is_new
+                directory.database,
+                durable=durable,
+                is_synced=is_synced,
+                create=directory.is_new,
+                shared=shared,
             )
             undo.callback(db.close)
             directory.finish()
@@ -115,6 +135,10 @@ class Store:
     def failure(self) -> StoreFailed | None:
         """Why the last write failed; None if it succeeded."""
         return self._db.failure
+
+    def before_rewrite(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called before each write that changes what readers of earlier blocks see."""
+        self._db.before_rewrite = callback
 
     def recover(self) -> bool:
         """Try to make a store usable whose last write failed; return whether it takes writes."""
@@ -280,9 +304,10 @@ class Store:
     def replace(self, source: Store) -> None:
         """Replace the whole chain by that of another store, which is not used any more.
 
-        That is one durable write. Two temporary stores only exchange their files.
+        That is one durable write. Two temporary stores only exchange their files, unless others read them.
         """
-        if self._directory.is_temporary and source._directory.is_temporary:
+        is_temporary = self._directory.is_temporary and source._directory.is_temporary
+        if is_temporary and not self._db.is_shared:
             self._directory, source._directory = source._directory, self._directory
             self._db.exchange(source._db)
             self._head, source._head = source._head, self._head
@@ -332,7 +357,7 @@ class Store:
             (tables.HEAD, tables.number(header.number)),
             *rows_of(self._db, record, header.number, nodes),
         ]
-        self._db.write(rows, self._left_by_reverted(header.number))
+        self._db.write(rows, self._left_by_reverted(header.number), rewrites=False)
         self._nonempty.add(header.number, record)
         self._head = header.number
 

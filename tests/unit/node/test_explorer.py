@@ -8,7 +8,9 @@ from entresol.node.settlement.settlement_layer import development_contracts
 
 
 def info(page: ExplorerPage) -> Any:
-    status, _, body = page.pages()[INFO_PATH]()
+    response = page.pages()[INFO_PATH]()
+    assert isinstance(response, tuple)
+    status, _, body = response
     assert status == 200
     return json.loads(body)
 

@@ -31,6 +31,11 @@ class Edits:
     def __init__(self) -> None:
         self._edited: Overlay | None = None
 
+    @property
+    def exist(self) -> bool:
+        """Whether there are any."""
+        return self._edited is not None
+
     def apply(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
         """Apply `change` on top of `latest` and earlier edits, and return the state; an error changes nothing."""
         self._edited = edited = self.edited(latest, change)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from entresol.chain.dev.keyring import Keyring
 from entresol.errors import EntresolError, InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint
-from entresol.node.api import Api, L2Components, SettledView
+from entresol.node.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.cluster.forwarder import ClusterForwarder, ClusterHandler
 from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member import Member
 from entresol.node.metrics import Sample
+from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.rollup.proofs import LogProver

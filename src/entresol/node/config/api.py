@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
+
+MAX_WORKERS: Final = 128
 
 
 class ApiConfig(Struct, frozen=True, kw_only=True):
@@ -31,6 +34,14 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             "transaction has failed in its block."
         ),
     ] = False
+    workers: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_WORKERS)] | Literal["auto"],
+        Meta(
+            title="N|auto",
+            description="Processes that serve requests, on the same ports; one of them produces the blocks. "
+            "`auto` is one for each core.",
+        ),
+    ] = 1
     receipt_seconds: Annotated[
         float,
         Meta(
@@ -51,3 +62,10 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             extra={"aliases": ("--auto-unlock",)},
         ),
     ] = False
+
+
+def worker_count(config: ApiConfig) -> int:
+    """Return how many processes serve requests."""
+    if config.workers == "auto":
+        return min(len(os.sched_getaffinity(0)), MAX_WORKERS)
+    return config.workers

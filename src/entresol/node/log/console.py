@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import deque
-from typing import Final
+from typing import Final, Protocol
 
 OUT: Final = 1
 ERR: Final = 2
@@ -20,6 +20,16 @@ MAX_BACKLOG: Final = 10_000
 MAX_BACKLOG_BYTES: Final = 16 << 20
 
 CLOSE_SECONDS: Final = 0.3
+
+
+class LineWriter(Protocol):
+    """Where lines of a log go."""
+
+    def write(self, text: str, *, to_stderr: bool = False) -> None:
+        """Write `text` and a line break."""
+
+    def close(self) -> None:
+        """Write what is pending."""
 
 
 class Console:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.node.log.abi_files import abis_of
-from entresol.node.log.console import OUT, Console
+from entresol.node.log.console import OUT, Console, LineWriter
 from entresol.node.log.details import TRACES, LogDetails
 from entresol.node.log.entries import ConsoleLogged, LogMessage
 from entresol.node.log.jsonl import JsonLogFormat, json_line
@@ -38,7 +38,7 @@ class NodeLog:
     Remembers: which chains it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
     """
 
-    def __init__(self, config: LogConfig, console: Console, *, colours: bool = False) -> None:
+    def __init__(self, config: LogConfig, console: LineWriter, *, colours: bool = False) -> None:
         self._console = console
         self.is_enabled = True
         """Whether requests and transactions are written, as far as the configuration wants them."""
@@ -58,8 +58,13 @@ class NodeLog:
     @classmethod
     def to_terminal(cls, config: LogConfig) -> Self:
         """Return a log that writes to the terminal, and receives the messages of all modules."""
+        return cls.to_console(config, Console())
+
+    @classmethod
+    def to_console(cls, config: LogConfig, console: LineWriter) -> Self:
+        """Return a log that writes lines to `console`, and receives the messages of all modules."""
         coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
-        log = cls(config, Console(), colours=coloured)
+        log = cls(config, console, colours=coloured)
         logging.basicConfig(level=log._level, handlers=[log.handler], force=True)
         return log
 
@@ -76,6 +81,11 @@ class NodeLog:
             self._console.write(json_line("info", message, fields))
         else:
             self._console.write(banner + "\n")
+
+    def write_line(self, text: str, *, to_stderr: bool) -> None:
+        """Write a line that another process of the node has logged."""
+        if self.is_enabled or to_stderr:
+            self._console.write(text, to_stderr=to_stderr)
 
     def for_chain(
         self, layer: str = "", hidden: Address | None = None, *, is_public: bool = False
@@ -181,7 +191,7 @@ class ChainLog:
 class LogHandler(logging.Handler):
     """Writes the messages of Python loggers, exceptions with their stack trace."""
 
-    def __init__(self, log_format: LogFormat, console: Console) -> None:
+    def __init__(self, log_format: LogFormat, console: LineWriter) -> None:
         super().__init__()
         self._format = log_format
         self._console = console

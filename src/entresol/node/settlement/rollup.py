@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import Batch
@@ -85,6 +86,16 @@ class Rollup:
         self._fees = fees
         self._settles = settings.settle
         self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def l1_chain_id(self) -> int:
+        """The chain id of L1."""
+        return self.settlement_layer.l1_chain_id
+
+    @property
+    def contracts(self) -> SettlementContracts:
+        """The contracts on L1."""
+        return self.settlement_layer.contracts
 
     def start(self) -> None:
         """Start the workers."""

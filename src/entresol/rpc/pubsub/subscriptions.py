@@ -84,6 +84,8 @@ class Subscriptions:
             kind: {} for kind in SubscriptionKind
         }
         self._by_connection: dict[Subscriber, dict[str, SubscriptionKind]] = {}
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when there is another subscription, or one less."""
         self._new_syncing: list[str] = []
         # Events are numbered, so that a subscription gets none from before it was made.
         self._published = 0
@@ -95,6 +97,10 @@ class Subscriptions:
 
     def __len__(self) -> int:
         return sum(map(len, self._by_kind.values()))
+
+    def count(self, kind: SubscriptionKind) -> int:
+        """Return how many subscriptions of a kind there are."""
+        return len(self._by_kind[kind])
 
     def close(self) -> None:
         """Unsubscribe from the chain's events."""
@@ -116,6 +122,7 @@ class Subscriptions:
         self._by_connection.setdefault(connection, {})[subscription_id] = wanted
         if own is None:
             connection.on_close(lambda: self._drop(connection))
+        self.on_change()
         if wanted is SubscriptionKind.SYNCING:
             # With the next `publish`, because a client learns the id only from the response.
             self._new_syncing.append(subscription_id)
@@ -253,6 +260,7 @@ class Subscriptions:
     def _end(self, kind: SubscriptionKind, subscription_id: str) -> None:
         ended = self._by_kind[kind].pop(subscription_id)
         self._memory.release(criteria_bytes(ended.query))
+        self.on_change()
 
 
 def _hash(transaction: Transaction) -> bytes:

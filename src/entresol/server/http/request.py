@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
 
 import httptools
 from msgspec import Struct
 
-from entresol.server.handler import Page
+from entresol.server.handler import Page, PageResponse
 from entresol.server.responses import HttpResponse, text
 
 logger = logging.getLogger(__name__)
@@ -42,17 +43,31 @@ class HttpRequest(Struct):
         """Whether the request goes to the handler, and the connection stays open."""
         return self.page is None and self.rejection is None and not self.closes
 
-    def direct_response(self) -> HttpResponse:
+    def direct_response(self) -> HttpResponse | Awaitable[HttpResponse]:
         """Return the response that needs no handler: the rejection, or the requested page."""
         if self.rejection is not None:
             return self.rejection
         assert self.page is not None
         try:
-            status, content_type, body = self.page()
-        except Exception:
-            logger.exception("the page %s failed", self.path)
-            return text(500, "this page failed; the log says why")
-        return HttpResponse(status, content_type.encode(), body)
+            page = self.page()
+        except Exception as error:  # noqa: BLE001 - logged
+            return self._failed(error)
+        return _page_response(page) if isinstance(page, tuple) else self._await_page(page)
+
+    async def _await_page(self, page: Awaitable[PageResponse]) -> HttpResponse:
+        try:
+            return _page_response(await page)
+        except Exception as error:  # noqa: BLE001 - logged
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> HttpResponse:
+        logger.error("the page %s failed", self.path, exc_info=error)
+        return text(500, "this page failed; the log says why")
+
+
+def _page_response(page: PageResponse) -> HttpResponse:
+    status, content_type, body = page
+    return HttpResponse(status, content_type.encode(), body)
 
 
 class WebSocketUpgrade(Struct, frozen=True):

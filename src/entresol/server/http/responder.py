@@ -43,7 +43,11 @@ class HttpResponder(ClientProtocol):
     def _serve(self, request: HttpRequest) -> None:
         self.path, self.host = request.path, request.host
         if request.page is not None or request.rejection is not None:
-            self._respond_directly(request, request.direct_response())
+            response = request.direct_response()
+            if isinstance(response, HttpResponse):
+                self._respond_directly(request, response)
+            else:
+                self._start(self._await_page(request, response))
             return
         self._counters.requests_total += 1
         if self._rate is not None and not self._rate.allows(self._loop.time()):
@@ -91,6 +95,16 @@ class HttpResponder(ClientProtocol):
         if self._transport.is_closing():
             return
         writing = self._writer.write_document(request, body)
+        if writing is not None:
+            await self._await_written(request, writing)
+        elif request.closes:
+            self._hang_up()
+
+    async def _await_page(self, request: HttpRequest, page: Awaitable[HttpResponse]) -> None:
+        response = await page
+        if self._transport.is_closing():
+            return
+        writing = self._writer.write(request, response)
         if writing is not None:
             await self._await_written(request, writing)
         elif request.closes:

@@ -1,0 +1,50 @@
+"""The explorer of each layer of a node, and its way to the other layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from entresol.l1.remote import RemoteLayerOne
+from entresol.node.adapters import request_limits
+from entresol.node.explorer import L1_PATH, L2_PATH, ExplorerPage
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.namespaces.l1_reads import L1Reads
+
+if TYPE_CHECKING:
+    from entresol.node.chain_service import ChainService
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.settlement.rollup import Rollup
+
+
+def explorer_page(
+    config: NodeConfig, layer: Literal[1, 2], rollup: Rollup | None
+) -> ExplorerPage | None:
+    """Return what the explorer of a layer is told; None if there is no explorer."""
+    if not config.api.explorer:
+        return None
+    if rollup is None:
+        return ExplorerPage(layer=layer)
+    settlement_layer = rollup.settlement_layer
+    return ExplorerPage(
+        layer=layer,
+        other="here" if config.l1.l1_url is None else "remote",
+        contracts=settlement_layer.contracts,
+        operators=tuple(key.address for key in settlement_layer.operator_keys.keys),
+    )
+
+
+def connect_layers(
+    config: NodeConfig,
+    layer_two: ChainService,
+    layer_one: ChainService | None,
+    rollup: Rollup | None,
+) -> None:
+    """Let the explorer of each layer reach the other one."""
+    if layer_one is not None:
+        layer_two.routes.add(L1_PATH, layer_one.handler)
+        layer_one.routes.add(L2_PATH, layer_two.handler)
+    elif rollup is not None:
+        l1 = rollup.settlement_layer.l1
+        if isinstance(l1, RemoteLayerOne):
+            reads = Dispatcher([L1Reads(l1)], limits=request_limits(config.limits))
+            layer_two.routes.add(L1_PATH, reads.handle)

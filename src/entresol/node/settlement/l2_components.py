@@ -1,0 +1,56 @@
+"""What the RPC methods of an L2 need beyond its chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.l1.deployment import SettlementContracts
+    from entresol.node.settlement.settlement_layer import SettlementLayer
+    from entresol.primitives.batches import SettlementStep
+    from entresol.primitives.values import Hash32
+    from entresol.rollup.proofs import LogProver
+
+
+class RollupParts(Protocol):
+    """What the methods of an L2 need of its rollup."""
+
+    @property
+    def l1_chain_id(self) -> int:
+        """Return the chain id of L1."""
+
+    @property
+    def contracts(self) -> SettlementContracts:
+        """Return the contracts on L1."""
+
+    @property
+    def prover(self) -> LogProver:
+        """Return what proves L2-to-L1 logs."""
+
+    async def settle(self, step: SettlementStep, batch: int) -> Hash32:
+        """Send one settlement step of a batch; return L1's transaction."""
+
+
+class SettledView(NamedTuple):
+    """What a node reads of the rollup that does not run it."""
+
+    settlement_layer: SettlementLayer
+    prover: LogProver
+
+    @property
+    def l1_chain_id(self) -> int:
+        """The chain id of L1."""
+        return self.settlement_layer.l1_chain_id
+
+    @property
+    def contracts(self) -> SettlementContracts:
+        """The contracts on L1."""
+        return self.settlement_layer.contracts
+
+
+class L2Components(NamedTuple):
+    """What an L2 has beyond a chain: a fee model, and a rollup if it settles on an L1."""
+
+    fees: FeeModel
+    rollup: RollupParts | SettledView | None

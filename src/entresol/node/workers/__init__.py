@@ -1,0 +1,1 @@
+"""Several processes that serve one node: the producer, and workers that follow it (`--workers`)."""

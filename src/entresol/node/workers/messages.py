@@ -1,0 +1,95 @@
+"""What a producer and its workers send each other: a byte for the kind, one for the layer, and the rest."""
+
+from __future__ import annotations
+
+import pickle
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from entresol.l1.deployment import SettlementContracts
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.explorer import ExplorerPage
+    from entresol.server.handler import PageResponse
+
+LAYER_TWO: Final = 0
+LAYER_ONE: Final = 1
+REMOTE_L1: Final = 2
+"""In place of a layer: what the explorer reads from the L1 of --l1-url."""
+
+
+class WorkerCall(IntEnum):
+    """What has a response."""
+
+    REQUEST = 0
+    """A request or a batch of JSON-RPC, of a worker."""
+    PAGE = 1
+    """A page by its path, of a worker."""
+    METRICS = 2
+    """The metrics of a worker's process, of the producer."""
+
+
+class WorkerMessage(IntEnum):
+    """What has none."""
+
+    START = 0
+    """To a worker: what it serves."""
+    READY = 1
+    """Of a worker: it listens."""
+    STOP = 2
+    """To a worker."""
+    STATE = 3
+    """To a worker with subscribers: a state was announced."""
+    TRANSACTION = 4
+    """To a worker with subscribers: the bytes of a pending transaction."""
+    LOG = 5
+    """Of a worker: lines of its log, to standard output; to standard error if the layer's byte is 1."""
+
+
+class WorkerLayer(msgspec.Struct, frozen=True):
+    """A chain that workers serve."""
+
+    path: str
+    """The data directory of the producer's chain."""
+    page: int
+    """The file descriptor of its state page."""
+    port: int
+    explorer: ExplorerPage | None
+
+
+class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker serves."""
+
+    index: int
+    config: NodeConfig
+    layers: tuple[WorkerLayer, ...]
+    l1_chain_id: int | None
+    contracts: SettlementContracts | None
+
+    def encode(self) -> bytes:
+        """Return the bytes that `decode_start` reads; without the operator's keys, which no worker needs."""
+        l1 = msgspec.structs.replace(
+            self.config.l1, operator_key=None, prove_key=None, execute_key=None
+        )
+        config = msgspec.structs.replace(self.config, l1=l1)
+        return pickle.dumps(msgspec.structs.replace(self, config=config))
+
+
+def decode_start(payload: bytes) -> WorkerStart:
+    """Return what the producer, which started this process, has sent over their socket."""
+    start = pickle.loads(payload)  # noqa: S301 - nobody else has the other end of the socket
+    assert isinstance(start, WorkerStart)
+    return start
+
+
+def encode_page(page: PageResponse) -> bytes:
+    """Return the bytes that `decode_page` reads."""
+    return msgspec.msgpack.encode(page)
+
+
+def decode_page(payload: bytes) -> PageResponse:
+    """Return a page."""
+    status, content_type, body = msgspec.msgpack.decode(payload, type=tuple[int, str, bytes])
+    return status, content_type, body

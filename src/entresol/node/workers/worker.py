@@ -1,0 +1,116 @@
+"""The process of a worker: serve the ports of a node from the blocks that its producer seals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Final
+
+import uvloop
+
+from entresol.node.log.log import NodeLog
+from entresol.node.workers.messages import WorkerCall, WorkerMessage, decode_start
+from entresol.node.workers.worker_console import WorkerConsole
+from entresol.node.workers.worker_node import WorkerNode
+from entresol.replica.channel import Answer, Channel
+from entresol.server.limits import allow_open_files
+
+if TYPE_CHECKING:
+    from entresol.node.workers.messages import WorkerStart
+
+logger = logging.getLogger(__name__)
+
+SWITCH_SECONDS: Final = 1e-3
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class WorkerPeer:
+    """What a worker does with the messages of its producer."""
+
+    def __init__(self) -> None:
+        self._start: asyncio.Future[WorkerStart] = asyncio.get_running_loop().create_future()
+        self._stopped = asyncio.Event()
+        self._node: WorkerNode | None = None
+
+    async def run(self, end: socket.socket) -> None:
+        """Serve until the producer ends or stops this process."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self._stopped.set)
+        channel = await Channel.open(end, self, on_bug=_report)
+        start = await self._start
+        allow_open_files(start.config.server.connection_limit)
+        console = WorkerConsole(channel, loop)
+        log = NodeLog.to_console(start.config.log, console)
+        self._node = node = WorkerNode(start, channel, log)
+        try:
+            await node.start()
+            gc.collect()
+            gc.freeze()
+            channel.send(bytes([WorkerMessage.READY, 0]))
+            await self._stopped.wait()
+        finally:
+            await node.stop()
+            log.close()
+
+    def on_call(self, payload: bytes) -> Answer:
+        """Return the metrics of this process."""
+        kind, layer = WorkerCall(payload[0]), payload[1]
+        assert kind is WorkerCall.METRICS
+        assert self._node is not None
+        return self._node.metrics(layer).encode()
+
+    def on_message(self, payload: bytes) -> None:
+        """Start, stop, or publish what happened on a chain."""
+        kind, layer, body = WorkerMessage(payload[0]), payload[1], payload[2:]
+        match kind:
+            case WorkerMessage.START:
+                self._start.set_result(decode_start(body))
+            case WorkerMessage.STOP:
+                self._stopped.set()
+            case WorkerMessage.STATE if self._node is not None:
+                self._node.catch_up(layer)
+            case WorkerMessage.TRANSACTION if self._node is not None:
+                self._node.publish(layer, body)
+
+    def on_close(self) -> None:
+        """End with the producer."""
+        if not self._stopped.is_set():
+            os._exit(1)
+
+
+def main() -> None:
+    """Run a worker whose producer has the other end of the socket that the argument names."""
+    # The terminal's interrupt is the producer's to act on.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    end = socket.socket(fileno=int(sys.argv[1]))
+    end.setblocking(False)  # noqa: FBT003 - the interface has it
+    uvloop.run(_run(end))
+    # A call may still run on a thread; its client is disconnected.
+    os._exit(0)
+
+
+async def _run(end: socket.socket) -> None:
+    await WorkerPeer().run(end)
+
+
+def _end_with_parent() -> None:
+    """Have the system end this process with the producer, even while it is stopped."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _report(error: BaseException) -> None:
+    logger.error("a call of the producer failed", exc_info=error)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""The chains that a worker serves, assembled on the stores of its producer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.events import TransactionPending
+from entresol.errors import LayerOneFailed
+from entresol.node.api import Api
+from entresol.node.chain_service import ChainService, ServiceRole
+from entresol.node.chains import open_layer_one, open_layer_two
+from entresol.node.dev_features import serves_dev_methods
+from entresol.node.explorer import L1_PATH, L2_PATH
+from entresol.node.pair_control import PairControl
+from entresol.node.settlement.l2_components import L2Components
+from entresol.node.workers.messages import (
+    LAYER_ONE,
+    LAYER_TWO,
+    REMOTE_L1,
+    WorkerCall,
+    decode_page,
+)
+from entresol.primitives.transactions import decode
+from entresol.replica.state_page import StatePage, Wanted
+from entresol.replica.store_follower import StoreFollower
+from entresol.rollup.proofs import LogProver
+from entresol.rpc.jsonrpc.method import ServedBy
+from entresol.rpc.pubsub.subscription import SubscriptionKind
+from entresol.server.server import PortSharing
+from entresol.storage.replication.secondary_store import SecondaryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.l1.deployment import SettlementContracts
+    from entresol.node.log.log import NodeLog
+    from entresol.node.workers.messages import WorkerStart
+    from entresol.primitives.batches import SettlementStep
+    from entresol.primitives.values import Hash32
+    from entresol.replica.channel import Channel
+    from entresol.server.handler import ClientConnection, Handler, Page, PageResponse
+
+_ALWAYS: Final = frozenset({ServedBy.PRODUCER, ServedBy.ESTIMATE})
+_EDITED: Final = _ALWAYS | {ServedBy.BLOCK, ServedBy.QUOTE}
+_ALL: Final = frozenset(ServedBy)
+
+
+class WorkerRole(ServiceRole):
+    """A worker's part for one layer: it follows the producer, and forwards to it.
+
+    Remembers: what is forwarded now. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
+    """
+
+    produces = False
+    sharing = PortSharing.JOIN
+
+    def __init__(self, start: WorkerStart, layer: int, channel: Channel) -> None:
+        self._index = start.index
+        self._layer = layer
+        self._channel = channel
+        self._page = StatePage(start.layers[layer].page)
+        self.store = SecondaryStore.at(Path(start.layers[layer].path))
+        self.takes: frozenset[ServedBy] = _ALL
+        self._version = -1
+        self._follower: StoreFollower
+        self._api: Api
+
+    def follow(self, chain: Chain, fees: FeeModel | None = None) -> None:
+        """Follow the producer's chain from now on."""
+        self._follower = StoreFollower(
+            chain,
+            self.store,
+            self._page,
+            on_change=self._on_change,
+            on_batch=self._on_batch,
+            on_l1_gas_price=(lambda _price: None) if fees is None else fees.observe,
+        )
+
+    def attach(self, api: Api) -> Api:
+        """Note the API of the layer, whose subscribers have to be notified."""
+        self._api = api
+        api.subscriptions.on_change = self._on_subscriptions
+        return api
+
+    # The producer, as the dispatcher sees it
+
+    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:  # noqa: ARG002 - the interface has it
+        """Return the producer's response."""
+        return self._channel.call(bytes([WorkerCall.REQUEST, self._layer]) + body)
+
+    def catch_up(self) -> None:
+        """Apply what the producer has announced."""
+        self._follower.catch_up()
+
+    # The service
+
+    def serving(self, handler: Handler) -> Handler:
+        """Catch up before each request."""
+        catch_up, page = self._follower.catch_up, self._page
+
+        def handle(
+            body: bytes, connection: ClientConnection
+        ) -> bytes | Awaitable[bytes | None] | None:
+            if page.version != self._version:
+                catch_up()
+            return handler(body, connection)
+
+        return handle
+
+    def pages(self, service: ChainService) -> Mapping[str, Page]:  # noqa: ARG002 - the interface has it
+        """Return the pages of the whole node, by the producer."""
+        return {path: self._page_by_producer(path) for path in ("/health", "/metrics")}
+
+    def _page_by_producer(self, path: str) -> Page:
+        async def page() -> PageResponse:
+            payload = bytes([WorkerCall.PAGE, self._layer]) + path.encode()
+            return decode_page(await self._channel.call(payload) or b"")
+
+        return page
+
+    def _on_batch(self, first: int, last: int) -> None:
+        self._api.blocks_batched(first, last)
+
+    def _on_change(self) -> None:
+        follower = self._follower
+        if follower.is_stale:
+            self._version = -1
+            self.takes = _ALL
+            # Cached results are served before it is decided what is forwarded.
+            self._api.dispatcher.invalidate_cache()
+        else:
+            self._version = follower.version
+            self.takes = _EDITED if follower.is_edited else _ALWAYS
+
+    def _on_subscriptions(self) -> None:
+        subscriptions = self._api.subscriptions
+        wanted = Wanted.BLOCKS if len(subscriptions) else Wanted(0)
+        if subscriptions.count(SubscriptionKind.TRANSACTIONS):
+            wanted |= Wanted.TRANSACTIONS
+        self._follower.has_subscribers = bool(wanted)
+        self._page.want(self._index, wanted)
+
+
+class FollowedRollup:
+    """What a worker knows of the rollup, which runs in the producer."""
+
+    def __init__(self, chain: Chain, l1_chain_id: int, contracts: SettlementContracts) -> None:
+        self.l1_chain_id = l1_chain_id
+        self.contracts = contracts
+        self.prover = LogProver(chain.blocks, chain.batches)
+
+    async def settle(self, step: SettlementStep, batch: int) -> Hash32:
+        """Raise: the producer settles."""
+        raise LayerOneFailed(f"a worker does not settle: {step.name} of batch {batch}")
+
+
+class WorkerNode:
+    """The services of a worker.
+
+    Remembers: nothing of its own. Persists: nothing. Assumes: one event loop. Fails: to start, with the error.
+    """
+
+    def __init__(self, start: WorkerStart, channel: Channel, log: NodeLog) -> None:
+        self._start = start
+        self._log = log
+        self._roles = [WorkerRole(start, it, channel) for it in range(len(start.layers))]
+        config, settles = start.config, start.l1_chain_id is not None
+        store = self._roles[LAYER_TWO].store
+        chain, fees = open_layer_two(config, start.l1_chain_id, start.contracts, store)
+        chains = [chain]
+        if len(self._roles) > 1:
+            chains.append(open_layer_one(config, chain, self._roles[LAYER_ONE].store))
+        self._pair = PairControl(
+            *reversed(chains),
+            settling=chain if settles else None,
+            foreign_l1=settles and len(chains) == 1,
+        )
+        rollup = None
+        if start.l1_chain_id is not None and start.contracts is not None:
+            rollup = FollowedRollup(chain, start.l1_chain_id, start.contracts)
+        components = L2Components(fees, rollup)
+        self._services = [self._serve(LAYER_TWO, chain, components)]
+        if len(chains) > 1:
+            self._services.append(self._serve(LAYER_ONE, chains[LAYER_ONE]))
+        self._connect_layers(channel)
+
+    async def start(self) -> None:
+        """Listen on the producer's ports."""
+        for role in self._roles:
+            role.catch_up()
+        for service in self._services:
+            await service.start()
+
+    async def stop(self) -> None:
+        """Let requests in progress finish, and stop listening."""
+        for service in self._services:
+            await service.stop()
+        self._log.unfollow()
+        for service in self._services:
+            service.close()
+
+    def metrics(self, layer: int) -> str:
+        """Return the metrics of this process."""
+        return self._services[layer].process_metrics()
+
+    def catch_up(self, layer: int) -> None:
+        """Apply what the producer has announced, for subscribers."""
+        self._roles[layer].catch_up()
+
+    def publish(self, layer: int, raw: bytes) -> None:
+        """Publish a pending transaction to subscribers."""
+        events = self._services[layer].chain.events
+        events.publish(TransactionPending(decode(raw)))
+
+    def _connect_layers(self, channel: Channel) -> None:
+        """Let the explorer of each layer reach the other one."""
+        if len(self._services) > 1:
+            layer_two, layer_one = self._services
+            layer_two.routes.add(L1_PATH, layer_one.handler)
+            layer_one.routes.add(L2_PATH, layer_two.handler)
+            return
+
+        def read_remote(body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:  # noqa: ARG001 - the interface has it
+            return channel.call(bytes([WorkerCall.REQUEST, REMOTE_L1]) + body)
+
+        self._services[LAYER_TWO].routes.add(L1_PATH, read_remote)
+
+    def _serve(
+        self, layer: int, chain: Chain, components: L2Components | None = None
+    ) -> ChainService:
+        config, role = self._start.config, self._roles[layer]
+        role.follow(chain, None if components is None else components.fees)
+        has_dev_methods = serves_dev_methods(config)
+
+        def make_api(wake: Callable[[], None]) -> Api:
+            api = Api(
+                chain,
+                wake,
+                keyring=Keyring(),
+                config=config.api,
+                dev_methods=has_dev_methods,
+                limits=config.limits,
+                pair=self._pair,
+                layer_two=components,
+                producer=role,
+            )
+            return role.attach(api)
+
+        log = self._log.for_chain("L1" if layer else "", is_public=not has_dev_methods)
+        given = self._start.layers[layer]
+        server = msgspec.structs.replace(config.server, port=given.port)
+        return ChainService(chain, make_api, server, log=log, explorer=given.explorer, role=role)

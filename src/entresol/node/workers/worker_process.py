@@ -1,0 +1,151 @@
+"""One worker, as its producer sees it: the process, and the socket to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+from entresol.node.workers.messages import WorkerCall, WorkerMessage
+from entresol.replica.channel import Answer, Channel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol.node.workers.messages import WorkerStart
+
+logger = logging.getLogger(__name__)
+
+MODULE: Final = "entresol.node.workers.worker"
+STOP_SECONDS: Final = 5.0
+"""How long a process may take to end after it has closed its socket."""
+METRICS_SECONDS: Final = 1.0
+
+
+class WorkerHost(Protocol):
+    """What a producer does for its workers."""
+
+    def on_request(self, layer: int, body: bytes) -> Answer:
+        """Respond to a request that a worker forwards."""
+
+    async def on_page(self, layer: int, path: str) -> bytes:
+        """Return a page of the whole node."""
+
+    def on_ready(self) -> None:
+        """Note that the worker listens."""
+
+    def on_log(self, text: str, *, to_stderr: bool) -> None:
+        """Write lines of a worker's log."""
+
+
+class WorkerProcess:
+    """A process that serves the node's ports, until it ends or is stopped.
+
+    Remembers: the process. Persists: nothing. Assumes: it is started on the main thread, with whose end the system ends
+    the process. Fails: never; a process that does not start has ended.
+    """
+
+    def __init__(self, start: WorkerStart, host: WorkerHost) -> None:
+        self.index = start.index
+        self._start = start
+        self._host = host
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+        self._ended = asyncio.Event()
+        self.is_ready = False
+        """Whether it has listened."""
+        self.started_at = 0.0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it serves requests."""
+        return self.is_ready and not self._ended.is_set()
+
+    async def run(self) -> None:
+        """Run the process until it ends."""
+        ours, theirs = socket.socketpair()
+        self.started_at = time.monotonic()
+        inherited: Sequence[int] = (theirs.fileno(), *(it.page for it in self._start.layers))
+        try:
+            self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - our own module, by vfork
+                [sys.executable, "-m", MODULE, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=inherited,
+            )
+            ours.setblocking(False)  # noqa: FBT003 - the interface has it
+            self._channel = await Channel.open(ours, self, on_bug=_report)
+            self._channel.send(bytes([WorkerMessage.START, 0]) + self._start.encode())
+        except OSError as error:
+            logger.error("a worker could not be started: %s", error)  # noqa: TRY400  # known
+            ours.close()
+            return
+        finally:
+            theirs.close()
+        try:
+            await self._ended.wait()
+        finally:
+            self._channel.close()
+            await self._reap()
+
+    def send(self, message: WorkerMessage, layer: int, payload: bytes = b"") -> None:
+        """Send a message, if the process runs."""
+        if self.is_running and self._channel is not None:
+            self._channel.send(bytes([message, layer]) + payload)
+
+    async def metrics(self, layer: int) -> str:
+        """Return the metrics of the process; nothing if it does not respond."""
+        if not self.is_running or self._channel is None:
+            return ""
+        with contextlib.suppress(Exception):
+            response = await self._channel.call(bytes([WorkerCall.METRICS, layer]), METRICS_SECONDS)
+            return (response or b"").decode()
+        return ""
+
+    def stop(self) -> None:
+        """Ask the process to finish its responses, and to end."""
+        if self._channel is not None:
+            self._channel.send(bytes([WorkerMessage.STOP, 0]))
+
+    async def _reap(self) -> None:
+        process = self._process
+        assert process is not None
+        try:
+            await asyncio.to_thread(process.wait, STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            await asyncio.to_thread(process.wait)
+        except asyncio.CancelledError:
+            process.kill()
+            process.wait()
+            raise
+
+    # What the worker sends
+
+    def on_call(self, payload: bytes) -> Answer:
+        """Respond to the worker."""
+        kind, layer, body = WorkerCall(payload[0]), payload[1], payload[2:]
+        if kind is WorkerCall.REQUEST:
+            return self._host.on_request(layer, body)
+        return self._host.on_page(layer, body.decode())
+
+    def on_message(self, payload: bytes) -> None:
+        """Note that it is ready, or write its log."""
+        kind = WorkerMessage(payload[0])
+        if kind is WorkerMessage.READY:
+            self.is_ready = True
+            self._host.on_ready()
+        elif kind is WorkerMessage.LOG:
+            self._host.on_log(payload[2:].decode(), to_stderr=bool(payload[1]))
+
+    def on_close(self) -> None:
+        """Note its end."""
+        self._ended.set()
+
+
+def _report(error: BaseException) -> None:
+    logger.error("a request of a worker failed", exc_info=error)

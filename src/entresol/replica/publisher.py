@@ -1,0 +1,146 @@
+"""Announce what happens on a producer's chain to its replicas, before anybody is shown it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Final, Protocol
+
+from entresol.chain.events import BlocksReverted, TransactionPending
+from entresol.replica.state_page import MAX_REVERTS, ChainState, Revert, StatePage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.primitives.batches import Batch
+    from entresol.primitives.transactions import Transaction
+    from entresol.server.handler import ClientConnection, Handler
+
+_MAX_PRICE: Final = 2**63
+
+
+class ReplicaWaker(Protocol):
+    """Wakes the replicas that have subscribers."""
+
+    def on_state(self) -> None:
+        """Wake those that want to know of blocks."""
+
+    def on_transaction(self, transaction: Transaction) -> None:
+        """Pass a pending transaction to those that want it."""
+
+
+class StatePublisher:
+    """Writes the state of a chain to a page: at each event, and before each response of the producer.
+
+    So whatever a client has seen here, a replica that is asked later finds in the page. Remembers: the state announced
+    last. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain. Fails: never.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        page: StatePage,
+        waker: ReplicaWaker,
+        l1_gas_price: Callable[[], int] | None = None,
+    ) -> None:
+        self.page = page
+        self._chain = chain
+        self._waker = waker
+        self._l1_gas_price = l1_gas_price
+        self._reverts: list[Revert] = []
+        self._batched = self._last_batched()
+        self._seen: tuple[object, ...] = ()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._events = chain.events.subscribe(wake=self._on_event)
+        chain.ledger.store.before_rewrite(self._on_rewrite)
+        self.sync()
+
+    def batch_sealed(self, batch: Batch) -> None:
+        """Announce a sealed batch."""
+        self._batched = batch.last_block
+        self.sync()
+
+    def sync(self) -> None:
+        """Announce the state, if it is not the one announced last."""
+        chain = self._chain
+        price = None if self._l1_gas_price is None else self._l1_gas_price()
+        now = (
+            chain.ledger.head_hash,
+            chain.finality,
+            chain.settings,
+            chain.is_edited,
+            price,
+            self._batched,
+            self.page.rewrites,
+            len(self._reverts) and self._reverts[-1],
+        )
+        if now != self._seen:
+            self._seen = now
+            self.page.write(self._state(price))
+            self._waker.on_state()
+
+    def serving(self, handler: Handler) -> Handler:
+        """Return a handler that announces the state before each response."""
+
+        def handle(
+            body: bytes, connection: ClientConnection
+        ) -> bytes | Awaitable[bytes | None] | None:
+            response = handler(body, connection)
+            if response is None or isinstance(response, bytes):
+                self.sync()
+                return response
+            return self._finish(response)
+
+        return handle
+
+    async def _finish(self, response: Awaitable[bytes | None]) -> bytes | None:
+        assert inspect.isawaitable(response)
+        body = await response
+        self.sync()
+        return body
+
+    def _on_event(self) -> None:
+        events, _ = self._events.take()
+        for event in events:
+            if isinstance(event, TransactionPending):
+                self._waker.on_transaction(event.transaction)
+                continue
+            if isinstance(event, BlocksReverted):
+                self._batched = self._last_batched()
+                serial = self._reverts[-1].serial + 1 if self._reverts else 1
+                revert = Revert(serial, event.head, self._batched)
+                self._reverts = [*self._reverts, revert][-MAX_REVERTS:]
+            self.sync()
+
+    def _last_batched(self) -> int:
+        last = self._chain.batches.last()
+        return -1 if last is None else last.last_block
+
+    def _on_rewrite(self) -> None:
+        """Keep replicas from reading the store, until the write is done and what it changed is announced."""
+        self.page.begin_rewrite()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        loop.call_soon(self.sync)
+
+    def _state(self, price: int | None) -> ChainState:
+        chain = self._chain
+        settings = chain.settings
+        has_price = price is not None and 0 <= price < _MAX_PRICE
+        return ChainState(
+            head=chain.number,
+            head_hash=bytes(chain.ledger.head_hash),
+            rewrites=self.page.rewrites,
+            reverts=tuple(self._reverts),
+            safe=chain.finality.safe,
+            finalized=chain.finality.finalized,
+            beneficiary=None if settings.beneficiary is None else bytes(settings.beneficiary),
+            batched=self._batched,
+            l1_gas_price=price if has_price else None,
+            is_edited=chain.is_edited
+            or settings.base_fee is not None
+            or (price is not None and not has_price),
+        )

@@ -1,0 +1,164 @@
+"""Follow the chain of a producer on the same machine, whose store is read as a secondary."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted
+from entresol.errors import StoreFailed
+from entresol.primitives.values import Address
+from entresol.replica.state_page import Revert
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.primitives.records import BlockRecord
+    from entresol.replica.state_page import ChainState, StatePage
+    from entresol.storage.replication.secondary_store import SecondaryStore
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 0.005
+"""How soon a replica with subscribers tries again, if the producer was rewriting its store."""
+
+
+class StoreFollower:
+    """Applies what a producer has announced to the chain of a replica.
+
+    Between two rewrites of the store it only gains blocks, and what is above the announced head is not read. So the
+    store may be read further at any time but while the producer rewrites something: then the replica is stale.
+
+    Remembers: the state applied last. Persists: nothing. Assumes: one event loop. Fails: never; a replica that cannot
+    follow is stale, and forwards all requests until it can.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        store: SecondaryStore,
+        page: StatePage,
+        *,
+        on_change: Callable[[], None],
+        on_batch: Callable[[int, int], None] = lambda _first, _last: None,
+        on_l1_gas_price: Callable[[int], None] = lambda _price: None,
+    ) -> None:
+        self._chain = chain
+        self._store = store
+        self._page = page
+        self._on_change = on_change
+        self._on_batch = on_batch
+        self._on_l1_gas_price = on_l1_gas_price
+        self._version = 0
+        self._state: ChainState | None = None
+        self._reverted: tuple[BlockRecord, ...] = ()
+        self._retry: asyncio.TimerHandle | None = None
+        self.is_stale = True
+        """Whether the producer has announced something that could not be applied yet."""
+        self.is_edited = False
+        """Whether the producer's latest state is in no block."""
+        self.has_subscribers = False
+        """Whether each block has to be published, and not only the head."""
+
+    @property
+    def version(self) -> int:
+        """The version of the state that was applied last."""
+        return self._version
+
+    def catch_up(self) -> None:
+        """Apply what the producer has announced, if it has announced something."""
+        if self._page.version == self._version and not self.is_stale:
+            return
+        read = self._page.read()
+        if read is None or not self._apply(read[1]):
+            self._on_failure()
+            return
+        self._version, self._state = read
+        self.is_stale, self.is_edited = False, read[1].is_edited
+        self._on_change()
+
+    def _on_failure(self) -> None:
+        if not self.is_stale:
+            self.is_stale = True
+            self._on_change()
+        if self.has_subscribers and self._retry is None:
+            loop = asyncio.get_running_loop()
+            self._retry = loop.call_later(RETRY_SECONDS, self._try_again)
+
+    def _try_again(self) -> None:
+        self._retry = None
+        self.catch_up()
+
+    def _apply(self, state: ChainState) -> bool:
+        """Apply a state, and return whether that was possible."""
+        if self._page.rewrites != state.rewrites:
+            return False
+        before = self._state
+        if (
+            before is None
+            or before.head_hash != state.head_hash
+            or before.rewrites != state.rewrites
+            or before.reverts != state.reverts
+        ):
+            common = -1 if before is None else min(before.head, _missed(before, state).number)
+            if not self._read_store(state, common):
+                return False
+            self._set_head(state, common)
+        self._set_rest(state)
+        return True
+
+    def _read_store(self, state: ChainState, common: int) -> bool:
+        before = self._state
+        if self.has_subscribers and before is not None and not self._reverted:
+            # What was reverted is still here, but not after catching up.
+            first = max(common + 1, before.head - BACKLOG)
+            self._reverted = tuple(self._store.nonempty_between(first, before.head))
+        try:
+            self._store.catch_up()
+        except StoreFailed as error:
+            logger.warning("the producer's store cannot be read: %s", error)
+            return False
+        return self._page.rewrites == state.rewrites
+
+    def _set_head(self, state: ChainState, common: int) -> None:
+        chain, before = self._chain, self._state
+        self._store.set_head(state.head, common)
+        chain.ledger.follow(state.head, common)
+        reverted, self._reverted = self._reverted, ()
+        if before is not None and common < before.head:
+            chain.events.publish(BlocksReverted(reverted, common))
+        published = BACKLOG // 2 if self.has_subscribers else 1
+        for number in range(max(common + 1, state.head - published + 1), state.head + 1):
+            header = chain.ledger.header(number)
+            chain.events.publish(BlockSealed(number, header.hash(), header))
+
+    def _set_rest(self, state: ChainState) -> None:
+        chain, before = self._chain, self._state
+        if before is None or (before.safe, before.finalized) != (state.safe, state.finalized):
+            chain.set_finality(safe=state.safe, finalized=state.finalized)
+        beneficiary = None if state.beneficiary is None else Address(state.beneficiary)
+        if chain.settings.beneficiary != beneficiary:
+            settings = msgspec.structs.replace(chain.settings, beneficiary=beneficiary)
+            chain.ledger.settings = settings
+        if state.l1_gas_price is not None:
+            self._on_l1_gas_price(state.l1_gas_price)
+        batched = -1 if before is None else min(before.batched, _missed(before, state).batched)
+        if state.batched > batched:
+            self._on_batch(batched + 1, state.batched)
+
+
+def _missed(before: ChainState, state: ChainState) -> Revert:
+    """Return one revert that stands for all between two states, to their lowest blocks."""
+    known = before.reverts[-1].serial if before.reverts else 0
+    missed = [it for it in state.reverts if it.serial > known]
+    if missed and missed[0].serial != known + 1:
+        return Revert(known, -1, -1)
+    return Revert(
+        known,
+        min((it.number for it in missed), default=before.head),
+        min((it.batched for it in missed), default=before.batched),
+    )

@@ -1,0 +1,52 @@
+"""The store of a chain that another process of this machine writes, to read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from entresol.storage.directory import DATABASE, Directory
+from entresol.storage.key_value import KeyValueStore
+from entresol.storage.nonempty_blocks import has_contents
+from entresol.storage.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from entresol.primitives.records import BlockRecord
+
+
+class SecondaryStore(Store):
+    """Reads the store of another process, which opened it as `shared`.
+
+    Remembers: which head it was told; what the database has beyond it is not read. Persists: nothing. Assumes:
+    `catch_up` and `set_head` are called by one thread, while others may read. Fails: as a store does.
+    """
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        """Open the store in the directory `path`, as it is now."""
+        own = Directory.temporary()
+        try:
+            db = KeyValueStore(path / DATABASE, secondary=own.database)
+        except BaseException:
+            own.close()
+            raise
+        return cls(own, db)
+
+    def catch_up(self) -> None:
+        """Make everything readable that was written until now, except above the head."""
+        self._db.catch_up()
+
+    def set_head(self, number: int, common: int) -> None:
+        """Set the head; blocks above `common` are not those that were read before."""
+        self._head = number
+        self.record_cache.evict_above(common)
+        self.loaded.refresh()
+
+    def nonempty_between(self, first: int, last: int) -> Iterator[BlockRecord]:
+        """Yield the records from block `first` to `last` that have contents, newest first."""
+        for number in range(last, first - 1, -1):
+            record = self.get_record(number)
+            if record is not None and has_contents(record):
+                yield record

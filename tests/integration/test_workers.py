@@ -1,0 +1,291 @@
+"""Nodes with workers: the same responses from every process, at once, whatever happens to a worker."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from tests.support.clients.accounts import ALICE, BOB, signed_transfer
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import RpcError
+from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
+
+FLAGS = ("--workers", "3", "--log-level", "warning")
+
+
+@pytest.fixture(scope="module", params=["temporary", "data directory"])
+def node(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningNode]:
+    flags = list(FLAGS)
+    if request.param != "temporary":
+        flags += ["--data-dir", str(tmp_path_factory.mktemp("chain") / "data")]
+    info = tmp_path_factory.mktemp("info") / "info.json"
+    with running_node(*flags, "--config-out", str(info), info=info) as running:
+        eventually(info.exists)
+        running.l1_url = json.loads(info.read_text())["l1"]["http_url"]  # type: ignore[attr-defined]
+        yield running
+
+
+def send(client: ProcessClient, **fields: str) -> str:
+    return str(client("eth_sendTransaction", {"from": ALICE.address, **fields}))
+
+
+def busy(client: ProcessClient) -> dict[str, str]:
+    """Make blocks with transfers, a contract, logs and an edit; return what requests can name."""
+    # The contract emits a log with one topic, the number of the block.
+    created = send(client, data="0x" + "6005600b5f3960055ff3" + "00" + "435f5fa100", gas="0x30000")
+    receipt = client.receipt(created)
+    contract = receipt["contractAddress"]
+    logged = [send(client, to=contract, gas="0x20000") for _ in range(5)]
+    client("anvil_setBalance", BOB.address, "0x123456")
+    client("evm_mine")
+    paid = send(client, to=BOB.address, value="0x5")
+    block = client("eth_getBlockByNumber", "latest", False)
+    return {
+        "contract": contract,
+        "logged": logged[2],
+        "paid": paid,
+        "hash": block["hash"],
+        "number": block["number"],
+    }
+
+
+TABLE: list[tuple[str, list[Any]]] = [
+    ("eth_blockNumber", []),
+    ("eth_chainId", []),
+    ("eth_gasPrice", []),
+    ("eth_maxPriorityFeePerGas", []),
+    ("eth_feeHistory", ["0x4", "latest", [25, 75]]),
+    ("eth_coinbase", []),
+    ("eth_accounts", []),
+    ("eth_syncing", []),
+    ("eth_getBalance", ["{alice}", "latest"]),
+    ("eth_getBalance", ["{bob}", "pending"]),
+    ("eth_getBalance", ["{bob}", "{number}"]),
+    ("eth_getBalance", ["{bob}", "safe"]),
+    ("eth_getBalance", ["{bob}", {"blockHash": "{hash}"}]),
+    ("eth_getTransactionCount", ["{alice}", "latest"]),
+    ("eth_getTransactionCount", ["{alice}", "pending"]),
+    ("eth_getCode", ["{contract}", "latest"]),
+    ("eth_getStorageAt", ["{contract}", "0x0", "latest"]),
+    ("eth_getProof", ["{alice}", ["0x0"], "latest"]),
+    ("eth_getBlockByNumber", ["latest", True]),
+    ("eth_getBlockByNumber", ["{number}", False]),
+    ("eth_getBlockByNumber", ["finalized", False]),
+    ("eth_getBlockByHash", ["{hash}", True]),
+    ("eth_getBlockReceipts", ["{number}"]),
+    ("eth_getBlockTransactionCountByNumber", ["{number}"]),
+    ("eth_getTransactionByHash", ["{paid}"]),
+    ("eth_getTransactionByHash", ["{hash}"]),
+    ("eth_getTransactionByBlockNumberAndIndex", ["{number}", "0x0"]),
+    ("eth_getRawTransactionByHash", ["{paid}"]),
+    ("eth_getTransactionReceipt", ["{logged}"]),
+    ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "latest", "address": "{contract}"}]),
+    ("eth_call", [{"from": "{alice}", "to": "{contract}"}, "latest"]),
+    ("eth_estimateGas", [{"from": "{alice}", "to": "{contract}"}]),
+    ("eth_createAccessList", [{"from": "{alice}", "to": "{contract}"}]),
+    ("eth_simulateV1", [{"blockStateCalls": [{"calls": [{"from": "{alice}", "to": "{bob}"}]}]}, "{number}"]),
+    ("eth_call", [{"to": "0x12"}]),
+    ("eth_getBlockByNumber", ["0xffffff", False]),
+    ("eth_getFilterChanges", ["0x99"]),
+    ("debug_traceTransaction", ["{logged}"]),
+    ("debug_getRawTransaction", ["{paid}"]),
+    ("debug_getRawBlock", ["{number}"]),
+    ("trace_transaction", ["{logged}"]),
+    ("ots_getApiLevel", []),
+    ("txpool_status", []),
+    ("net_version", []),
+    ("web3_clientVersion", []),
+    ("rpc_modules", []),
+    ("anvil_nodeInfo", []),
+    ("nope_nope", []),
+]  # fmt: skip
+L2_TABLE: list[tuple[str, list[Any]]] = [
+    ("zks_L1BatchNumber", []),
+    ("zks_L1ChainId", []),
+    ("zks_getL1BatchDetails", [1]),
+    ("zks_getBlockDetails", [2]),
+    ("zks_getBridgehubContract", []),
+    ("zks_getTransactionDetails", ["{paid}"]),
+    ("zks_estimateFee", [{"from": "{alice}", "to": "{bob}"}]),
+    ("zks_estimateGasL1ToL2", [{"from": "{alice}", "to": "{bob}"}]),
+    ("zks_getFeeParams", []),
+    ("zks_getBatchFeeInput", []),
+    ("zks_getAllAccountBalances", ["{alice}"]),
+]
+
+
+def filled(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, str):
+        return value.format(**names)
+    if isinstance(value, list):
+        return [filled(it, names) for it in value]
+    if isinstance(value, dict):
+        return {key: filled(it, names) for key, it in value.items()}
+    return value
+
+
+def response(client: ProcessClient, method: str, params: list[Any]) -> Any:
+    found = client.post({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
+    if method == "anvil_nodeInfo":
+        del found["result"]["currentBlockTimestamp"]
+    return found
+
+
+@pytest.mark.parametrize("layer", ["L2", "L1"])
+def test_every_process_gives_the_same_response(node: RunningNode, layer: str) -> None:
+    url = node.url if layer == "L2" else node.l1_url  # type: ignore[attr-defined]
+    with clients_of(node, url) as clients:
+        names = {"alice": ALICE.address, "bob": BOB.address, **busy(clients[0])}
+        table = TABLE + L2_TABLE if layer == "L2" else TABLE
+        if layer == "L2":
+            eventually(lambda: clients[0]("zks_getTransactionFinality", names["logged"]))
+        for method, params in table:
+            check_equal(clients, method, filled(params, names), settles=layer == "L1")
+
+
+def check_equal(
+    clients: list[ProcessClient], method: str, params: list[Any], *, settles: bool
+) -> None:
+    """Check that all processes respond alike; what settlement changes meanwhile, at some moment."""
+
+    def responses() -> set[str]:
+        return {json.dumps(response(it, method, params)) for it in clients}
+
+    if settles or method.startswith("zks_"):
+        eventually(lambda: len(responses()) == 1, lambda: f"{method}: {responses()}")
+    else:
+        assert len(responses()) == 1, (method, responses())
+
+
+def test_a_sender_sees_its_transaction_on_every_process(node: RunningNode) -> None:
+    with clients_of(node) as clients:
+        for round_ in range(12):
+            sender = clients[round_ % len(clients)]
+            sent = send(sender, to=BOB.address, value=hex(round_))
+            for client in clients:
+                receipt = client("eth_getTransactionReceipt", sent)
+                assert receipt is not None
+                assert int(client("eth_blockNumber"), 16) >= int(receipt["blockNumber"], 16)
+
+
+def test_an_edit_and_its_revert_are_seen_at_once(node: RunningNode) -> None:
+    with clients_of(node) as clients:
+        _, first, second = clients
+        before = first("eth_getBalance", BOB.address, "latest")
+        snapshot = second("evm_snapshot")
+        first("anvil_setBalance", BOB.address, "0x77")
+        assert [it("eth_getBalance", BOB.address, "latest") for it in clients] == ["0x77"] * 3
+        second("evm_mine")
+        assert [it("eth_getBalance", BOB.address, "latest") for it in clients] == ["0x77"] * 3
+        number = first("eth_blockNumber")
+        assert first("evm_revert", snapshot) is True
+        assert [it("eth_getBalance", BOB.address, "latest") for it in clients] == [before] * 3
+        assert [it("eth_getBlockByNumber", number, False) for it in clients] == [None] * 3
+
+
+def test_a_batch_mixes_what_is_local_and_what_is_forwarded(node: RunningNode) -> None:
+    with clients_of(node) as (_, worker, _):
+        nonce = int(worker("eth_getTransactionCount", ALICE.address, "latest"), 16)
+        number, sent, after, status, count, head = worker.batch(
+            [
+                ("eth_blockNumber", []),
+                ("eth_sendRawTransaction", [signed_transfer(nonce)]),
+                ("eth_getTransactionCount", [ALICE.address, "latest"]),
+                ("txpool_status", []),
+                ("eth_getTransactionCount", [ALICE.address, "pending"]),
+                ("eth_blockNumber", []),
+            ]
+        )
+        assert int(after, 16) == int(count, 16) == nonce + 1
+        assert int(head, 16) == int(number, 16) + 1
+        assert status["pending"] == "0x0"
+        assert worker("eth_getTransactionReceipt", sent)["status"] == "0x1"
+
+
+def test_a_filter_works_on_any_connection(node: RunningNode) -> None:
+    with clients_of(node) as (producer, first, second):
+        created = first("eth_newBlockFilter")
+        producer("evm_mine")
+        head = producer("eth_getBlockByNumber", "latest", False)["hash"]
+        assert second("eth_getFilterChanges", created) == [head]
+        assert producer("eth_getFilterChanges", created) == []
+        assert second("eth_uninstallFilter", created) is True
+        with pytest.raises(RpcError, match="filter not found"):
+            first("eth_getFilterChanges", created)
+
+
+class Subscriber:
+    """A WebSocket to one process."""
+
+    def __init__(self, opened: ClientConnection) -> None:
+        self._socket = opened
+        self._next = 0
+        self.notifications: list[Any] = []
+
+    def __call__(self, method: str, *params: object) -> Any:
+        self._next += 1
+        self._socket.send(
+            json.dumps({"jsonrpc": "2.0", "id": self._next, "method": method, "params": params})
+        )
+        while "id" not in (message := self._receive()):
+            self.notifications.append(message["params"]["result"])
+        return message["result"]
+
+    def next(self) -> Any:
+        if self.notifications:
+            return self.notifications.pop(0)
+        return self._receive()["params"]["result"]
+
+    def _receive(self) -> Any:
+        return json.loads(self._socket.recv(timeout=PATIENCE_SECONDS))
+
+
+def test_subscribers_of_a_worker_are_notified(node: RunningNode) -> None:
+    url, accepted = node.url.replace("http:", "ws:"), connect_to(node.url, workers_of(node)[0])
+    with connect(url, sock=accepted) as opened, clients_of(node) as (producer, _, other):
+        subscriber = Subscriber(opened)
+        names = busy(producer)
+        subscriber("eth_subscribe", "newHeads")
+        for client in (producer, other):
+            client("evm_mine")
+            expected = producer("eth_getBlockByNumber", "latest", False)
+            assert subscriber.next()["hash"] == expected["hash"]
+        pending = subscriber("eth_subscribe", "newPendingTransactions")
+        sent = send(other, to=BOB.address)
+        assert {json.dumps(subscriber.next())[:20] for _ in range(2)} >= {json.dumps(sent)[:20]}
+        assert subscriber("eth_unsubscribe", pending) is True
+        snapshot = producer("evm_snapshot")
+        subscriber("eth_subscribe", "logs", {"address": names["contract"]})
+        logged = send(other, to=names["contract"], gas="0x20000")
+        seen = [subscriber.next() for _ in range(2)]
+        (log,) = [it for it in seen if it.get("transactionHash") == logged]
+        assert log["removed"] is False
+        other("evm_revert", snapshot)
+        removed = subscriber.next()
+        assert (removed["removed"], removed["transactionHash"]) == (True, logged)
+
+
+def test_metrics_and_health_speak_for_the_whole_node(node: RunningNode) -> None:
+    with clients_of(node) as clients:
+        before = calls(node, "eth_protocolVersion")
+        for client in clients:
+            client("eth_protocolVersion")
+        assert calls(node, "eth_protocolVersion") == before + 3
+        health = json.loads(urllib.request.urlopen(f"{node.url}/health").read())
+        assert health["status"] == "ready"
+        assert health["workers"] == {"running": 2, "expected": 2}
+
+
+def calls(node: RunningNode, method: str) -> int:
+    text = urllib.request.urlopen(f"{node.url}/metrics").read().decode()
+    assert text.count("\nentresol_head_block ") == 1
+    name = f'entresol_rpc_seconds_count{{method="{method}"}} '
+    return sum(int(it.removeprefix(name)) for it in text.splitlines() if it.startswith(name))

@@ -1,0 +1,165 @@
+"""Workers that are killed, stopped or orphaned: others go on, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import threading
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.clients.accounts import ALICE, BOB
+from tests.support.node_process import RunningNode, run_entresol, running_node
+from tests.support.polling import eventually
+from tests.support.workers import ProcessClient, processes_of, workers_of
+
+KILLS = int(os.environ.get("ENTRESOL_WORKER_KILLS", "4"))
+FLAGS = ("--workers", "3", "--no-l1", "--log-level", "warning")
+
+
+def health(node: RunningNode) -> Any:
+    return json.loads(urllib.request.urlopen(f"{node.url}/health").read())["workers"]
+
+
+def requests(node: RunningNode) -> int:
+    text = urllib.request.urlopen(f"{node.url}/metrics").read().decode()
+    return int(re.findall(r"^entresol_requests_total (\d+)$", text, re.MULTILINE)[0])
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
+class Load:
+    """Reads and sends on one process until it is told to stop."""
+
+    def __init__(self, node: RunningNode, pid: int) -> None:
+        self.done = 0
+        self.failure: Exception | None = None
+        self._stopped = threading.Event()
+        self._client = ProcessClient(node.url, pid)
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        self._client.close()
+
+    def _run(self) -> None:
+        client = self._client
+        try:
+            while not self._stopped.is_set():
+                head = int(client("eth_blockNumber"), 16)
+                transfer = {"from": ALICE.address, "to": BOB.address}
+                sent = client("eth_sendTransaction", transfer)
+                receipt = client("eth_getTransactionReceipt", sent)
+                assert int(receipt["blockNumber"], 16) > head
+                self.done += 1
+        except Exception as error:  # noqa: BLE001 - asserted by the test
+            self.failure = error
+
+
+def test_a_killed_worker_is_replaced_and_others_go_on() -> None:
+    randomness = random.Random(1)
+    with running_node(*FLAGS) as node:
+        for _ in range(KILLS):
+            kill_one(node, randomness)
+        assert "is replaced" in node.printed()
+        assert node.stop() == 0
+
+
+def kill_one(node: RunningNode, randomness: random.Random) -> None:
+    """Kill a worker at some moment, and check that only its own clients notice."""
+    victim, other = randomness.sample(workers_of(node), 2)
+    loads = [Load(node, pid) for pid in (node.process.pid, other)]
+    doomed, doom = Load(node, victim), randomness.randrange(20)
+    eventually(lambda: doomed.done > doom)
+    os.kill(victim, signal.SIGKILL)
+    before = [it.done for it in loads]
+    eventually(lambda: all(it.done > was + 5 for it, was in zip(loads, before, strict=True)))
+    eventually(lambda: health(node) == {"running": 2, "expected": 2})
+    for load in (*loads, doomed):
+        load.stop()
+    assert [it.failure for it in loads] == [None, None]
+    assert doomed.failure is not None
+    assert victim not in workers_of(node)
+    newest = ProcessClient(node.url, max(workers_of(node)))
+    assert int(newest("eth_blockNumber"), 16) > 0
+    newest.close()
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_the_end_of_the_producer_ends_all(is_paused: bool) -> None:
+    with running_node(*FLAGS) as node:
+        workers = workers_of(node)
+        assert len(workers) == 2
+        if is_paused:
+            os.kill(workers[0], signal.SIGSTOP)
+        node.process.kill()
+        node.process.wait()
+        eventually(lambda: all(map(is_gone, workers)))
+
+
+def test_a_signal_to_stop_lets_requests_in_progress_finish() -> None:
+    with running_node(*FLAGS, "--stop-seconds", "60") as node:
+        pids, workers = processes_of(node), workers_of(node)
+        responses: list[Any] = []
+        clients = [ProcessClient(node.url, pid) for pid in pids]
+        # A loop until the gas is spent.
+        endless = [{"data": "0x5b5f56", "gas": hex(300_000_000)}, "latest"]
+
+        def request(client: ProcessClient) -> None:
+            responses.append(
+                client.post({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": endless})
+            )
+
+        threads = [threading.Thread(target=request, args=(it,)) for it in clients]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: requests(node) >= len(pids))
+        assert node.stop() == 0
+        for thread in threads:
+            thread.join()
+        for client in clients:
+            client.close()
+        assert [it["id"] for it in responses] == [1, 1, 1]
+        assert all(map(is_gone, workers))
+
+
+def test_a_worker_that_is_terminated_is_replaced() -> None:
+    with running_node(*FLAGS) as node:
+        victim = workers_of(node)[0]
+        os.kill(victim, signal.SIGTERM)
+        eventually(lambda: is_gone(victim) and health(node)["running"] == 2)
+        assert node.stop() == 0
+
+
+def test_a_port_that_another_node_has_is_reported() -> None:
+    with running_node(*FLAGS) as node:
+        port = node.url.rpartition(":")[2]
+        other = run_entresol(*FLAGS, "--port", port)
+        assert other.returncode == 1
+        assert f"{port}" in other.stderr
+        assert "in use" in other.stderr
+
+
+def test_lines_of_workers_are_written_by_the_producer() -> None:
+    with running_node("--workers", "3", "--no-l1") as node:
+        for pid in processes_of(node):
+            client = ProcessClient(node.url, pid)
+            for _ in range(30):
+                client("eth_getBalance", ALICE.address, "latest")
+            client.close()
+        eventually(lambda: node.printed().count("eth_getBalance") >= 90)
+        assert all(it.count("eth_getBalance") <= 1 for it in node.printed().splitlines())
