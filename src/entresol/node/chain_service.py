@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.node.api import Api
-    from entresol.node.explorer import ExplorerPage
+    from entresol.node.explorer.explorer_page import ExplorerPage
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
     from entresol.server.config import ServerConfig

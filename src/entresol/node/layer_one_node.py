@@ -11,7 +11,7 @@ from entresol.node.api import Api
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import open_layer_one_alone
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
-from entresol.node.explorer import ExplorerPage
+from entresol.node.explorer.explorer_page import ExplorerPage
 from entresol.node.pair_control import PairControl
 from entresol.node.startup.info import NodeInfo
 from entresol.node.state_files import StateDumper, load_at_start

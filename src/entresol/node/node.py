@@ -21,7 +21,7 @@ from entresol.node.dev_features import (
     open_keyring,
     serves_dev_methods,
 )
-from entresol.node.explorer_routes import connect_layers, explorer_page
+from entresol.node.explorer.explorer_routes import connect_layers, explorer_page
 from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.remote_setup import connect_remote

@@ -11,7 +11,7 @@ import msgspec
 if TYPE_CHECKING:
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.explorer import ExplorerPage
+    from entresol.node.explorer.explorer_page import ExplorerPage
     from entresol.server.handler import PageResponse
 
 LAYER_TWO: Final = 0

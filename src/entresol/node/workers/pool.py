@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol.node.chain_service import PROMETHEUS, ServiceRole
-from entresol.node.explorer import L1_PATH
+from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample, render
 from entresol.node.workers.messages import (
     LAYER_TWO,

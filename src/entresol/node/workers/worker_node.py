@@ -14,7 +14,7 @@ from entresol.node.api import Api
 from entresol.node.chain_service import ChainService, ServiceRole
 from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.dev_features import serves_dev_methods
-from entresol.node.explorer import L1_PATH, L2_PATH
+from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH
 from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.workers.messages import (

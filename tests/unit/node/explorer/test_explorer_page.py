@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from entresol.node.explorer import INFO_PATH, ExplorerPage
+from entresol.node.explorer.explorer_page import INFO_PATH, ExplorerPage
 from entresol.node.settlement.settlement_layer import development_contracts
 
 

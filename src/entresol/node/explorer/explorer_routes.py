@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from entresol.l1.remote import RemoteLayerOne
 from entresol.node.adapters import request_limits
-from entresol.node.explorer import L1_PATH, L2_PATH, ExplorerPage
+from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH, ExplorerPage
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import L1Reads
 

@@ -1,0 +1,1 @@
+"""The explorer of a node: what it is told, and how it reaches the other layer."""
