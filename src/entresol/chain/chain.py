@@ -35,6 +35,7 @@ class Chain(SealingChain):
 
     def checkpoint(self) -> int:
         """Create a checkpoint and return its id; the oldest is dropped if there are too many."""
+        self.settle()
         return self.checkpoints.add(
             Checkpoint(
                 number=self.number,
@@ -57,6 +58,7 @@ class Chain(SealingChain):
 
     def plan_restore(self, checkpoint: int) -> RevertPlan | None:
         """Return what reverts the chain to a checkpoint; None if there is no such."""
+        self.settle()
         was = self.checkpoints.get(checkpoint)
         if was is None:
             return None
@@ -79,6 +81,7 @@ class Chain(SealingChain):
 
     def plan_roll_back(self, number: int) -> RevertPlan:
         """Return what reverts the chain to block `number` and its time."""
+        self.settle()
         state, pooled = self.ledger.state_after(number), self.pool.checkpoint()
         chosen = self.settings.base_fee
         base_fee = self.rules.fees.next(self.ledger.header(number)) if chosen is None else chosen
@@ -103,6 +106,7 @@ class Chain(SealingChain):
 
     def rewind(self, number: int) -> None:
         """Revert to block `number`; the transactions of the reverted blocks are pending again."""
+        self.settle()
         reverted = self.ledger.reverted_by(number)
         self.ledger.unwind(number)
         self._edits.restore(None)
@@ -138,6 +142,7 @@ class Chain(SealingChain):
 
         `reverted` are the blocks so far, if they were read already.
         """
+        self.settle()
         if reverted is None or reverted.head != self.ledger.head_hash:
             reverted = self.ledger.reverted_by(-1)
         self.ledger.replace(source)

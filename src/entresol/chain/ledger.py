@@ -155,6 +155,15 @@ class Ledger:
         self.store.append(executed.record, executed.nodes, prices)
         self._advance(executed.header, executed.overlay)
 
+    def write(self, executed: ExecutedBlock, prices: Prices | None = None) -> None:
+        """Write an executed block without making it the head; `Store.sync` makes it durable, then `show`."""
+        self.store.write_next(executed.record, executed.nodes, prices)
+
+    def show(self, executed: ExecutedBlock) -> None:
+        """Make the block that was written the head."""
+        self.store.show_next()
+        self._advance(executed.header, executed.overlay)
+
     def import_block(
         self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
     ) -> None:

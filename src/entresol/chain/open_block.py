@@ -1,7 +1,8 @@
-"""A block that is being built: its parts may execute on another thread."""
+"""A block that is being built, and one on its way to the disk: threads may execute its parts, and sync it."""
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.chain.block_producer import include_priority
@@ -30,7 +31,7 @@ class BuildState(NamedTuple):
 
 
 class OpenBlock:
-    """The next block, opened on the thread of the chain and sealed there by `Chain.seal_open`.
+    """The next block, opened on the thread of the chain and written there by `Chain.write_open`.
 
     It is built in parts: `prepare` on the thread of the chain, `execute` on any. Remembers: the executor with what has
     been executed, and what the block is built on. Assumes: one thread at a time, and that the chain is as it was when
@@ -67,7 +68,7 @@ class OpenBlock:
 
     def prepare(self) -> bool:
         """Prepare the next part: priority transactions, those of the pool, roots; return whether there is one."""
-        if self._execute is None:
+        if self._execute is None and self._priority:
             self._execute = self._include_priority
         elif not self._is_full and self._best.take():
             self._execute = self._best.execute
@@ -85,3 +86,29 @@ class OpenBlock:
 
     def _finish(self) -> None:
         self.executed = self._executor.finish(self._trie)
+
+
+class BlockWrite:
+    """An executed block that is written, but neither durable nor shown yet.
+
+    `sync` runs on a thread. Whoever needs the chain as it will be runs it, too, and waits that way. Remembers: whether
+    it is durable, and what prevented it.
+    """
+
+    def __init__(self, executed: ExecutedBlock, sync: Callable[[], None]) -> None:
+        self.executed = executed
+        self.error: Exception | None = None
+        self._sync = sync
+        self._is_done = False
+        self._lock = Lock()
+
+    def sync(self) -> None:
+        """Make the block durable; the second call waits for the first one."""
+        with self._lock:
+            if self._is_done:
+                return
+            try:
+                self._sync()
+            except Exception as error:  # noqa: BLE001  # raised where the block is shown
+                self.error = error
+            self._is_done = True

@@ -16,7 +16,7 @@ from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mempool.sidecars import BlobSidecars
 from entresol.chain.mempool.validation import check_raw, check_transaction
 from entresol.chain.mining import MiningMode, MiningSchedule
-from entresol.chain.open_block import BuildState, OpenBlock
+from entresol.chain.open_block import BlockWrite, BuildState, OpenBlock
 from entresol.chain.pending_block import PendingBlock
 from entresol.errors import MissingSidecar, StoreFailed
 from entresol.primitives.transactions import (
@@ -90,6 +90,8 @@ class SealingChain(ChainView):
         """Whether a transaction may be sent again that is pending or in a block, as after a lost response."""
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
+        self._writing: BlockWrite | None = None
+        self.clock.before_change = self.settle
 
     @classmethod
     def open(  # noqa: PLR0913 - independent parts
@@ -117,12 +119,20 @@ class SealingChain(ChainView):
 
     def close(self) -> None:
         """Close the store."""
+        self.settle()
         self.ledger.store.close()
+
+    def recover(self) -> bool:
+        """Try to seal blocks again after a failed write; return whether that is possible."""
+        if self.failure is not None:
+            self.settle()
+        return super().recover()
 
     # Blocks to come
 
     def configure(self, settings: BlockSettings) -> None:
         """Set what developers want of blocks to come."""
+        self.settle()
         self.ledger.settings = settings
         gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
         self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
@@ -189,6 +199,7 @@ class SealingChain(ChainView):
 
     def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:
         """Edit the account at `address`, and perhaps others; the next block records the change."""
+        self.settle()
         self.apply_edit(self.prepare_edit(change), [address, *others])
 
     def prepare_edit(self, change: Callable[[Overlay], object]) -> PreparedEdit:
@@ -197,6 +208,7 @@ class SealingChain(ChainView):
 
     def apply_edit(self, edit: PreparedEdit, touched: Iterable[Address]) -> bool:
         """Let an edit of these accounts take effect; return whether the state is still what it was made on."""
+        self.settle()
         if edit.before is not self.latest:
             return False
         self._edits.restore(edit.after)
@@ -218,11 +230,13 @@ class SealingChain(ChainView):
 
     def seal(self, *, limit: int | None = None) -> Header:
         """Seal the next block, even if it is empty."""
+        self.settle()
         executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
         return self.append(executed, self.rules.fees.prices())
 
     def open_block(self) -> OpenBlock:
         """Open the next block, to execute its transactions on any thread, and then to seal it here."""
+        self.settle()
         producer, state = self.producer, self._build_state()
         executor = producer.open(self._next_timestamp(), *self._edits.stored())
         best, trie = producer.best_for(executor), self.ledger.trie
@@ -232,17 +246,43 @@ class SealingChain(ChainView):
         """Return whether nothing has changed since the block was opened, so that it is still the next one."""
         return block.state == self._build_state() and self.producer.has_all(block.transactions)
 
-    def seal_open(self, block: OpenBlock) -> Header | None:
-        """Seal a finished block; None if it is not the next one any more."""
+    def write_open(self, block: OpenBlock) -> BlockWrite | None:
+        """Write a finished block, to make it durable on any thread, and then to show it; None if it is not the next."""
         assert block.executed is not None
+        self.settle()
         if not self.is_next(block):
             return None
-        return self.append(block.executed, self.rules.fees.prices())
+        self.ledger.write(block.executed, self.rules.fees.prices())
+        self._writing = BlockWrite(block.executed, self.ledger.store.sync)
+        return self._writing
+
+    def show(self, write: BlockWrite) -> Header:
+        """Make a block that was written the head; raise what prevented that it is durable."""
+        if self._writing is write:
+            self.settle()
+        if write.error is not None:
+            raise write.error
+        return write.executed.header
+
+    def settle(self) -> None:
+        """Make the block that is being written the head now, and wait for the disk if need be.
+
+        Whatever changes the chain calls this first, so that it comes after that block.
+        """
+        write = self._writing
+        if write is None:
+            return
+        write.sync()
+        self._writing = None
+        if write.error is None:
+            self.ledger.show(write.executed)
+            self._on_sealed(write.executed)
 
     def import_block(
         self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
     ) -> None:
         """Import a block that another node sealed, with the prices it had there."""
+        self.settle()
         self.ledger.import_block(record, execute=execute, prices=prices)
         sealed = BlockSealed(self.number, self.ledger.head_hash, self.head)
         self._on_new_head(record, record.decoded(), sealed)
@@ -253,7 +293,12 @@ class SealingChain(ChainView):
 
     def append(self, executed: ExecutedBlock, prices: Prices | None) -> Header:
         """Seal an executed block, which must be the next one."""
+        self.settle()
         self.ledger.append(executed, prices)
+        self._on_sealed(executed)
+        return executed.header
+
+    def _on_sealed(self, executed: ExecutedBlock) -> None:
         self.producer.on_sealed(executed)
         self.clock.on_sealed(executed.header.timestamp)
         self.ledger.settings = self.settings.after_block()
@@ -262,7 +307,6 @@ class SealingChain(ChainView):
             self.number, self.ledger.head_hash, self.head, executed.failures, executed.console
         )
         self._on_new_head(executed.record, executed.transactions, sealed)
-        return executed.header
 
     async def _mine(self) -> Header:
         return self.seal()

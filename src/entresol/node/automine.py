@@ -23,8 +23,8 @@ RETRY_SECONDS: Final = 1.0
 class Automine:
     """Seals what is pending, one block at a time, and reports to senders once their transactions are durable.
 
-    A few light transactions are sealed at the end of the turn of the event loop that brought them. Others are sealed
-    in the background, and what arrives meanwhile waits for the next block.
+    A few light transactions are sealed at the end of the turn of the event loop that brought them, unless the disk is
+    slow. Others are sealed in the background, and what arrives meanwhile waits for the next block.
 
     Remembers: who waits for which transaction. Persists: nothing; the chain does. Assumes: one event loop, whose
     thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool; a block that only
@@ -88,7 +88,7 @@ class Automine:
         self._is_scheduled = False
         if self.is_busy:
             return
-        if self._sealer.is_heavy:
+        if self._sealer.is_heavy or self._sealer.is_disk_slow:
             self._start()
             return
         try:

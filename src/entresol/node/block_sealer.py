@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from entresol.chain.open_block import OpenBlock
     from entresol.primitives.headers import Header
 
+QUICK_SYNC_SECONDS: Final = 0.002
+"""Up to this time of the last write, the event loop waits for the disk: a hop to the thread takes 0.1 ms."""
+
 ATTEMPTS: Final = 3
 """How often a block is built on the thread, if the chain changes meanwhile, before it is built on the event loop."""
 
@@ -39,24 +42,34 @@ class BlockSealer:
         """Whether the pending transactions take long to execute."""
         return self._chain.producer.is_heavy
 
+    @property
+    def is_disk_slow(self) -> bool:
+        """Whether the last block took long to be durable."""
+        return self._chain.ledger.store.sync_seconds > QUICK_SYNC_SECONDS
+
     async def seal(self) -> Header:
-        """Seal the next block, even if it is empty; a heavy one executes on a thread."""
+        """Seal the next block, even if it is empty; a thread executes a heavy one, and waits for a slow disk."""
         async with self._sealing:
-            for _ in range(ATTEMPTS if self.is_heavy else 0):
-                block = await self._build()
-                header = None if block is None else self._chain.seal_open(block)
-                if header is not None:
-                    return header
+            is_heavy = self.is_heavy
+            for _ in range(ATTEMPTS if is_heavy or self.is_disk_slow else 0):
+                block = await self._build(on_thread=is_heavy)
+                write = None if block is None else self._chain.write_open(block)
+                if write is not None:
+                    await asyncio.get_running_loop().run_in_executor(self._thread, write.sync)
+                    return self._chain.show(write)
             return self._chain.seal()
 
     async def stop(self) -> None:
         """Wait for the thread: it reads the store, which is closed next."""
         await asyncio.to_thread(self._thread.shutdown, wait=True)
 
-    async def _build(self) -> OpenBlock | None:
-        """Build the next block on the thread; None if the chain changes meanwhile."""
+    async def _build(self, *, on_thread: bool) -> OpenBlock | None:
+        """Build the next block; None if the chain changes meanwhile."""
         block, loop = self._chain.open_block(), asyncio.get_running_loop()
         while block.prepare():
+            if not on_thread:
+                block.execute()
+                continue
             await loop.run_in_executor(self._thread, block.execute)
             if not self._chain.is_next(block):
                 return None

@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from threading import Lock
+from time import perf_counter
 from typing import TYPE_CHECKING, Final, Literal
 
 from rocksdict import (
@@ -63,8 +65,9 @@ class KeyValueStore:
     there when they last called `catch_up`, and write nothing.
 
     Remembers: a cache of file blocks, and whether the last write failed. Persists: each `write`,
-    atomically, and with `durable` also across a power cut. Assumes: no other process writes, and one thread does. Fails: with a `StoreFailed` that says what to do. After a failed write RocksDB
-    takes no other, so the next one opens the database again if there is space.
+    atomically, and with `durable` also across a power cut. Assumes: no other process writes, and one
+    thread does; `sync` is for any. Fails: with a `StoreFailed` that says what to do. After a failed write
+    RocksDB takes no other, so the next one opens the database again if there is space.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -81,6 +84,7 @@ class KeyValueStore:
     ) -> None:
         self._path = path
         self._durable = durable
+        self._syncs = durable and is_synced
         self._recovery = recovery
         self.is_shared = shared
         self._secondary = secondary
@@ -88,11 +92,14 @@ class KeyValueStore:
         """Called before a write that changes what was written before, and not only adds a block."""
         self.failure: StoreFailed | None = None
         """Why the last write failed, if it did."""
+        self._syncing = Lock()
+        self.sync_seconds = 0.0
+        """How long the last write that synced took."""
         self.along: list[tuple[bytes, bytes]] = []
         """Rows that the next write takes along."""
         self._open(create=create, read_only=read_only)
         # A secondary reads what is only in memory here from the log.
-        self._synced = _write_options(sync=durable and is_synced, log=durable or shared)
+        self._synced = _write_options(sync=self._syncs, log=durable or shared)
         self._unsynced = _write_options(sync=False, log=durable or shared)
 
     def _open(self, *, create: bool = False, read_only: bool = False) -> None:
@@ -196,16 +203,26 @@ class KeyValueStore:
             raise self.failure
         for key, value in chain(puts, self.along):
             batch.put(key, value)
+        started = perf_counter()
         try:
             self._db.write(batch, options)
         except Exception as error:
-            failure = self._failure(error)
-            if isinstance(failure, StoreFull):
-                failure = StoreFull(self._path, recovers=self._durable)
-            if isinstance(failure, StoreFailed):
-                self.failure = failure
-            raise failure from error
+            raise self._failed_write(error) from error
         self.along = []
+        if self._syncs and options is self._synced:
+            self.sync_seconds = perf_counter() - started
+
+    def sync(self) -> None:
+        """Make what was written without `sync` survive a power cut; for any thread, as it releases the GIL."""
+        if not self._syncs:
+            return
+        started = perf_counter()
+        try:
+            with self._syncing:
+                self._db.flush_wal(sync=True)
+        except Exception as error:
+            raise self._failed_write(error) from error
+        self.sync_seconds = perf_counter() - started
 
     def recover(self) -> bool:
         """Open the database again after a failed write, if there is space; return whether it takes writes.
@@ -216,7 +233,8 @@ class KeyValueStore:
             return True
         if not self._durable or shutil.disk_usage(self._path).free < RECOVERY_FREE_BYTES:
             return False
-        self._finalizer()
+        with self._syncing:
+            self._finalizer()
         try:
             self._open()
         except StoreFailed as error:
@@ -264,6 +282,14 @@ class KeyValueStore:
         except Exception as error:
             raise self._failure(error) from error
         return found
+
+    def _failed_write(self, error: Exception) -> Exception:
+        failure = self._failure(error)
+        if isinstance(failure, StoreFull):
+            failure = StoreFull(self._path, recovers=self._durable)
+        if isinstance(failure, StoreFailed):
+            self.failure = failure
+        return failure
 
     def _failure(self, error: Exception) -> Exception:
         if isinstance(error, DbClosedError):

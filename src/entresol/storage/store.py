@@ -58,6 +58,8 @@ class Store:
         head = db.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
         self._nonempty = NonEmptyBlocks(self._head)
+        # The block that is written, but not the head yet.
+        self._next: BlockRecord | None = None
 
     @classmethod
     def open(
@@ -130,6 +132,11 @@ class Store:
     def head_number(self) -> int | None:
         """The number of the last block, or None before genesis."""
         return self._head
+
+    @property
+    def sync_seconds(self) -> float:
+        """How long the last durable write took to reach the disk."""
+        return self._db.sync_seconds
 
     @property
     def failure(self) -> StoreFailed | None:
@@ -271,6 +278,33 @@ class Store:
         number = 0 if self._head is None else self._head + 1
         self._append(record, nodes, self.prices.rows_of(number, prices))
 
+    def write_next(
+        self,
+        record: BlockRecord,
+        nodes: Iterable[tuple[bytes, bytes]],
+        prices: Prices | None = None,
+    ) -> None:
+        """Write what `append` does, but show nothing of it: `sync` makes it durable, and `show_next` the head.
+
+        Nothing else may change blocks until then. If `sync` fails, the next block takes its place.
+        """
+        number = 0 if self._head is None else self._head + 1
+        # Processes that share the store see what is written at once, so there it is durable at once.
+        sync = self._db.is_shared
+        self._write(record, nodes, self.prices.rows_of(number, prices), sync=sync)
+        self._next = record
+
+    def sync(self) -> None:
+        """Make what was written durable; for any thread."""
+        self._db.sync()
+
+    def show_next(self) -> None:
+        """Make the block that `write_next` wrote the head, once it is durable."""
+        assert self._next is not None
+        assert self._head is not None
+        self._show(self._head + 1, self._next)
+        self._next = None
+
     def unwind(self, number: int) -> None:
         """Revert to block `number`, and delete the batches that have a block above it, in one write.
 
@@ -348,6 +382,17 @@ class Store:
         nodes: Iterable[tuple[bytes, bytes]],
         marks: list[tuple[bytes, bytes]],
     ) -> None:
+        self._show(self._write(record, nodes, marks, sync=True), record)
+
+    def _write(
+        self,
+        record: BlockRecord,
+        nodes: Iterable[tuple[bytes, bytes]],
+        marks: list[tuple[bytes, bytes]],
+        *,
+        sync: bool,
+    ) -> int:
+        """Write a block, and return its number."""
         header = record.header()
         if not self._continues(header.number, header.parent_hash):
             raise WrongParent(header.number, self._head)
@@ -357,9 +402,12 @@ class Store:
             (tables.HEAD, tables.number(header.number)),
             *rows_of(self._db, record, header.number, nodes),
         ]
-        self._db.write(rows, self._left_by_reverted(header.number), rewrites=False)
-        self._nonempty.add(header.number, record)
-        self._head = header.number
+        self._db.write(rows, self._left_by_reverted(header.number), sync=sync, rewrites=False)
+        return header.number
+
+    def _show(self, number: int, record: BlockRecord) -> None:
+        self._nonempty.add(number, record)
+        self._head = number
 
     def _continues(self, number: int, parent_hash: bytes) -> bool:
         if self._head is None:

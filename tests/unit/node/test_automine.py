@@ -145,6 +145,7 @@ def test_a_failure_reaches_all_senders_and_their_transactions_leave_the_pool(
 
     async def live() -> None:
         monkeypatch.setattr(chain.ledger, "append", fail)
+        monkeypatch.setattr(chain.ledger, "write", fail)
         sender = Sender(chain)
         sender.send(*(transaction(nonce) for nonce in range(count)))
         await sender.wait()
@@ -230,15 +231,15 @@ def test_deposits_are_sealed_again_after_a_failure_in_the_background(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
-    seal_open, failures = chain.seal_open, [StoreFull(chain.blocks.path)]
+    write_open, failures = chain.write_open, [StoreFull(chain.blocks.path)]
 
     def fail_once(block: OpenBlock) -> object:
         if failures:
             raise failures.pop()
-        return seal_open(block)
+        return write_open(block)
 
     async def live() -> None:
-        monkeypatch.setattr(chain, "seal_open", fail_once)
+        monkeypatch.setattr(chain, "write_open", fail_once)
         automine = Automine(chain, BlockSealer(chain))
         enqueue_heavy(chain, 2)
         automine.seal()

@@ -10,7 +10,7 @@ from entresol.chain import pool_inclusion
 from entresol.chain.block_producer import INLINE_GAS
 from entresol.chain.chain import Chain
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.block_sealer import BlockSealer
+from entresol.node.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from tests.support.chain.dev_chain import deposit, open_chain, transaction
@@ -58,7 +58,7 @@ def test_a_client_that_always_changes_the_chain_does_not_stop_it(
 ) -> None:
     async def live() -> None:
         sealer = BlockSealer(chain)
-        monkeypatch.setattr(chain, "seal_open", lambda _block: None)
+        monkeypatch.setattr(chain, "write_open", lambda _block: None)
         enqueue_heavy(chain, 1)
         assert (await sealer.seal()).number == 1
         await sealer.stop()
@@ -116,4 +116,22 @@ def test_a_block_that_others_seal_meanwhile_drops_no_transaction(
         await sealer.stop()
 
     asyncio.run(live())
+    chain.verify()
+
+
+def test_a_thread_waits_for_a_slow_disk(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+    store = chain.ledger.store
+    monkeypatch.setattr(type(store), "sync_seconds", 2 * QUICK_SYNC_SECONDS)
+    monkeypatch.setattr(store, "sync", lambda: threads.append(threading.current_thread().name))
+
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        chain.schedule.seal_on_request()
+        chain.submit(transaction(0).raw)
+        assert (await sealer.seal()).number == 1
+        await sealer.stop()
+
+    asyncio.run(live())
+    assert [it.partition("_")[0] for it in threads] == ["seal"]
     chain.verify()

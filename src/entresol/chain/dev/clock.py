@@ -37,6 +37,8 @@ class Clock:
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self.state = ClockState()
+        self.before_change: Callable[[], object] = lambda: None
+        """Called before somebody sets the clock; a block that is being written has the time from before."""
 
     def now(self) -> int:
         """Return the Unix time in seconds."""
@@ -60,6 +62,7 @@ class Clock:
         Blocks that are sealed within one second are a second apart, so the head, with timestamp `parent`, may be
         ahead of the clock. The time advances from whichever is later.
         """
+        self.before_change()
         offset = max(self.state.offset, parent - int(self._now())) + seconds
         _check(int(self._now()) + offset)
         self._update(offset=offset)
@@ -67,6 +70,7 @@ class Clock:
 
     def set_time(self, timestamp: int) -> None:
         """Set the current time."""
+        self.before_change()
         _check(timestamp)
         self._update(offset=timestamp - int(self._now()), next_timestamp=None)
 
@@ -75,6 +79,7 @@ class Clock:
 
         A block is later than its parent, so one that is set to the same timestamp gets the next.
         """
+        self.before_change()
         if timestamp < parent:
             raise TimestampTooLow(timestamp)
         _check(timestamp)
@@ -82,6 +87,7 @@ class Clock:
 
     def set_interval(self, seconds: int | None) -> None:
         """Set how much later than its parent each block is; with None the time of the clock counts again."""
+        self.before_change()
         if seconds is not None and seconds > MAX_INTERVAL:
             raise TimestampTooHigh(seconds, MAX_INTERVAL)
         self._update(interval=seconds)

@@ -55,6 +55,7 @@ class RevertPlan:
     @property
     def is_current(self) -> bool:
         """Whether the chain is as it was when the revert was planned."""
+        self._chain.settle()
         unchanged = self._version is None or self._chain.pool.version == self._version
         return unchanged and self._chain.ledger.head_hash == self._head
 

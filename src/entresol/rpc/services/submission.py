@@ -68,6 +68,7 @@ class Submission:
         self._arrived_bytes = 0
         self._is_scheduled = False
         self._unsealed: set[Hash32] = set()
+        self._added: list[tuple[Hash32, asyncio.Future[Hash32]]] = []
         self._sealed: asyncio.Event | None = None
         self._failures: BoundedMap[int, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
         self._hardhat_errors = hardhat_errors
@@ -108,6 +109,7 @@ class Submission:
         """Submit a transaction, and return its hash, once its block is durable with automine."""
         response: asyncio.Future[Hash32] = asyncio.get_running_loop().create_future()
         await self._add_in_order(transaction, response)
+        self._include()
         return await response
 
     def _receive_turn(self) -> None:
@@ -121,6 +123,7 @@ class Submission:
             self._add(decode(raw), response)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             _fail(response, error)
+        self._include()
 
     async def _receive_all(self) -> None:
         try:
@@ -145,6 +148,7 @@ class Submission:
             if perf_counter() > end:
                 await asyncio.sleep(0)
                 end = perf_counter() + POLICY.batch_seconds
+        self._include()
 
     def _take(self, count: int) -> list[_Arrival]:
         taken = [self._arrived.popleft() for _ in range(min(count, len(self._arrived)))]
@@ -180,7 +184,13 @@ class Submission:
         if not (self._chain.accepts_known and self._chain.is_known(sent)):
             self._chain.add(transaction)
         self._unsealed.add(sent)
-        self._chain.include(sent, partial(self._on_included, sent, response))
+        self._added.append((sent, response))
+
+    def _include(self) -> None:
+        """Have what was added sealed, all of it together."""
+        added, self._added = self._added, []
+        for sent, response in added:
+            self._chain.include(sent, partial(self._on_included, sent, response))
 
     def _replaces(self, transaction: Transaction) -> bool:
         """Return whether a transaction with the same nonce is being sealed, which comes first."""
@@ -200,6 +210,7 @@ class Submission:
         return True
 
     async def _all_sealed(self) -> None:
+        self._include()
         if self._unsealed:
             self._sealed = self._sealed or asyncio.Event()
             await self._sealed.wait()
