@@ -79,7 +79,7 @@ def test_raw_transactions_of_one_turn_are_decoded_together_and_share_a_block(
 
 def test_a_malformed_one_has_its_own_error(chain: Chain) -> None:
     good, unsigned = transaction(0), transaction(1).raw[:-32] + bytes(32)
-    found = asyncio.run(outcomes(chain, b"", good.raw, unsigned, b"\x03", transaction(1).raw))
+    found = asyncio.run(outcomes(chain, b"", good.raw, unsigned, b"\x05", transaction(1).raw))
     assert [isinstance(it, InvalidTransaction) for it in found] == [True, False, True, True, False]
     assert chain.number == 1
 
