@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from entresol.chain.open_block import OpenBlock
     from entresol.primitives.headers import Header
 
-QUICK_SYNC_SECONDS: Final = 0.002
-"""Up to this time of the last write, the event loop waits for the disk: a hop to the thread takes 0.1 ms."""
+QUICK_SYNC_SECONDS: Final = 0.01
+"""Up to this time of the last write, the event loop waits for the disk: a hop to the thread costs a busy machine more."""
 
 ATTEMPTS: Final = 3
 """How often a block is built on the thread, if the chain changes meanwhile, before it is built on the event loop."""
