@@ -1,16 +1,17 @@
 //! EVM execution, cryptography, RLP, ABI and tries for the Entresol node.
 //!
 //! The crate holds no chain state and knows nothing of storage; of JSON-RPC it knows only what
-//! [`response_cache`] has to recognise. Everything outside [`python`] is plain Rust. [`python`] holds
+//! [`jsonrpc`] has to recognise. Everything outside [`python`] is plain Rust. [`python`] holds
 //! the bindings, which `src/entresol/_native.pyi` describes.
 
 pub mod abi;
 pub mod blobs;
 pub mod crypto;
 pub mod evm;
+pub mod fee_history;
+pub mod jsonrpc;
 #[cfg(feature = "python")]
 mod python;
-pub mod response_cache;
 pub mod rlp;
 pub mod state;
 #[cfg(test)]

@@ -614,21 +614,87 @@ def ordered_root(values: Sequence[bytes]) -> bytes:
 # --- JSON-RPC ----------------------------------------------------------------
 
 @final
-class ResponseCache:
-    """Cache of JSON-RPC results by method and parameters, in at most `capacity` bytes.
+class NativeDispatcher:
+    """Responds to requests that need no Python dispatcher.
 
-    Parameters are compared as bytes, so a request in another spelling is a miss.
+    It caches results by method and parameters, in at most `capacity` bytes; parameters are compared as bytes, so
+    a request in another spelling is a miss. It calls `getters`, which have no parameters, and passes `read_methods`
+    to `reads` and `fee_history`. `bounds` are the upper bounds of its latency histograms, in seconds.
     """
 
-    def __new__(cls, *, capacity: int, batch: int) -> ResponseCache: ...
+    def __new__(
+        cls,
+        *,
+        capacity: int,
+        batch: int,
+        bounds: Sequence[float],
+        getters: Mapping[str, Callable[[], object]] | None = None,
+        reads: StateReads | None = None,
+        fee_history: FeeHistory | None = None,
+        read_methods: Sequence[str] | None = None,
+    ) -> NativeDispatcher: ...
     def response(self, body: bytes, /) -> bytes | None:
-        """Return the response to a request, or to a batch of at most `batch` requests if all are cached."""
+        """Return the response to a request, or to a batch of at most `batch` requests if all are cached.
+
+        None leaves a request to Python: nothing has changed, and nothing is counted.
+        """
     @property
     def size(self) -> int:
         """The size of what is cached, in bytes."""
     def insert(self, method: str, params: bytes, result: bytes, /) -> None:
         """Insert a result; `params` are an array as it was sent, or empty."""
     def clear(self) -> None:
-        """Remove all results."""
+        """Remove all cached results."""
     def hits(self) -> dict[str, int]:
-        """Return the number of hits, by method."""
+        """Return the number of responses from the cache, by method."""
+    def take_latencies(self) -> dict[str, tuple[list[int], float]]:
+        """Return calls by latency and their seconds since the last time, by method."""
+
+@final
+class FeeHistory:
+    """The fees of blocks, in memory once they were requested, in at most `capacity` bytes.
+
+    `load` returns those of a block: its base fee, how full it is as JSON, the gas used, and the tip and the gas
+    of each transaction by tip. `head` returns the number of the last block, and the base fee of the next one.
+    """
+
+    def __new__(
+        cls,
+        *,
+        load: Callable[[int], tuple[int, str, int, list[tuple[int, int]]]],
+        head: Callable[[], tuple[int, int]],
+        capacity: int,
+    ) -> FeeHistory: ...
+    def missing(self, first: int, last: int) -> int:
+        """Return how many blocks from `first` to `last` have to be loaded."""
+    def render(self, first: int, last: int, percentiles: Sequence[float]) -> bytes:
+        """Return the history of the blocks from `first` to `last` as JSON; `percentiles` do not fall."""
+    def remove_above(self, number: int) -> None:
+        """Remove the blocks above `number`, which are reverted; -1 removes all."""
+    @property
+    def size(self) -> int:
+        """The size of what is in memory, in bytes."""
+
+@final
+class StateReads:
+    """Plain reads of the state: balances, nonces, codes, slots, calls and estimates without a price.
+
+    `latest` returns the `EvmEnv` of the last block, and the same object until that changes; `state_after` returns
+    the state after a block, or raises if there is none. `limits` and `gas_cap` bound a call. Results of long calls
+    on the last block are cached, in at most `cache_bytes` bytes.
+    """
+
+    def __new__(
+        cls,
+        *,
+        latest: Callable[[], object],
+        state_after: Callable[[int], Snapshot | Overlay],
+        limits: Limits,
+        gas_cap: int,
+        cache_bytes: int,
+    ) -> StateReads: ...
+    def take_budget_spent(self) -> bool:
+        """Return whether the last call needed more gas than `limits` allow; forget it."""
+    @property
+    def size(self) -> int:
+        """The size of the cached results, in bytes."""

@@ -22,6 +22,7 @@ from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
+from entresol.rpc.services.fee_history import new_fee_history
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.submission import Submission
 from tests.support.clients.javascript import Results, checks_of, run_checks
@@ -48,7 +49,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
             EthClient(chain),
             EthBlocks(chain.blocks, resolver, rendered),
             EthCalls(resolver, runner),
-            EthFees(chain, resolver),
+            EthFees(chain, resolver, new_fee_history(chain)),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, 1_024),
             EthTransactions(chain, resolver, rendered, Submission(chain)),
             ZksFees(resolver, runner, FeeModel()),

@@ -84,7 +84,7 @@ impl Checks {
 }
 
 /// A transaction or a call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TxEnv {
     /// The fields that Ethereum knows.
     pub base: RevmTxEnv,

@@ -5,15 +5,17 @@ mod account;
 mod blobs;
 mod convert;
 mod crypto;
+mod dispatcher;
 mod env;
 mod errors;
 mod evm;
 mod execution_result;
+mod fee_history;
 mod gil;
-mod response_cache;
 mod rlp;
 mod state;
 mod state_provider;
+mod state_reads;
 mod trace_writer;
 mod transaction;
 mod trie;
@@ -35,17 +37,21 @@ mod native {
     #[pymodule_export]
     use super::crypto::{address_of, keccak256, public_key, recover, sign};
     #[pymodule_export]
+    use super::dispatcher::NativeDispatcher;
+    #[pymodule_export]
     use super::env::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv, ZkFields};
     #[pymodule_export]
     use super::evm::{Tracer, call, execute, reject};
     #[pymodule_export]
     use super::execution_result::{AccountChange, Changes, ExecutionResult};
     #[pymodule_export]
-    use super::response_cache::ResponseCache;
+    use super::fee_history::FeeHistory;
     #[pymodule_export]
     use super::rlp::{rlp_decode, rlp_encode};
     #[pymodule_export]
     use super::state::{Overlay, Snapshot};
+    #[pymodule_export]
+    use super::state_reads::StateReads;
     #[pymodule_export]
     use super::trace_writer::TraceWriter;
     #[pymodule_export]

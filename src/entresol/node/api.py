@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from entresol.chain.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.chain.dev.keyring import Keyring
+from entresol.chain.events import BlocksReverted
 from entresol.execution.console import ConsoleCalls, ReportConsole
 from entresol.node.adapters import (
     L2_CONTRACTS,
@@ -27,9 +28,8 @@ from entresol.node.metrics import MemoryUse
 from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
-from entresol.rpc.cache.calls import MAX_BYTES as MAX_CALL_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
-from entresol.rpc.jsonrpc.dispatch import RESPONSE_CACHE_BYTES, Dispatcher
+from entresol.rpc.jsonrpc.dispatch import RESPONSE_CACHE_BYTES, Dispatcher, NativeReads
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.dev.tokens import TokenEdits
@@ -62,9 +62,11 @@ from entresol.rpc.pubsub.subscriptions import Subscriptions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
+from entresol.rpc.services.fee_history import MAX_FEE_HISTORY_BYTES, new_fee_history
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.state_reads import MAX_CALL_BYTES, new_state_reads
 from entresol.rpc.services.submission import Submission
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
@@ -103,6 +105,7 @@ class Api:
         self._pending = PendingTransactions(chain.pool, chain.producer.priority)
         self._pending_builder = PendingBuilder(chain, self._executor)
         self._rendered = self._new_rendered(layer_two)
+        self._fees = new_fee_history(chain)
         self._events = chain.events.subscribe(wake=self._on_events)
         self._resolver = BlockResolver(chain, self._pending_builder.executor)
         self._runner = CallRunner(
@@ -137,11 +140,13 @@ class Api:
             rollup = None if layer_two is None else layer_two.rollup
             namespaces += self._development(pair or PairControl(chain), rollup)
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
+        self._reads = new_state_reads(self._resolver, self._runner)
         self.dispatcher = Dispatcher(
             namespaces,
             executor=self._executor,
             limits=request_limits(self._limits),
             producer=producer,
+            reads=NativeReads(self._reads, self._fees),
         )
         self._rendered.on_invalidate(self.dispatcher.invalidate_cache)
 
@@ -163,7 +168,8 @@ class Api:
         yield MemoryUse("blocks", chain.ledger.store.record_cache.size, MAX_RECORD_BYTES)
         yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
         yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
-        yield MemoryUse("calls", self._calls.cached_bytes, MAX_CALL_BYTES)
+        yield MemoryUse("calls", self._reads.size, MAX_CALL_BYTES)
+        yield MemoryUse("fees", self._fees.size, MAX_FEE_HISTORY_BYTES)
         yield MemoryUse("responses", self.dispatcher.cached_bytes, RESPONSE_CACHE_BYTES)
 
     def batch_sealed(self, batch: Batch) -> None:
@@ -185,6 +191,8 @@ class Api:
         events, _ = self._events.take()
         for event in events:
             self._rendered.on_event(event)
+            if isinstance(event, BlocksReverted):
+                self._fees.remove_above(event.head)
 
     def _new_rendered(self, layer_two: L2Components | None) -> RenderedChain:
         chain = self._chain
@@ -232,7 +240,7 @@ class Api:
             EthBlocks(chain.blocks, resolver, rendered),
             self._calls,
             EthCallMany(chain, resolver, self._runner),
-            EthFees(chain, resolver),
+            EthFees(chain, resolver, self._fees),
             EthFilters(
                 chain, rendered.log_cache, self.filters, self.subscriptions, self._log_limits
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from entresol._native import RlpItem
 
 MAX_TOPICS: Final = 4
+MAX_CACHED_BITS: Final = 4_096
+"""Addresses and topics whose bits in a bloom filter are cached: the same few come in most logs."""
 
 
 class Log(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +74,8 @@ def may_contain(bloom: Bloom, value: bytes) -> bool:
     return int.from_bytes(bloom) & bits == bits
 
 
+@lru_cache(MAX_CACHED_BITS)
 def _bits(value: bytes) -> int:
     digest = keccak256(value)
-    positions = (int.from_bytes(digest[i : i + 2]) & 0x7FF for i in (0, 2, 4))
-    return sum(1 << position for position in set(positions))
+    first, second, third = (int.from_bytes(digest[i : i + 2]) & 0x7FF for i in (0, 2, 4))
+    return 1 << first | 1 << second | 1 << third

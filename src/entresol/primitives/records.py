@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Final, Self, TypeAlias
 
 import msgspec
@@ -72,7 +73,7 @@ class TransactionResult(RecordPart, frozen=True):
     """Packed L2-to-L1 logs, with the transaction's index in the block as `tx_number`."""
 
 
-class BlockRecord(RecordPart, frozen=True):
+class BlockRecord(RecordPart, frozen=True, dict=True):
     """A sealed block with its results and changes: enough to apply it or to re-execute it."""
 
     header_rlp: bytes
@@ -106,7 +107,11 @@ class BlockRecord(RecordPart, frozen=True):
         return _VERSION_BYTE + _encoder.encode(self)
 
     def header(self) -> Header:
-        """Return the header."""
+        """Return the header, which is decoded once."""
+        return self._header
+
+    @cached_property
+    def _header(self) -> Header:
         return Header.decode(self.header_rlp)
 
     def transaction(self, index: int) -> Transaction:

@@ -9,11 +9,11 @@ from typing import Final
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord
 
-MAX_RECORDS: Final = 64
+MAX_RECORDS: Final = 4_096
 MAX_BYTES: Final = 64 * 1024 * 1024
 
 # What the parts of a record take in memory besides their bytes, roughly.
-_RECORD_BYTES: Final = 1_024
+_RECORD_BYTES: Final = 2_048
 _PART_BYTES: Final = 384
 
 

@@ -8,12 +8,12 @@ from concurrent.futures import Executor
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
-from entresol._native import ResponseCache, TraceWriter
+from entresol._native import FeeHistory, NativeDispatcher, StateReads, TraceWriter
 from entresol.rpc.jsonrpc.batch import RequestBatch, Response
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
@@ -43,8 +43,8 @@ from entresol.rpc.jsonrpc.errors import (
     error_object_of,
 )
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Producer
-from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
-from entresol.rpc.jsonrpc.metrics import Metrics
+from entresol.rpc.jsonrpc.method import Method, Namespace, ServedBy, methods_of
+from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
 from entresol.rpc.jsonrpc.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
@@ -66,6 +66,13 @@ class RequestLimits(msgspec.Struct, frozen=True):
     response_bytes: int = 24 << 20
 
 
+class NativeReads(NamedTuple):
+    """What the crate reads by itself for plain requests."""
+
+    state: StateReads
+    fees: FeeHistory
+
+
 class Dispatcher:
     """Calls the methods of the namespaces it is given.
 
@@ -85,6 +92,7 @@ class Dispatcher:
         limits: RequestLimits = RequestLimits(),  # noqa: B008  # frozen
         metrics: Metrics | None = None,
         producer: Producer | None = None,
+        reads: NativeReads | None = None,
     ) -> None:
         self._discovery = Discovery()
         self._methods = methods_of([*namespaces, self._discovery])
@@ -96,7 +104,16 @@ class Dispatcher:
             method.metrics = self.metrics.of_method(name)
         self._forwarding = None if producer is None else Forwarding(producer, self._methods)
         self._batches = RequestBatchReader(limits.batch)
-        self._cache = ResponseCache(capacity=RESPONSE_CACHE_BYTES, batch=limits.batch)
+        own = self._methods.values() if producer is None else self._of_any_replica()
+        self._native = NativeDispatcher(
+            capacity=RESPONSE_CACHE_BYTES,
+            batch=limits.batch,
+            bounds=BUCKETS,
+            getters={method.name: method.function for method in own if method.is_getter},
+            reads=None if reads is None else reads.state,
+            fee_history=None if reads is None else reads.fees,
+            read_methods=[method.name for method in own],
+        )
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -110,16 +127,18 @@ class Dispatcher:
     @property
     def cached_bytes(self) -> int:
         """How many bytes the cached results take."""
-        return self._cache.size
+        return self._native.size
 
     def invalidate_cache(self) -> None:
         """Drop all cached results, because blocks changed."""
-        self._cache.clear()
+        self._native.clear()
 
     def render_metrics(self) -> str:
         """Return the metrics of all methods in the text format of Prometheus."""
-        for name, count in self._cache.hits().items():
+        for name, count in self._native.hits().items():
             self.metrics.of_method(name).cache_hits = count
+        for name, (buckets, seconds) in self._native.take_latencies().items():
+            self.metrics.of_method(name).add(buckets, seconds)
         return self.metrics.render()
 
     def handle(self, body: bytes, connection: ClientConnection) -> Response:
@@ -127,9 +146,9 @@ class Dispatcher:
 
         A notification is carried out like other calls; its response is None.
         """
-        cached = self._cache.response(body) if connection.path == "/" else None
-        if cached is not None and len(cached) <= self._limits.response_bytes:
-            return cached
+        known = self.respond_natively(body) if connection.path == "/" else None
+        if known is not None:
+            return known
         if not body.isascii() and not is_utf8(body):
             return self._reject(ParseError("not UTF-8"))
         if body[:1] == b"[":
@@ -139,6 +158,16 @@ class Dispatcher:
         except (ValueError, RecursionError):
             return self._handle_malformed(body, connection)
         return self._call(connection, request)
+
+    def respond_natively(self, body: bytes) -> bytes | None:
+        """Return the response to a request that needs no Python: a cached result, a getter, a plain read."""
+        known = self._native.response(body)
+        return known if known is not None and len(known) <= self._limits.response_bytes else None
+
+    def _of_any_replica(self) -> list[Method]:
+        """Return the methods that a replica never forwards, unless they name the pending block."""
+        served = (ServedBy.REPLICA, ServedBy.BLOCK)
+        return [method for method in self._methods.values() if method.served_by in served]
 
     def _handle_malformed(self, body: bytes, connection: ClientConnection) -> Response:
         """Respond to what is no single request: a batch behind white space, or a mistake."""
@@ -254,7 +283,7 @@ class Dispatcher:
         if result is not None and len(params) <= MAX_CACHED_PARAMS_BYTES:
             value = bytes(result) if type(result) is Raw else encode(result)
             if len(value) <= MAX_CACHED_RESULT_BYTES:
-                self._cache.insert(method.name, params, value)
+                self._native.insert(method.name, params, value)
 
     async def _respond_later(
         self, method: Method, request_id: bytes, result: Any, started: float

@@ -83,6 +83,7 @@ class Mark(msgspec.Struct, frozen=True):
     ordered: bool
     grouped: bool
     short: bool
+    getter: bool
     served_by: ServedBy | None
     name: str | None
 
@@ -94,6 +95,7 @@ def method(  # noqa: PLR0913 - independent options
     ordered: bool = False,
     grouped: bool = False,
     short: bool = False,
+    getter: bool = False,
     served_by: ServedBy | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
@@ -103,13 +105,14 @@ def method(  # noqa: PLR0913 - independent options
     stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
     `ordered`, calls run in the order in which they come, even if their parameters are long. With `grouped`, calls that
     follow each other in a batch run together, and the next call of another method starts once they have results.
-    With `short`, long parameters are rejected before they are decoded. `served_by` says who serves it on a replica;
-    without it, the producer does. `name` is the full method name, if it does not follow from
-    the function's; `{prefix}` in it is that of the namespace.
+    With `short`, long parameters are rejected before they are decoded. A `getter` has no parameters, changes nothing,
+    and returns at once a number, bytes, a text, a list of them or null, so that the crate may call it. `served_by`
+    says who serves it on a replica; without it, the producer does. `name` is the full method name, if it does not
+    follow from the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        options = Mark(errors, offload, cached, ordered, grouped, short, served_by, name)
+        options = Mark(errors, offload, cached, ordered, grouped, short, getter, served_by, name)
         setattr(function, _MARK, options)
         return function
 
@@ -131,6 +134,7 @@ class Method:
         self.function = _positional(function)
         self.errors = mark.errors
         self.is_cached = mark.cached
+        self.is_getter = mark.getter
         self.served_by = mark.served_by
         self.is_grouped = mark.grouped
         self.is_async = inspect.iscoroutinefunction(function)

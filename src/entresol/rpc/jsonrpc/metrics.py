@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 BUCKETS: Final = (
@@ -30,6 +30,11 @@ class MethodMetrics:
         self.seconds += seconds
         if code:
             self.errors[code] = self.errors.get(code, 0) + 1
+
+    def add(self, buckets: Sequence[int], seconds: float) -> None:
+        """Count calls that were observed elsewhere."""
+        self.buckets = [ours + theirs for ours, theirs in zip(self.buckets, buckets, strict=True)]
+        self.seconds += seconds
 
     @property
     def calls(self) -> int:

@@ -83,7 +83,9 @@ class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Hashes that a poll of a filter reads on the loop."""
 
     fee_history_blocks: int = 4
-    """Blocks of a fee history on the loop."""
+    """Blocks of a fee history that are read on the loop; those in memory count for nothing."""
+    fee_history_items: int = 4_096
+    """Figures of a fee history that is rendered on the loop."""
     slots: int = 128
     """Storage slots that are read on the loop."""
     proof_slots: int = 8

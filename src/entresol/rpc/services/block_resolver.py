@@ -64,17 +64,24 @@ class BlockResolver:
     def evm_env(self, block: BlockNumber) -> EvmEnv:
         """Return the EVM environment of a call on a block."""
         if block.tag is BlockTag.LATEST:
-            return self._latest_env()
+            return self.latest_env()
         if block.tag is BlockTag.PENDING:
             pending = self._pending()
             return EvmEnv(pending.overlay, self._rules, pending.env)
         number = self.sealed(block)
         if number == self._chain.number:
-            return self._latest_env()
+            return self.latest_env()
         header = self._chain.blocks.header(number)
         return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
-    def _latest_env(self) -> EvmEnv:
+    def state_after(self, number: int) -> State:
+        """Return the state after a sealed block by number."""
+        if number > self._chain.number:
+            raise UnknownBlock(number)
+        return self._chain.state_after(number)
+
+    def latest_env(self) -> EvmEnv:
+        """Return the EVM environment of the last block: the same object until the head or its state changes."""
         header, state = self._chain.head, self._chain.latest
         cached = self._latest
         if cached is not None and cached[0] is header and cached[1].state is state:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
+from entresol._native import Limits
 from entresol.chain.mempool.intrinsic_gas import (
     ACCESSED_ACCOUNT_GAS,
     ACCESSED_SLOT_GAS,
@@ -42,11 +43,19 @@ class CallRunner:
         self._overrides = overrides or OverrideLimits()
         self._max_calls = max_calls
         self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
+        self.is_budget_spent: Callable[[], bool] = lambda: False
+        """Whether the call at hand was tried on the event loop already, and needs more gas than it may use there."""
 
     @property
     def gas_cap(self) -> int:
         """The maximum gas of a call."""
         return self._limits.gas_cap
+
+    @property
+    def loop_limits(self) -> Limits:
+        """The limits of a call on the event loop, as the engine takes them."""
+        limits = self._on_loop
+        return Limits(gas=limits.gas_budget, seconds=limits.seconds, cancel=limits.cancel)
 
     def is_short(self, call: CallObject) -> bool:
         """Say whether a call may be built on the event loop; reject one whose lists alone exceed the gas cap."""
@@ -67,7 +76,7 @@ class CallRunner:
 
     def run(self, call: Callable[[CallLimits], T], *, is_short: bool = True) -> T | Offload[T]:
         """Return the result of a call, or the work for a worker; one that is not short is always such work."""
-        if not is_short:
+        if not is_short or self.is_budget_spent():
             return self.offload(call)
         try:
             return run_limited(self._on_loop, call)

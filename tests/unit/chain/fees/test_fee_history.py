@@ -1,4 +1,4 @@
-"""What blocks cost."""
+"""What blocks contribute to a fee history."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from entresol.chain.chain import Chain
-from entresol.chain.fees.fee_history import FeeHistory, effective_tip, fee_history
+from entresol.chain.fees.fee_history import (
+    MAX_BLOCKS,
+    BlockFees,
+    block_fees,
+    check_percentiles,
+    effective_tip,
+    first_block,
+)
 from entresol.errors import InvalidPercentiles
 from entresol.primitives.transactions import Transaction
 from tests.support.chain.dev_chain import FEE, deposit, seal_block, transaction
@@ -17,20 +24,9 @@ def chain(manual: Chain) -> Chain:
     return manual
 
 
-def test_the_base_fees_go_one_block_further(chain: Chain) -> None:
+def test_an_empty_block_has_a_base_fee(chain: Chain) -> None:
     chain.seal()
-    chain.seal()
-    history = fee_history(chain.blocks, chain.next_base_fee(), 2, newest=2)
-    assert history == FeeHistory(
-        oldest=1, base_fees=(FEE, FEE, FEE), gas_used_ratios=(0.0, 0.0), rewards=((), ())
-    )
-
-
-def test_the_history_ends_at_genesis(chain: Chain) -> None:
-    chain.seal()
-    history = fee_history(chain.blocks, chain.next_base_fee(), 100, newest=1)
-    assert history.oldest == 0
-    assert len(history.gas_used_ratios) == 2
+    assert block_fees(chain.blocks.record(1)) == BlockFees(FEE, 0.0, 0, [])
 
 
 def test_the_ratio_is_at_most_one(chain: Chain) -> None:
@@ -38,36 +34,36 @@ def test_the_ratio_is_at_most_one(chain: Chain) -> None:
     heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
     executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
     assert executed.header.gas_used > executed.header.gas_limit
-    (ratio,) = fee_history(chain.blocks, chain.next_base_fee(), 1, newest=1).gas_used_ratios
-    assert ratio == 1.0
+    assert block_fees(chain.blocks.record(1)).gas_used_ratio == 1.0
 
 
 def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
     chain.submit(transaction(0).raw)
     header = chain.seal()
-    (ratio,) = fee_history(chain.blocks, chain.next_base_fee(), 1, newest=1).gas_used_ratios
-    assert ratio == 21_000 / header.gas_limit
+    assert block_fees(chain.blocks.record(1)).gas_used_ratio == 21_000 / header.gas_limit
 
 
-def test_tips_are_weighted_by_gas_in_order_of_size(chain: Chain) -> None:
+def test_tips_are_in_order_of_size(chain: Chain) -> None:
     for sender, tip in enumerate((30, 10, 20)):
         chain.submit(transaction(0, by=sender, tip=tip).raw)
     chain.seal()
-    (rewards,) = fee_history(
-        chain.blocks, chain.next_base_fee(), 1, 1, [0, 33, 34, 67, 100]
-    ).rewards
-    assert rewards == (10, 10, 20, 30, 30)
-
-
-def test_a_block_without_transactions_has_no_tips(chain: Chain) -> None:
-    chain.seal()
-    assert fee_history(chain.blocks, chain.next_base_fee(), 1, 1, [10, 90]).rewards == ((0, 0),)
+    tips = block_fees(chain.blocks.record(1)).tips
+    assert tips == [(10, 21_000), (20, 21_000), (30, 21_000)]
 
 
 def test_a_deposit_has_no_tip(chain: Chain) -> None:
     chain.enqueue(deposit(0))
     chain.seal()
-    assert fee_history(chain.blocks, chain.next_base_fee(), 1, 1, [50]).rewards == ((0,),)
+    ((tip, _),) = block_fees(chain.blocks.record(1)).tips
+    assert tip == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "newest", "first"),
+    [(2, 5, 4), (0, 5, 5), (100, 1, 0), (10**6, 5_000, 5_001 - MAX_BLOCKS)],
+)
+def test_a_history_ends_at_genesis_or_at_its_limit(count: int, newest: int, first: int) -> None:
+    assert first_block(count, newest) == first
 
 
 @pytest.mark.parametrize(
@@ -80,11 +76,9 @@ def test_a_deposit_has_no_tip(chain: Chain) -> None:
         ([50] * 101, "at most 100 are allowed, got 101"),
     ],
 )
-def test_percentiles_that_are_none_are_rejected(
-    chain: Chain, percentiles: list[float], complaint: str
-) -> None:
+def test_percentiles_that_are_none_are_rejected(percentiles: list[float], complaint: str) -> None:
     with pytest.raises(InvalidPercentiles, match=complaint):
-        fee_history(chain.blocks, chain.next_base_fee(), 1, 0, percentiles)
+        check_percentiles(percentiles)
 
 
 @pytest.mark.parametrize(

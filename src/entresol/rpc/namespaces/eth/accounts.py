@@ -52,12 +52,12 @@ class EthAccounts:
         self._filler = filler
         self._rendered = rendered
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method(getter=True, served_by=ServedBy.PRODUCER)
     def accounts(self) -> list[Address]:
         """Return the accounts that the node controls: its own, then impersonated ones."""
         return self._keyring.addresses
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method(getter=True, served_by=ServedBy.PRODUCER)
     def request_accounts(self) -> list[Address]:
         """Return the accounts that the node controls, which wallets ask the user for (EIP-1102)."""
         return self._keyring.addresses

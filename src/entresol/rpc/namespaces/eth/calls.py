@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-from msgspec import Raw
+from typing import TYPE_CHECKING
 
 from entresol.errors import (
     ExecutionFailed,
@@ -17,11 +15,10 @@ from entresol.execution.call.call import call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.call.limits import CallLimits
-from entresol.execution.console import NO_CALLS, ConsoleCapture, ReportConsole
+from entresol.execution.console import ConsoleCapture, ReportConsole
 from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.cache.calls import CallCache
-from entresol.rpc.jsonrpc.codec import JsonModel, encode
+from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
@@ -67,12 +64,6 @@ class EthCalls:
         self._is_short = runner.is_short
         self._run = runner.run
         self._run_with_overrides = runner.run_with_overrides
-        self._cache = CallCache()
-
-    @property
-    def cached_bytes(self) -> int:
-        """How many bytes cached results take."""
-        return self._cache.size
 
     @method(UnknownBlock, ExecutionFailed, InvalidTransaction, served_by=ServedBy.BLOCK)
     def call(
@@ -81,34 +72,18 @@ class EthCalls:
         block: BlockId = LATEST,
         state_override: StateOverrides | None = None,
         block_override: BlockOverride | None = None,
-    ) -> Annotated[Raw, Data] | Data | Offload[Data]:
+    ) -> Data | Offload[Data]:
         """Execute a call on the state after a block, and return its output."""
-        evm_env = self._resolver.evm_env(block)
         console = ConsoleCapture("eth_call", self._report_console)
-        if state_override or block_override is not None:
-            return self._run_with_overrides(
-                evm_env,
-                state_override,
-                block_override,
-                lambda overridden, limits: console.reporting(
-                    lambda limits: Data(call(overridden, transaction.request(), limits, console))
-                )(limits),
-                is_short=self._is_short(transaction),
-            )
-        if (cached := self._cache.get(evm_env, transaction)) is not None:
-            return cached
-        output = self._run(
-            console.reporting(
+        return self._run_with_overrides(
+            self._resolver.evm_env(block),
+            state_override,
+            block_override,
+            lambda evm_env, limits: console.reporting(
                 lambda limits: Data(call(evm_env, transaction.request(), limits, console))
-            ),
+            )(limits),
             is_short=self._is_short(transaction),
         )
-        if isinstance(output, Offload):
-            return output
-        result = Raw(encode(output))
-        if console.calls == NO_CALLS:
-            self._cache.put(evm_env, transaction, result)
-        return result
 
     @method(
         UnknownBlock,

@@ -33,32 +33,32 @@ class EthClient:
         """Return the network id; an alias of `net_version`."""
         return str(self._chain.rules.chain_id)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def block_number(self) -> Quantity:
         """Return the number of the latest block."""
         return Quantity(self._chain.number)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def syncing(self) -> Literal[False]:
         """Return the sync status: false, because the node has every block."""
         return False
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def coinbase(self) -> Address:
         """Return the coinbase address, which receives the priority fees."""
         return self._chain.beneficiary
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def mining(self) -> bool:
         """Return whether the node mines: false, because blocks are sealed."""
         return False
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def hashrate(self) -> Quantity:
         """Return the hash rate: zero, because blocks are sealed, not mined."""
         return Quantity(0)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def protocol_version(self) -> str:
         """Return the protocol version, as a ZK Stack node names it."""
         major, minor, patch = PROTOCOL_VERSION

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from entresol.chain.fees.fee_history import (
-    BlobFeeHistory,
-    FeeHistory,
-    blob_fee_history,
-    fee_history,
-)
+from msgspec import Raw
+
+from entresol.chain.fees.fee_history import check_percentiles, first_block
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -19,6 +16,7 @@ from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
+    from entresol._native import FeeHistory
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
 
@@ -39,26 +37,27 @@ class EthFees:
 
     prefix = "eth"
 
-    def __init__(self, chain: Chain, resolver: BlockResolver) -> None:
+    def __init__(self, chain: Chain, resolver: BlockResolver, history: FeeHistory) -> None:
         self._chain = chain
         self._resolver = resolver
+        self._history = history
 
-    @method(served_by=ServedBy.QUOTE)
+    @method(getter=True, served_by=ServedBy.QUOTE)
     def gas_price(self) -> Quantity:
         """Return a gas price in wei at which the next block includes a transaction."""
         return Quantity(self._chain.next_base_fee() + self._chain.rules.suggested_tip)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(cached=True, served_by=ServedBy.REPLICA)
     def max_priority_fee_per_gas(self) -> Quantity:
         """Return a priority fee per gas in wei at which the next block includes a transaction."""
         return Quantity(self._chain.rules.suggested_tip)
 
-    @method(served_by=ServedBy.QUOTE)
+    @method(getter=True, served_by=ServedBy.QUOTE)
     def base_fee(self) -> Quantity:
         """Return the base fee per gas of the next block, in wei."""
         return Quantity(self._chain.next_base_fee())
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def blob_base_fee(self) -> Quantity:
         """Return the base fee per blob gas of the next block, in wei; 1 on an L2, which accepts no blobs."""
         return Quantity(self._chain.next_blob_base_fee())
@@ -69,25 +68,15 @@ class EthFees:
         block_count: Number,
         newest_block: BlockNumber,
         reward_percentiles: list[float] | None = None,
-    ) -> FeeHistoryResult | Offload[FeeHistoryResult]:
+    ) -> Annotated[Raw, FeeHistoryResult] | Offload[Raw]:
         """Return base fees, gas used ratios and priority fees at percentiles of gas, for a range of blocks."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
-        blocks, next_base_fee = self._chain.blocks, self._chain.next_base_fee()
-        blob_fees, next_blob_fee = self._chain.ledger.blob_fees, self._chain.next_blob_base_fee()
+        check_percentiles(percentiles)
+        first, history = first_block(block_count, newest), self._history
 
-        def work() -> FeeHistoryResult:
-            history = fee_history(blocks, next_base_fee, block_count, newest, percentiles)
-            return _result(history, blob_fee_history(blocks, blob_fees, next_blob_fee, history))
+        def work() -> Raw:
+            return Raw(history.render(first, newest, percentiles))
 
-        return work() if block_count <= POLICY.fee_history_blocks else Offload(work)
-
-
-def _result(history: FeeHistory, blobs: BlobFeeHistory) -> FeeHistoryResult:
-    return FeeHistoryResult(
-        oldest_block=Quantity(history.oldest),
-        base_fee_per_gas=[Quantity(fee) for fee in history.base_fees],
-        gas_used_ratio=list(history.gas_used_ratios),
-        reward=[[Quantity(tip) for tip in tips] for tips in history.rewards],
-        base_fee_per_blob_gas=[Quantity(fee) for fee in blobs.base_fees],
-        blob_gas_used_ratio=list(blobs.used_ratios),
-    )
+        is_long = (newest + 1 - first) * (len(percentiles) + 1) > POLICY.fee_history_items
+        missing = history.missing(first, newest)
+        return Offload(work) if is_long or missing > POLICY.fee_history_blocks else work()

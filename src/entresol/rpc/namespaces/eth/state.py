@@ -15,6 +15,7 @@ from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
+from entresol.state.state_trie import AccountLeaf
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.view import PoolView
@@ -125,12 +126,13 @@ class EthState:
         if account is None:
             return None
         header = self._blocks.header(self._resolver.sealed(block))
-        proof = self._trie.prove(header.state_root, address, [])
+        # None for an account that an edit has created, which no block has yet.
+        leaf = self._trie.account(header.state_root, address) or AccountLeaf()
         return AccountState(
             balance=Quantity(account.balance),
             nonce=Quantity(account.nonce),
             code_hash=Hash32(account.code_hash),
-            storage_root=proof.storage_root,
+            storage_root=leaf.storage_root,
         )
 
     @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK)

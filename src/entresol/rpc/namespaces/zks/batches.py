@@ -113,7 +113,7 @@ class ZksBatches:
         self._fees = fees
         self._commitments = commitments
 
-    @method(name="zks_L1BatchNumber", served_by=ServedBy.REPLICA)
+    @method(name="zks_L1BatchNumber", getter=True, served_by=ServedBy.REPLICA)
     def l1_batch_number(self) -> Quantity:
         """Return the number of the last sealed batch."""
         return Quantity(self._batch_status.last_batch)

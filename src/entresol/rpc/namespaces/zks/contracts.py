@@ -50,12 +50,12 @@ class ZksContracts:
         self._contracts = contracts
         self._on_l2 = on_l2
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_bridgehub_contract(self) -> Address:
         """Return the address of the Bridgehub on L1."""
         return self._contracts.bridgehub
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_main_contract(self) -> Address:
         """Return the address of this chain's diamond proxy on L1."""
         return self._contracts.chain
@@ -76,32 +76,32 @@ class ZksContracts:
             l1_native_token_vault=it.native_token_vault,
         )
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_base_token_l1_address(self) -> Address:
         """Return the L1 address of the base token; 0x…01 stands for ether."""
         return ETH_TOKEN
 
-    @method(name="zks_L1ChainId", served_by=ServedBy.REPLICA)
+    @method(name="zks_L1ChainId", getter=True, served_by=ServedBy.REPLICA)
     def l1_chain_id(self) -> Quantity:
         """Return the chain id of L1."""
         return Quantity(self._l1_chain_id)
 
-    @method(name="zks_getL2Multicall3", served_by=ServedBy.REPLICA)
+    @method(name="zks_getL2Multicall3", getter=True, served_by=ServedBy.REPLICA)
     def get_l2_multicall3(self) -> Address:
         """Return the address of Multicall3 on L2."""
         return self._on_l2.multicall
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_testnet_paymaster(self) -> Address | None:
         """Return the address of the testnet paymaster: null, because there is none."""
         return None
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_timestamp_asserter(self) -> Address | None:
         """Return the address of the timestamp asserter: null, because there is none."""
         return None
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_bytecode_supplier_contract(self) -> Address | None:
         """Return the address of the bytecode supplier on L1: null, because none is needed."""
         return None

@@ -130,12 +130,12 @@ class ZksFees:
             is_short=self._is_short(req),
         )
 
-    @method(served_by=ServedBy.QUOTE)
+    @method(getter=True, served_by=ServedBy.QUOTE)
     def gas_per_pubdata(self) -> Quantity:
         """Return the gas per pubdata byte."""
         return Quantity(self._model.quoted().gas_per_pubdata)
 
-    @method(served_by=ServedBy.QUOTE)
+    @method(getter=True, served_by=ServedBy.QUOTE)
     def get_l1_gas_price(self) -> Quantity:
         """Return the L1 gas price that fees are computed from, in wei."""
         return Quantity(self._model.quoted().l1_gas_price)

@@ -8,12 +8,10 @@ use std::cell::Cell;
 use std::fmt;
 
 use alloy_primitives::map::HashMap;
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use serde::Deserializer;
+use serde::de::{Error, SeqAccess, Visitor};
 
-const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
-const RESULT: &[u8] = b",\"result\":";
+use super::request::{OPEN, RESULT, Request};
 
 /// Cached results of one method, by parameters.
 #[derive(Debug, Default)]
@@ -142,27 +140,26 @@ impl ResponseCache {
         self.methods.iter().map(|(name, method)| (&**name, method.hits.get()))
     }
 
-    /// Return the response to a request, or to a batch if all of its results are cached.
-    pub fn response<'a>(&'a self, body: &'a [u8]) -> Option<Response<'a>> {
-        // Strings with escapes have several spellings.
-        if body.contains(&b'\\') {
-            return None;
-        }
-        let body = str::from_utf8(body).ok()?.trim_start_matches([' ', '\t', '\r', '\n']);
-        let mut json = serde_json::Deserializer::from_str(body);
-        let response = match body.starts_with('[') {
-            true => Response::Batch(json.deserialize_seq(Batch { cache: self }).ok()?),
-            false => Response::Single(self.hit(Request::deserialize(&mut json).ok()?)?),
-        };
+    /// Return the response to a request, if its result is cached.
+    pub fn single<'a>(&'a self, request: &Request<'a>) -> Option<Response<'a>> {
+        let response = Response::Single(self.hit(request)?);
+        response.count();
+        Some(response)
+    }
+
+    /// Return the response to the text of a batch, if all of its results are cached.
+    pub fn batch<'a>(&'a self, text: &'a str) -> Option<Response<'a>> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let response = Response::Batch(json.deserialize_seq(Batch { cache: self }).ok()?);
         json.end().ok()?;
         response.count();
         Some(response)
     }
 
-    fn hit<'a>(&'a self, request: Request<'a>) -> Option<Hit<'a>> {
+    fn hit<'a>(&'a self, request: &Request<'a>) -> Option<Hit<'a>> {
         let method = self.methods.get(request.method.as_bytes())?;
-        let result = method.results.get(request.params())?;
-        request.is_plain().then(|| Hit { id: request.id.get().as_bytes(), method, result })
+        let result = method.results.get(request.params().as_bytes())?;
+        request.is_plain().then(|| Hit { id: request.id(), method, result })
     }
 }
 
@@ -181,83 +178,20 @@ impl<'a> Visitor<'a> for Batch<'a> {
     fn visit_seq<A: SeqAccess<'a>>(self, mut requests: A) -> Result<Self::Value, A::Error> {
         let miss = || A::Error::custom("not cached");
         let mut hits = Vec::with_capacity(64);
-        while let Some(request) = requests.next_element()? {
+        while let Some(request) = requests.next_element::<Request<'a>>()? {
             if hits.len() == self.cache.batch {
                 return Err(miss());
             }
-            hits.push(self.cache.hit(request).ok_or_else(miss)?);
+            hits.push(self.cache.hit(&request).ok_or_else(miss)?);
         }
         if hits.is_empty() { Err(miss()) } else { Ok(hits) }
-    }
-}
-
-/// A request, with id and parameters as they were sent.
-struct Request<'a> {
-    id: &'a RawValue,
-    method: &'a str,
-    params: Option<&'a RawValue>,
-}
-
-impl<'a> Request<'a> {
-    /// Whether the id can be copied, and the parameters are a list.
-    fn is_plain(&self) -> bool {
-        let is_list = self.params.is_none_or(|params| params.get().starts_with('['));
-        is_list && is_plain_id(self.id.get().as_bytes())
-    }
-
-    fn params(&self) -> &'a [u8] {
-        self.params.map_or(&[], |params| params.get().as_bytes())
-    }
-}
-
-impl<'a> Deserialize<'a> for Request<'a> {
-    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RequestVisitor)
-    }
-}
-
-/// Reads a request. Deriving it would accept an array too, since serde reads a struct from either.
-struct RequestVisitor;
-
-impl<'a> Visitor<'a> for RequestVisitor {
-    type Value = Request<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a request")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<Request<'a>, A::Error> {
-        let (mut version, mut id, mut method, mut params) = (None, None, None, None);
-        while let Some(key) = members.next_key::<&str>()? {
-            let is_new = match key {
-                "jsonrpc" => version.replace(members.next_value()?).is_none(),
-                "id" => id.replace(members.next_value()?).is_none(),
-                "method" => method.replace(members.next_value()?).is_none(),
-                "params" => params.replace(members.next_value()?).is_none(),
-                _ => false,
-            };
-            if !is_new {
-                return Err(A::Error::custom("an unknown or repeated member"));
-            }
-        }
-        match (version, id, method) {
-            (Some("2.0"), Some(id), Some(method)) => Ok(Request { id, method, params }),
-            _ => Err(A::Error::custom("a missing member")),
-        }
-    }
-}
-
-/// Whether an id is a whole number or a string of ASCII characters.
-fn is_plain_id(id: &[u8]) -> bool {
-    match id {
-        [b'"', text @ .., b'"'] => text.iter().all(|byte| matches!(byte, b' '..=b'~')),
-        number => number.iter().all(u8::is_ascii_digit),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jsonrpc::request::plain_text;
 
     fn cache() -> ResponseCache {
         let mut cache = ResponseCache::new(10_000, 3);
@@ -268,7 +202,11 @@ mod tests {
     }
 
     fn response(cache: &ResponseCache, body: &str) -> Option<String> {
-        let response = cache.response(body.as_bytes())?;
+        let text = plain_text(body.as_bytes())?;
+        let response = match text.starts_with('[') {
+            true => cache.batch(text)?,
+            false => cache.single(&Request::parse(text)?)?,
+        };
         let mut out = vec![0; response.size()];
         response.write(&mut out);
         Some(String::from_utf8(out).expect("text"))

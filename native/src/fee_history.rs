@@ -1,0 +1,207 @@
+//! `eth_feeHistory`: the fees of blocks in memory, and their JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use alloy_primitives::U256;
+
+/// What a block contributes to a fee history.
+#[derive(Debug)]
+pub struct BlockFees {
+    /// The base fee.
+    pub base_fee: U256,
+    /// How full the block is, as JSON.
+    pub gas_used_ratio: Box<str>,
+    /// Gas that all transactions used.
+    pub gas_used: u64,
+    /// The tip of each transaction and the gas that it used, by tip.
+    pub tips: Box<[(U256, u64)]>,
+}
+
+impl BlockFees {
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.gas_used_ratio.len() + size_of_val(&*self.tips) + 64
+    }
+
+    /// Write the tips at `percentiles`, which do not fall, of the gas used.
+    fn write_tips(&self, percentiles: &[f64], out: &mut String) {
+        let mut tips = self.tips.iter();
+        let (mut tip, mut gas) = tips.next().copied().unwrap_or_default();
+        let mut passed = 0u64;
+        separated(out, percentiles, |out, percentile| {
+            let threshold = self.gas_used as f64 * percentile / 100.0;
+            while ((passed + gas) as f64) < threshold
+                && let Some(next) = tips.next()
+            {
+                passed += gas;
+                (tip, gas) = *next;
+            }
+            write_quantity(tip, out);
+        });
+    }
+}
+
+/// The fees of blocks, up to a number of bytes; the oldest blocks leave first.
+#[derive(Debug)]
+pub struct FeeHistory {
+    blocks: BTreeMap<u64, Arc<BlockFees>>,
+    bytes: usize,
+    capacity: usize,
+    /// How often blocks were removed because they are reverted.
+    pub generation: u64,
+}
+
+impl FeeHistory {
+    /// Hold at most `capacity` bytes.
+    pub fn new(capacity: usize) -> Self {
+        Self { blocks: BTreeMap::new(), bytes: 0, capacity, generation: 0 }
+    }
+
+    /// Return the fees of the blocks from `first` to `last`, with None for those that are not in memory.
+    pub fn get(&self, first: u64, last: u64) -> Vec<Option<Arc<BlockFees>>> {
+        let mut known = self.blocks.range(first..=last).peekable();
+        let number_of = |it: u64| known.next_if(|(number, _)| **number == it);
+        (first..=last).map(number_of).map(|it| it.map(|(_, fees)| Arc::clone(fees))).collect()
+    }
+
+    /// Insert the fees of a block, unless blocks were reverted since `generation`.
+    pub fn insert(&mut self, number: u64, fees: Arc<BlockFees>, generation: u64) {
+        if generation != self.generation {
+            return;
+        }
+        self.bytes += fees.size();
+        if let Some(old) = self.blocks.insert(number, fees) {
+            self.bytes -= old.size();
+        }
+        while self.bytes > self.capacity
+            && let Some((_, oldest)) = self.blocks.pop_first()
+        {
+            self.bytes -= oldest.size();
+        }
+    }
+
+    /// Remove the blocks above `number`, which are reverted.
+    pub fn remove_above(&mut self, number: Option<u64>) {
+        let removed = self.blocks.split_off(&number.map_or(0, |number| number + 1));
+        self.bytes -= removed.values().map(|fees| fees.size()).sum::<usize>();
+        self.generation += 1;
+    }
+
+    /// Return the size of what is in memory, in bytes.
+    pub fn size(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// Return the fee history of consecutive blocks as JSON; `next_base_fee` is that of the block after them.
+pub fn render(
+    oldest: u64,
+    blocks: &[Arc<BlockFees>],
+    next_base_fee: U256,
+    percentiles: &[f64],
+) -> String {
+    let mut out = String::with_capacity(128 + blocks.len() * (64 + 16 * percentiles.len()));
+    out.push_str("{\"oldestBlock\":");
+    write_quantity(U256::from(oldest), &mut out);
+    out.push_str(",\"baseFeePerGas\":[");
+    for block in blocks {
+        write_quantity(block.base_fee, &mut out);
+        out.push(',');
+    }
+    write_quantity(next_base_fee, &mut out);
+    out.push_str("],\"gasUsedRatio\":[");
+    separated(&mut out, blocks, |out, block| out.push_str(&block.gas_used_ratio));
+    out.push_str("],\"reward\":[");
+    separated(&mut out, blocks, |out, block| {
+        out.push('[');
+        block.write_tips(percentiles, out);
+        out.push(']');
+    });
+    out.push_str("],\"baseFeePerBlobGas\":[");
+    out.push_str(&"\"0x1\",".repeat(blocks.len()));
+    out.push_str("\"0x1\"],\"blobGasUsedRatio\":[");
+    separated(&mut out, blocks, |out, _| out.push_str("0.0"));
+    out.push_str("]}");
+    out
+}
+
+fn separated<T>(out: &mut String, items: &[T], mut write: impl FnMut(&mut String, &T)) {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write(out, item);
+    }
+}
+
+fn write_quantity(value: U256, out: &mut String) {
+    let written = match u64::try_from(value) {
+        Ok(small) => write!(out, "\"{small:#x}\""),
+        Err(_) => write!(out, "\"{value:#x}\""),
+    };
+    written.expect("a string takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fees(tips: &[(u64, u64)]) -> Arc<BlockFees> {
+        Arc::new(BlockFees {
+            base_fee: U256::from(7),
+            gas_used_ratio: "0.5".into(),
+            gas_used: tips.iter().map(|(_, gas)| gas).sum(),
+            tips: tips.iter().map(|(tip, gas)| (U256::from(*tip), *gas)).collect(),
+        })
+    }
+
+    #[test]
+    fn tips_are_those_at_percentiles_of_gas() {
+        let mut out = String::new();
+        fees(&[(1, 10), (2, 80), (3, 10)]).write_tips(&[0.0, 10.0, 10.5, 90.0, 100.0], &mut out);
+        assert_eq!(out, r#""0x1","0x1","0x2","0x2","0x3""#);
+    }
+
+    #[test]
+    fn an_empty_block_has_no_tips() {
+        let mut out = String::new();
+        fees(&[]).write_tips(&[0.0, 100.0], &mut out);
+        assert_eq!(out, r#""0x0","0x0""#);
+    }
+
+    #[test]
+    fn the_history_is_rendered_as_clients_read_it() {
+        let text = render(16, &[fees(&[(9, 1)])], U256::from(8), &[50.0]);
+        let expected = concat!(
+            r#"{"oldestBlock":"0x10","baseFeePerGas":["0x7","0x8"],"gasUsedRatio":[0.5],"#,
+            r#""reward":[["0x9"]],"baseFeePerBlobGas":["0x1","0x1"],"blobGasUsedRatio":[0.0]}"#
+        );
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_oldest_blocks_leave_a_full_memory_first() {
+        let size = fees(&[]).size();
+        let mut history = FeeHistory::new(3 * size);
+        for number in [5, 1, 4, 3] {
+            history.insert(number, fees(&[]), 0);
+        }
+        let known: Vec<_> = history.get(1, 5).iter().map(Option::is_some).collect();
+        assert_eq!(known, [false, false, true, true, true]);
+        assert_eq!(history.size(), 3 * size);
+    }
+
+    #[test]
+    fn what_was_read_before_a_revert_is_not_inserted() {
+        let mut history = FeeHistory::new(1 << 20);
+        history.insert(1, fees(&[]), 0);
+        history.insert(2, fees(&[]), 0);
+        history.remove_above(Some(1));
+        history.insert(2, fees(&[]), 0);
+        let known: Vec<_> = history.get(1, 2).iter().map(Option::is_some).collect();
+        assert_eq!(known, [true, false]);
+        history.remove_above(None);
+        assert_eq!(history.size(), 0);
+    }
+}

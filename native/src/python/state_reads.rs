@@ -1,0 +1,226 @@
+//! `StateReads` for Python.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::dispatcher::written;
+use super::env::{BlockEnv, Limits, Rules};
+use super::evm::AnyState;
+use super::gil;
+use super::state::Overlay;
+use crate::evm::env::{self, ExecutionEnv};
+use crate::jsonrpc::read::{self, Block, Outcome, Read};
+use crate::jsonrpc::request::Request;
+use crate::jsonrpc::response_cache;
+use crate::state::{State, snapshot};
+
+/// The gas from which on the result of a call is cached.
+const CACHED_CALL_GAS: u64 = 40_000;
+
+/// Responds to plain reads of the state without Python.
+///
+/// Remembers: the environment of the last block as Python gave it, and results of calls in it.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct StateReads {
+    latest: Py<PyAny>,
+    state_after: Py<PyAny>,
+    limits: Py<Limits>,
+    gas_cap: u64,
+    head: Mutex<Option<Head>>,
+    /// Results of long calls on the last block.
+    pub calls: Mutex<response_cache::ResponseCache>,
+    is_budget_spent: AtomicBool,
+}
+
+/// The environment of the last block.
+struct Head {
+    evm_env: Py<PyAny>,
+    state: HeadState,
+    env: Arc<ExecutionEnv>,
+}
+
+enum HeadState {
+    Snapshot(Arc<snapshot::Snapshot>),
+    Overlay(Py<Overlay>),
+}
+
+impl HeadState {
+    fn of(state: AnyState<'_>) -> Self {
+        match state {
+            AnyState::Snapshot(snapshot) => Self::Snapshot(Arc::clone(&snapshot.get().0)),
+            AnyState::Overlay(overlay) => Self::Overlay(overlay.unbind()),
+        }
+    }
+
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Snapshot(snapshot) => Self::Snapshot(Arc::clone(snapshot)),
+            Self::Overlay(overlay) => Self::Overlay(overlay.clone_ref(py)),
+        }
+    }
+
+    /// Run `work` on the state, without the GIL.
+    fn run(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> Outcome + Send) -> Outcome {
+        match self {
+            Self::Snapshot(snapshot) => gil::release(py, || work(snapshot.as_ref())),
+            Self::Overlay(overlay) => {
+                let overlay = overlay.get();
+                gil::release(py, || work(overlay.current().as_ref()))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl StateReads {
+    #[new]
+    #[pyo3(signature = (*, latest, state_after, limits, gas_cap, cache_bytes))]
+    fn new(
+        latest: Py<PyAny>,
+        state_after: Py<PyAny>,
+        limits: Py<Limits>,
+        gas_cap: u64,
+        cache_bytes: usize,
+    ) -> Self {
+        Self {
+            latest,
+            state_after,
+            limits,
+            gas_cap,
+            head: Mutex::new(None),
+            calls: Mutex::new(response_cache::ResponseCache::new(cache_bytes, 0)),
+            is_budget_spent: AtomicBool::new(false),
+        }
+    }
+
+    /// Return whether the last request needed more gas than it may use here; forget it.
+    fn take_budget_spent(&self) -> bool {
+        self.is_budget_spent.swap(false, Ordering::Relaxed)
+    }
+
+    /// The size of the cached results of calls, in bytes.
+    #[getter]
+    fn size(&self) -> usize {
+        self.calls.lock().size()
+    }
+}
+
+impl StateReads {
+    /// Return the response to a request, or None if it is no plain read or has no result.
+    pub fn response<'py>(
+        &self,
+        py: Python<'py>,
+        request: &Request<'_>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(read) = Read::parse(request.method, request.params()) else { return Ok(None) };
+        let is_call = matches!(read, Read::Call(_));
+        let outcome = match self.run(py, request, &read) {
+            Ok(Found::Cached(response)) => return Ok(Some(response)),
+            Ok(Found::Outcome(outcome)) => outcome,
+            // Python raises it once more, where it is reported.
+            Err(_) => return Ok(None),
+        };
+        match outcome {
+            Outcome::Result(result, gas) => {
+                if is_call && gas >= CACHED_CALL_GAS {
+                    let params = request.params().as_bytes();
+                    self.calls.lock().insert(request.method.as_bytes(), params, &result);
+                }
+                Ok(Some(PyBytes::new(py, &request.response(&result))))
+            }
+            Outcome::BudgetSpent => {
+                self.is_budget_spent.store(true, Ordering::Relaxed);
+                Ok(None)
+            }
+            Outcome::Other => Ok(None),
+        }
+    }
+
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        request: &Request<'_>,
+        read: &Read,
+    ) -> PyResult<Found<'py>> {
+        let (call, work): (_, Work) = match read {
+            Read::Call(call) => (call, read::call),
+            Read::EstimateGas(call) => (call, read::estimate_gas),
+            Read::Balance(_, block)
+            | Read::Nonce(_, block)
+            | Read::Code(_, block)
+            | Read::Account(_, block)
+            | Read::Slot(_, _, block) => {
+                let state = self.state(py, *block)?;
+                return Ok(Found::Outcome(state.run(py, |state| read::read(state, read))));
+            }
+        };
+        let (state, env) = self.head(py)?;
+        if let Some(response) = self.calls.lock().single(request) {
+            return written(py, &response).map(Found::Cached);
+        }
+        let limits = self.limits.get().start();
+        let env = ExecutionEnv { limits, ..env.as_ref().clone() };
+        Ok(Found::Outcome(state.run(py, |state| work(state, env, call, self.gas_cap))))
+    }
+
+    /// Return the state after a block; an error if there is none.
+    fn state(&self, py: Python<'_>, block: Block) -> PyResult<HeadState> {
+        match block {
+            Block::Latest => self.head(py).map(|(state, _)| state),
+            Block::Number(number) => {
+                let state = self.state_after.bind(py).call1((number,))?;
+                Ok(HeadState::of(state.extract()?))
+            }
+        }
+    }
+
+    /// Return the state and the environment of the last block.
+    fn head(&self, py: Python<'_>) -> PyResult<(HeadState, Arc<ExecutionEnv>)> {
+        let evm_env = self.latest.bind(py).call0()?;
+        let mut cached = self.head.lock();
+        let head = match cached.take() {
+            Some(head) if head.evm_env.is(&evm_env) => head,
+            _ => {
+                self.calls.lock().clear();
+                Head::of(&evm_env)?
+            }
+        };
+        let head = cached.insert(head);
+        Ok((head.state.clone_ref(py), Arc::clone(&head.env)))
+    }
+}
+
+/// Executes a call on a state.
+type Work = fn(&dyn State, ExecutionEnv, &read::Call, u64) -> Outcome;
+
+/// What a read came to.
+enum Found<'py> {
+    Cached(Bound<'py, PyBytes>),
+    Outcome(Outcome),
+}
+
+impl Head {
+    /// Read an `EvmEnv`.
+    fn of(evm_env: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let rules = evm_env.getattr("rules")?.cast_into::<Rules>()?;
+        let block = evm_env.getattr("block")?.getattr("native")?.cast_into::<BlockEnv>()?;
+        let env = ExecutionEnv {
+            rules: rules.get().0,
+            block: block.get().env.clone(),
+            block_hashes: block.get().block_hashes.clone(),
+            precompiles: block.get().precompiles.clone(),
+            tx: env::TxEnv::default(),
+            checks: env::Checks::ALL,
+            limits: Limits::none(),
+        };
+        Ok(Self {
+            evm_env: evm_env.clone().unbind(),
+            state: HeadState::of(evm_env.getattr("state")?.extract()?),
+            env: Arc::new(env),
+        })
+    }
+}

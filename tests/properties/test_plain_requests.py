@@ -1,0 +1,189 @@
+"""The crate responds to plain requests as the Python dispatcher does, with results and with errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol._native import Overlay
+from entresol.primitives.values import Address
+from tests.support.chain.api_client import ApiClient, running_api, send
+from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
+from tests.support.evm.assembler import assemble
+
+ECHO, REVERTER, LOOPER, STORER, LOG = (
+    Address(bytes([number]) * 20) for number in range(0xC1, 0xC6)
+)
+CODES = {
+    ECHO: assemble("calldatasize 0 0 calldatacopy calldatasize 0 return"),
+    REVERTER: assemble("calldatasize 0 0 calldatacopy calldatasize 0 revert"),
+    # Needs more gas than a call may use on the event loop.
+    LOOPER: assemble("20000 again: 1 swap1 sub dup1 @again jumpi 32 0 return"),
+    # Costs another amount of gas the second time.
+    STORER: assemble("0 sload 1 add 0 sstore 0 sload 0 mstore 32 0 return"),
+    # Calls console.log.
+    LOG: assemble(
+        "0 0 4 0 0x000000000000000000636f6e736f6c652e6c6f67 gas staticcall 0 mstore 32 0 return"
+    ),
+}
+BLOCKS = 6
+
+
+def _set_code(address: Address, code: bytes, state: Overlay) -> None:
+    state.set_code(address, code)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[ApiClient]:
+    with running_api() as client:
+        for address, code in CODES.items():
+            client.chain.edit(address, partial(_set_code, address, code))
+        for nonce in range(BLOCKS):
+            send(client, nonce)
+        yield client
+
+
+def as_python(body: bytes) -> bytes:
+    """Return the same request as only Python reads it: with an escape in the name of the method."""
+    return body.replace(b'"method": "eth_', b'"method": "\\u0065th_')
+
+
+def responses(client: ApiClient, request: dict[str, object]) -> tuple[bytes, bytes]:
+    body = json.dumps(request).encode()
+    assert as_python(body) != body
+    return asyncio.run(client.handle(body)), asyncio.run(client.handle(as_python(body)))
+
+
+ADDRESSES = st.sampled_from([*map(str, (ALICE, LOGGER, NOBODY, *CODES))])
+ODD = st.sampled_from(
+    [
+        "",
+        "0x",
+        "0x0",
+        "0X1",
+        "latest",
+        "0x0x1",
+        "0xg",
+        "0x" + "1" * 39,
+        "0x" + "f" * 64,
+        "é",
+        " 0x1",
+    ]
+)
+OTHER = st.one_of(ODD, st.none(), st.booleans(), st.integers(-1, 2**70), st.just(0.5), st.just([]))
+NUMBERS = st.one_of(st.integers(0, 40).map(hex), st.integers(0, 2**65).map(hex), st.just("0x00"))
+BLOCK = st.one_of(
+    st.just("latest"), st.integers(0, BLOCKS + 2).map(hex), st.sampled_from(["pending", "earliest"])
+)
+ADDRESS = st.one_of(ADDRESSES, ADDRESSES.map(lambda it: "0x" + it[2:].upper()), OTHER)
+DATA = st.one_of(st.binary(max_size=70).map(lambda it: "0x" + it.hex()), OTHER)
+QUANTITY = st.one_of(NUMBERS, OTHER)
+PLAIN_CALL = st.fixed_dictionaries(
+    {"to": ADDRESSES},
+    optional={
+        "from": ADDRESSES,
+        "data": st.binary(max_size=70).map(lambda it: "0x" + it.hex()),
+        "value": st.integers(0, 3).map(hex),
+        "gas": st.integers(20_000, 90_000).map(hex),
+    },
+)
+ANY_CALL = st.fixed_dictionaries(
+    {},
+    optional={
+        "from": ADDRESS,
+        "to": ADDRESS,
+        "data": DATA,
+        "input": DATA,
+        "value": QUANTITY,
+        "gas": QUANTITY,
+        "gasPrice": QUANTITY,
+        "nonce": QUANTITY,
+        "type": QUANTITY,
+        "other": OTHER,
+    },
+)
+CALL = st.one_of(PLAIN_CALL, ANY_CALL, OTHER)
+PERCENTILES = st.one_of(
+    st.lists(st.floats(0, 100), max_size=5).map(sorted),
+    st.lists(st.one_of(st.integers(-1, 101), st.floats(-1, 101)), max_size=5),
+    st.just([50] * 101),
+    OTHER,
+)
+
+
+def with_block(*params: st.SearchStrategy[object]) -> st.SearchStrategy[list[object]]:
+    """Return parameters, with a block behind them, without one, or with something else."""
+    given_block = st.tuples(*params, st.one_of(BLOCK, OTHER))
+    return st.one_of(given_block, given_block, st.tuples(*params), st.tuples(*params[:-1])).map(
+        list
+    )
+
+
+REQUESTS = st.one_of(
+    st.tuples(st.just("eth_getBalance"), with_block(ADDRESS)),
+    st.tuples(st.just("eth_getTransactionCount"), with_block(ADDRESS)),
+    st.tuples(st.just("eth_getCode"), with_block(ADDRESS)),
+    st.tuples(st.just("eth_getStorageAt"), with_block(ADDRESS, QUANTITY)),
+    st.tuples(st.just("eth_call"), with_block(CALL)),
+    st.tuples(st.just("eth_estimateGas"), with_block(CALL)),
+    st.tuples(
+        st.just("eth_feeHistory"),
+        st.tuples(QUANTITY, st.one_of(BLOCK, OTHER), PERCENTILES).map(list),
+    ),
+    st.tuples(
+        st.sampled_from(["eth_blockNumber", "eth_gasPrice", "eth_coinbase", "eth_accounts"]),
+        st.sampled_from([[], [1]]),
+    ),
+)
+
+
+@settings(max_examples=400)
+@given(request=REQUESTS)
+def test_a_plain_request_has_the_response_of_the_python_dispatcher(
+    client: ApiClient, request: tuple[str, list[object]]
+) -> None:
+    method, params = request
+    ours, theirs = responses(
+        client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_getBalance", [str(ALICE), "latest"]),
+        ("eth_getBalance", [str(NOBODY)]),
+        ("eth_getTransactionCount", [str(ALICE), "0x3"]),
+        ("eth_getCode", [str(LOGGER), "latest"]),
+        ("eth_getStorageAt", [str(STORER), "0x0", "latest"]),
+        ("eth_call", [{"to": str(ECHO), "data": "0x1234"}, "latest"]),
+        ("eth_call", [{"to": str(ECHO), "input": "0x1234", "from": str(ALICE), "value": "0x1"}]),
+        ("eth_estimateGas", [{"to": str(STORER), "from": str(ALICE)}]),
+        ("eth_estimateGas", [{"to": str(NOBODY), "from": str(ALICE), "value": "0x1"}]),
+        ("eth_blockNumber", []),
+        ("eth_accounts", []),
+    ],
+)
+def test_what_clients_send_most_is_plain(
+    client: ApiClient, method: str, params: list[object]
+) -> None:
+    request = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+    body = json.dumps(request).encode()
+    native = client.api.dispatcher.respond_natively(body)
+    assert native is not None
+    assert native == asyncio.run(client.handle(as_python(body)))
+
+
+@pytest.mark.parametrize("to", [REVERTER, LOOPER, LOG])
+def test_a_call_that_does_not_simply_succeed_is_left_to_python(
+    client: ApiClient, to: Address
+) -> None:
+    request = {"jsonrpc": "2.0", "id": 7, "method": "eth_call", "params": [{"to": str(to)}]}
+    assert client.api.dispatcher.respond_natively(json.dumps(request).encode()) is None

@@ -1,0 +1,98 @@
+"""Plain reads of the state, by the crate."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+
+import pytest
+
+from entresol._native import Overlay
+from entresol.primitives.values import Address
+from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.dev_chain import ALICE, NOBODY
+from tests.support.evm.assembler import assemble
+
+CONTRACT = Address(b"\xc1" * 20)
+
+
+def edit(client: ApiClient, code: str) -> None:
+    """Put a program at the contract's address."""
+
+    def change(code: bytes, state: Overlay) -> None:
+        state.set_code(CONTRACT, code)
+
+    client.chain.edit(CONTRACT, partial(change, assemble(code)))
+
+
+def native(client: ApiClient, method: str, *params: object) -> object:
+    """Return what the crate responds, or None if it leaves the request to Python."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    response = client.api.dispatcher.respond_natively(json.dumps(request).encode())
+    return None if response is None else json.loads(response)["result"]
+
+
+def test_reads_follow_the_head_its_edits_and_reverts(client: ApiClient) -> None:
+    read = partial(native, client, "eth_getBalance", str(NOBODY))
+    assert read() == read("latest") == "0x0"
+    snapshot = client("evm_snapshot")
+    send(client)
+    assert read() == "0x1"
+    client("anvil_setBalance", str(NOBODY), "0x7")
+    assert read("latest") == read("0x1") == "0x7"
+    assert read("0x0") == "0x0"
+    assert client("evm_revert", snapshot)
+    assert read() == "0x0"
+
+
+def test_a_block_that_does_not_exist_is_left_to_python(client: ApiClient) -> None:
+    assert native(client, "eth_getBalance", str(ALICE), "0x1") is None
+
+
+def test_a_long_call_is_cached_until_the_state_changes(client: ApiClient) -> None:
+    call = {"to": str(CONTRACT)}
+    edit(client, "1000 again: 1 swap1 sub dup1 @again jumpi number 0 mstore 32 0 return")
+    first = native(client, "eth_call", call)
+    assert client.api.dispatcher.render_metrics().count('method="eth_call"') > 0
+    held = {use.part: use.used for use in client.api.memory()}["calls"]
+    assert held > 0
+    assert native(client, "eth_call", call) == first == f"0x{0:064x}"
+    client("evm_mine")
+    assert native(client, "eth_call", call) == f"0x{1:064x}"
+
+
+def test_calls_count_in_the_metrics_wherever_they_were_made(client: ApiClient) -> None:
+    for block in ("latest", "pending", "latest"):
+        client("eth_getBalance", str(ALICE), block)
+    text = client.api.dispatcher.render_metrics()
+    found = re.search(r'entresol_rpc_seconds_count\{method="eth_getBalance"\} (\d+)', text)
+    assert found is not None
+    assert found[1] == "3"
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("0 0 return", False),
+        ("0 0 revert", True),
+        ("again: @again jump", True),
+        ("30000 again: 1 swap1 sub dup1 @again jumpi 0 0 return", True),
+    ],
+)
+def test_only_a_short_call_that_succeeds_is_responded_to(
+    client: ApiClient, code: str, left: bool
+) -> None:
+    edit(client, code)
+    assert (native(client, "eth_call", {"to": str(CONTRACT)}) is None) is left
+
+
+def test_a_call_that_spent_its_budget_is_not_tried_on_the_event_loop_again(
+    client: ApiClient,
+) -> None:
+    edit(client, "30000 again: 1 swap1 sub dup1 @again jumpi 7 0 mstore 32 0 return")
+    assert client("eth_call", {"to": str(CONTRACT)}, "latest") == f"0x{7:064x}"
+    assert native(client, "eth_call", {"to": str(CONTRACT)}) is None
+    runner = client.api._runner
+    assert runner.is_budget_spent()
+    assert not runner.is_budget_spent()
