@@ -22,7 +22,7 @@ from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
-from entresol.rpc.services.fee_history import new_fee_history
+from entresol.rpc.services.native_reads import new_fee_history
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.submission import Submission
 from tests.support.clients.javascript import Results, checks_of, run_checks

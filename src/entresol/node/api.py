@@ -29,7 +29,8 @@ from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
-from entresol.rpc.jsonrpc.dispatch import RESPONSE_CACHE_BYTES, Dispatcher, NativeReads
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.native_methods import RESPONSE_CACHE_BYTES, NativeReads
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.dev.tokens import TokenEdits
@@ -62,11 +63,15 @@ from entresol.rpc.pubsub.subscriptions import Subscriptions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
-from entresol.rpc.services.fee_history import MAX_FEE_HISTORY_BYTES, new_fee_history
 from entresol.rpc.services.fill_transaction import TransactionFiller
+from entresol.rpc.services.native_reads import (
+    MAX_CALL_BYTES,
+    MAX_FEE_HISTORY_BYTES,
+    new_fee_history,
+    new_state_reads,
+)
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.state_reads import MAX_CALL_BYTES, new_state_reads
 from entresol.rpc.services.submission import Submission
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES

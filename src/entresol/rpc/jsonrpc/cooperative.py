@@ -1,12 +1,13 @@
-"""Yield the GIL periodically from worker threads."""
+"""Yield the GIL periodically from worker threads, and stop once a response is too long."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from entresol.rpc.jsonrpc.errors import ResponseSizeError
 from entresol.rpc.jsonrpc.offload import POLICY
 
 T = TypeVar("T")
@@ -28,6 +29,19 @@ def cooperatively(items: Iterable[T]) -> Iterator[T]:
         if time.perf_counter() > end:
             time.sleep(POLICY.pause_seconds)
             end = time.perf_counter() + POLICY.turn_seconds
+
+
+def within_limit(parts: Iterable[T], max_bytes: int, size_of: Callable[[T], int]) -> Iterator[T]:
+    """Yield the parts of a response cooperatively; raise `ResponseSizeError` once they are too long together.
+
+    A response that is too long is rejected anyway. Rendering all of it first would take its time and memory.
+    """
+    left = max_bytes
+    for part in cooperatively(parts):
+        left -= size_of(part)
+        if left < 0:
+            raise ResponseSizeError(max_bytes)
+        yield part
 
 
 def _is_on_loop() -> bool:

@@ -8,12 +8,12 @@ from concurrent.futures import Executor
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from entresol._native import FeeHistory, NativeDispatcher, StateReads, TraceWriter
+from entresol._native import TraceWriter
 from entresol.rpc.jsonrpc.batch import RequestBatch, Response
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
@@ -43,8 +43,13 @@ from entresol.rpc.jsonrpc.errors import (
     error_object_of,
 )
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Producer
-from entresol.rpc.jsonrpc.method import Method, Namespace, ServedBy, methods_of
-from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
+from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
+from entresol.rpc.jsonrpc.metrics import Metrics
+from entresol.rpc.jsonrpc.native_methods import (
+    NativeReads,
+    count_native_calls,
+    native_dispatcher,
+)
 from entresol.rpc.jsonrpc.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
@@ -53,10 +58,8 @@ from entresol.server.handler import ClientConnection
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
 
-RESPONSE_CACHE_BYTES: Final = 16 << 20
-"""The size of the cache of results that do not change."""
 MAX_CACHED_RESULT_BYTES: Final = 64 << 10
-"""How long one of them may be."""
+"""How long a cached result may be."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True):
@@ -64,13 +67,6 @@ class RequestLimits(msgspec.Struct, frozen=True):
 
     batch: int = 500
     response_bytes: int = 24 << 20
-
-
-class NativeReads(NamedTuple):
-    """What the crate reads by itself for plain requests."""
-
-    state: StateReads
-    fees: FeeHistory
 
 
 class Dispatcher:
@@ -104,15 +100,8 @@ class Dispatcher:
             method.metrics = self.metrics.of_method(name)
         self._forwarding = None if producer is None else Forwarding(producer, self._methods)
         self._batches = RequestBatchReader(limits.batch)
-        own = self._methods.values() if producer is None else self._of_any_replica()
-        self._native = NativeDispatcher(
-            capacity=RESPONSE_CACHE_BYTES,
-            batch=limits.batch,
-            bounds=BUCKETS,
-            getters={method.name: method.function for method in own if method.is_getter},
-            reads=None if reads is None else reads.state,
-            fee_history=None if reads is None else reads.fees,
-            read_methods=[method.name for method in own],
+        self._native = native_dispatcher(
+            self._methods.values(), limits.batch, reads, is_replica=producer is not None
         )
 
     @property
@@ -135,10 +124,7 @@ class Dispatcher:
 
     def render_metrics(self) -> str:
         """Return the metrics of all methods in the text format of Prometheus."""
-        for name, count in self._native.hits().items():
-            self.metrics.of_method(name).cache_hits = count
-        for name, (buckets, seconds) in self._native.take_latencies().items():
-            self.metrics.of_method(name).add(buckets, seconds)
+        count_native_calls(self._native, self.metrics)
         return self.metrics.render()
 
     def handle(self, body: bytes, connection: ClientConnection) -> Response:
@@ -163,11 +149,6 @@ class Dispatcher:
         """Return the response to a request that needs no Python: a cached result, a getter, a plain read."""
         known = self._native.response(body)
         return known if known is not None and len(known) <= self._limits.response_bytes else None
-
-    def _of_any_replica(self) -> list[Method]:
-        """Return the methods that a replica never forwards, unless they name the pending block."""
-        served = (ServedBy.REPLICA, ServedBy.BLOCK)
-        return [method for method in self._methods.values() if method.served_by in served]
 
     def _handle_malformed(self, body: bytes, connection: ClientConnection) -> Response:
         """Respond to what is no single request: a batch behind white space, or a mistake."""

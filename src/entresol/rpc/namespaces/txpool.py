@@ -8,10 +8,9 @@ from msgspec import Raw
 
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
-from entresol.rpc.jsonrpc.size_limit import within_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,9 +19,8 @@ from entresol.errors import (
 from entresol.execution.replay import state_at_transaction
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.size_limit import within_limit
 from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number

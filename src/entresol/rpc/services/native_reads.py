@@ -1,17 +1,22 @@
-"""Plain reads of the state, which the crate responds to from the bytes of a request."""
+"""What the crate reads for plain requests: the state at the head, and the fees of blocks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol._native import StateReads
+import msgspec
+
+from entresol._native import FeeHistory, StateReads
+from entresol.chain.fees.fee_history import block_fees
 
 if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
 
 MAX_CALL_BYTES: Final = 1 << 20
 """The size of the cache of calls."""
+MAX_FEE_HISTORY_BYTES: Final = 8 << 20
 
 
 def new_state_reads(resolver: BlockResolver, runner: CallRunner) -> StateReads:
@@ -28,3 +33,17 @@ def new_state_reads(resolver: BlockResolver, runner: CallRunner) -> StateReads:
     )
     runner.is_budget_spent = reads.take_budget_spent
     return reads
+
+
+def new_fee_history(chain: Chain) -> FeeHistory:
+    """Return the fee history of a chain; its owner removes reverted blocks."""
+
+    def load(number: int) -> tuple[int, str, int, list[tuple[int, int]]]:
+        fees = block_fees(chain.blocks.record(number))
+        ratio = msgspec.json.encode(fees.gas_used_ratio).decode()
+        return fees.base_fee, ratio, fees.gas_used, fees.tips
+
+    def head() -> tuple[int, int]:
+        return chain.number, chain.next_base_fee()
+
+    return FeeHistory(load=load, head=head, capacity=MAX_FEE_HISTORY_BYTES)
