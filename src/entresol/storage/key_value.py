@@ -149,6 +149,13 @@ class KeyValueStore:
         except Exception as error:
             raise self._failure(error) from error
 
+    def read(self, start: bytes, prefix: bytes, count: int) -> list[tuple[bytes, bytes]]:
+        """Return up to `count` entries from the key `start` on whose keys start with `prefix`."""
+        try:
+            return _entries_at(self._db.iter(), start, prefix, count)
+        except Exception as error:
+            raise self._failure(error) from error
+
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the entries whose keys start with `prefix`.
 
@@ -272,16 +279,10 @@ class KeyValueStore:
         options = ReadOptions()
         # A long scan must not evict hot blocks. (The stub lacks the argument.)
         options.fill_cache(False)  # type: ignore[call-arg]  # noqa: FBT003
-        found: list[tuple[bytes, bytes]] = []
         try:
-            cursor = self._db.iter(options)
-            cursor.seek(start)
-            while len(found) < SCAN_CHUNK and (row := _entry_at(cursor, prefix)) is not None:
-                found.append(row)
-                cursor.next()
+            return _entries_at(self._db.iter(options), start, prefix, SCAN_CHUNK)
         except Exception as error:
             raise self._failure(error) from error
-        return found
 
     def _failed_write(self, error: Exception) -> Exception:
         failure = self._failure(error)
@@ -311,6 +312,18 @@ def _entry_at(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:
         return None
     key: bytes = cursor.key()
     return (key, cursor.value()) if key.startswith(prefix) else None
+
+
+def _entries_at(
+    cursor: RdictIter, start: bytes, prefix: bytes, count: int
+) -> list[tuple[bytes, bytes]]:
+    """Return up to `count` entries from `start` on whose keys start with `prefix`."""
+    found: list[tuple[bytes, bytes]] = []
+    cursor.seek(start)
+    while len(found) < count and (row := _entry_at(cursor, prefix)) is not None:
+        found.append(row)
+        cursor.next()
+    return found
 
 
 def _failure(path: Path, text: str) -> EntresolError:

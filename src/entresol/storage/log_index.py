@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,9 @@ from entresol.storage.tables import ADDRESS_OF_LOG, ANY_LOG, LOGS, block_of, num
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.storage.key_value import KeyValueStore
+
+READ_AHEAD: Final = 64
+"""Entries that a search reads at once."""
 
 Search: TypeAlias = Callable[[bytes, int], int | None]
 
@@ -83,11 +86,15 @@ def candidates(
     """
     if len(query.topics) > MAX_TOPICS:
         return
+    prefixes = query.criteria()
+    if not newest_first and len(prefixes) == len(prefixes[0]) == 1:
+        yield from _blocks_under(db, LOGS + prefixes[0][0], first, last)
+        return
     # A backward search is the same with the order of blocks inverted.
     sign = -1 if newest_first else 1
     start, end = (last, first) if newest_first else (first, last)
     search = _backwards(db) if newest_first else _forwards(db)
-    criteria = [_Criterion(search, prefixes, start, sign) for prefixes in query.criteria()]
+    criteria = [_Criterion(search, it, start, sign) for it in prefixes]
     block: int | None = start
     while block is not None and block * sign <= end * sign:
         furthest = _furthest(criteria, block, sign)
@@ -96,6 +103,20 @@ def candidates(
             block += sign
         else:
             block = furthest
+
+
+def _blocks_under(db: KeyValueStore, prefix: bytes, first: int, last: int) -> Iterator[int]:
+    """Yield the blocks under one prefix. Nothing can skip any of them, so it reads ahead."""
+    while first <= last:
+        count = min(READ_AHEAD, last - first + 1)
+        found = db.read(prefix + number(first), prefix, count)
+        for key, _ in found:
+            first = block_of(key) + 1
+            if first > last + 1:
+                return
+            yield first - 1
+        if len(found) < count:
+            return
 
 
 class _Criterion:
