@@ -17,11 +17,30 @@ pub struct BlockFees {
     pub gas_used: u64,
     /// The tip of each transaction and the gas that it used, by tip.
     pub tips: Box<[(U256, u64)]>,
+    /// The base fee per blob gas.
+    pub blob_base_fee: U256,
+    /// Which part of its blobs the block has, as JSON.
+    pub blob_gas_used_ratio: Box<str>,
+}
+
+/// The base fees of a block, per gas and per blob gas.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseFees {
+    /// Per gas.
+    pub gas: U256,
+    /// Per blob gas.
+    pub blob_gas: U256,
 }
 
 impl BlockFees {
+    /// Return the base fees.
+    pub fn base_fees(&self) -> BaseFees {
+        BaseFees { gas: self.base_fee, blob_gas: self.blob_base_fee }
+    }
+
     fn size(&self) -> usize {
-        size_of::<Self>() + self.gas_used_ratio.len() + size_of_val(&*self.tips) + 64
+        let texts = self.gas_used_ratio.len() + self.blob_gas_used_ratio.len();
+        size_of::<Self>() + texts + size_of_val(&*self.tips) + 64
     }
 
     /// Write the tips at `percentiles`, which do not fall, of the gas used.
@@ -94,11 +113,11 @@ impl FeeHistory {
     }
 }
 
-/// Return the fee history of consecutive blocks as JSON; `next_base_fee` is that of the block after them.
+/// Return the fee history of consecutive blocks as JSON; `next` are those of the block after them.
 pub fn render(
     oldest: u64,
     blocks: &[Arc<BlockFees>],
-    next_base_fee: U256,
+    next: BaseFees,
     percentiles: &[f64],
 ) -> String {
     let mut out = String::with_capacity(128 + blocks.len() * (64 + 16 * percentiles.len()));
@@ -109,7 +128,7 @@ pub fn render(
         write_quantity(block.base_fee, &mut out);
         out.push(',');
     }
-    write_quantity(next_base_fee, &mut out);
+    write_quantity(next.gas, &mut out);
     out.push_str("],\"gasUsedRatio\":[");
     separated(&mut out, blocks, |out, block| out.push_str(&block.gas_used_ratio));
     out.push_str("],\"reward\":[");
@@ -119,9 +138,13 @@ pub fn render(
         out.push(']');
     });
     out.push_str("],\"baseFeePerBlobGas\":[");
-    out.push_str(&"\"0x1\",".repeat(blocks.len()));
-    out.push_str("\"0x1\"],\"blobGasUsedRatio\":[");
-    separated(&mut out, blocks, |out, _| out.push_str("0.0"));
+    for block in blocks {
+        write_quantity(block.blob_base_fee, &mut out);
+        out.push(',');
+    }
+    write_quantity(next.blob_gas, &mut out);
+    out.push_str("],\"blobGasUsedRatio\":[");
+    separated(&mut out, blocks, |out, block| out.push_str(&block.blob_gas_used_ratio));
     out.push_str("]}");
     out
 }
@@ -153,6 +176,8 @@ mod tests {
             gas_used_ratio: "0.5".into(),
             gas_used: tips.iter().map(|(_, gas)| gas).sum(),
             tips: tips.iter().map(|(tip, gas)| (U256::from(*tip), *gas)).collect(),
+            blob_base_fee: U256::ONE,
+            blob_gas_used_ratio: "0.0".into(),
         })
     }
 
@@ -172,10 +197,11 @@ mod tests {
 
     #[test]
     fn the_history_is_rendered_as_clients_read_it() {
-        let text = render(16, &[fees(&[(9, 1)])], U256::from(8), &[50.0]);
+        let next = BaseFees { gas: U256::from(8), blob_gas: U256::from(2) };
+        let text = render(16, &[fees(&[(9, 1)])], next, &[50.0]);
         let expected = concat!(
             r#"{"oldestBlock":"0x10","baseFeePerGas":["0x7","0x8"],"gasUsedRatio":[0.5],"#,
-            r#""reward":[["0x9"]],"baseFeePerBlobGas":["0x1","0x1"],"blobGasUsedRatio":[0.0]}"#
+            r#""reward":[["0x9"]],"baseFeePerBlobGas":["0x1","0x2"],"blobGasUsedRatio":[0.0]}"#
         );
         assert_eq!(text, expected);
     }

@@ -654,15 +654,16 @@ class NativeDispatcher:
 class FeeHistory:
     """The fees of blocks, in memory once they were requested, in at most `capacity` bytes.
 
-    `load` returns those of a block: its base fee, how full it is as JSON, the gas used, and the tip and the gas
-    of each transaction by tip. `head` returns the number of the last block, and the base fee of the next one.
+    `load` returns those of a block: its base fee, how full it is as JSON, the gas used, the tip and the gas of each
+    transaction by tip, the base fee per blob gas, and which part of its blobs it has as JSON. `head` returns the
+    number of the last block, and the base fees of the next one, per gas and per blob gas.
     """
 
     def __new__(
         cls,
         *,
-        load: Callable[[int], tuple[int, str, int, list[tuple[int, int]]]],
-        head: Callable[[], tuple[int, int]],
+        load: Callable[[int], tuple[int, str, int, list[tuple[int, int]], int, str]],
+        head: Callable[[], tuple[int, int, int]],
         capacity: int,
     ) -> FeeHistory: ...
     def missing(self, first: int, last: int) -> int:

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::U256;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Deserialize;
 
 use super::convert::PyWord;
-use crate::fee_history::{self, BlockFees};
+use crate::fee_history::{self, BaseFees, BlockFees};
 use crate::jsonrpc::read::{Block, parse_block, quantity};
 use crate::jsonrpc::request::Request;
 
@@ -20,13 +19,13 @@ const MAX_PERCENTILES: usize = 100;
 /// The number of figures that are rendered here; more are left to a worker.
 const MAX_ITEMS: u64 = 4_096;
 
-type PyBlockFees = (PyWord, String, u64, Vec<(PyWord, u64)>);
+type PyBlockFees = (PyWord, String, u64, Vec<(PyWord, u64)>, PyWord, String);
 
 /// The fees of blocks, in memory once they were requested.
 ///
-/// `load` returns those of a block: its base fee, how full it is as JSON, the gas used, and the tip and
-/// the gas of each transaction by tip. `head` returns the number of the last block, and the base fee of the
-/// next one.
+/// `load` returns those of a block: its base fee, how full it is as JSON, the gas used, the tip and the gas
+/// of each transaction by tip, the base fee per blob gas, and which part of its blobs it has as JSON. `head`
+/// returns the number of the last block, and the base fees of the next one, per gas and per blob gas.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct FeeHistory {
     load: Py<PyAny>,
@@ -59,7 +58,7 @@ impl FeeHistory {
         let end = if last < head { last + 1 } else { last };
         let mut blocks = self.loaded(py, first, end)?;
         let next =
-            if last < head { blocks.pop().map(|it| it.base_fee) } else { None }.unwrap_or(next);
+            if last < head { blocks.pop().map(|it| it.base_fees()) } else { None }.unwrap_or(next);
         let text = py.detach(|| fee_history::render(first, &blocks, next, &percentiles));
         Ok(PyBytes::new(py, text.as_bytes()))
     }
@@ -102,14 +101,14 @@ impl FeeHistory {
         let end = if last < head { last + 1 } else { last };
         let known = self.blocks.lock().get(first, end);
         let mut blocks = known.into_iter().collect::<Option<Vec<_>>>()?;
-        let next = if last < head { blocks.pop()?.base_fee } else { next };
+        let next = if last < head { blocks.pop()?.base_fees() } else { next };
         let text = fee_history::render(first, &blocks, next, &percentiles);
         Some(PyBytes::new(py, &request.response(text.as_bytes())))
     }
 
-    fn head(&self, py: Python<'_>) -> PyResult<(u64, U256)> {
-        let (number, PyWord(next)) = self.head.bind(py).call0()?.extract()?;
-        Ok((number, next))
+    fn head(&self, py: Python<'_>) -> PyResult<(u64, BaseFees)> {
+        let (number, PyWord(gas), PyWord(blob_gas)) = self.head.bind(py).call0()?.extract()?;
+        Ok((number, BaseFees { gas, blob_gas }))
     }
 
     fn loaded(&self, py: Python<'_>, first: u64, last: u64) -> PyResult<Vec<Arc<BlockFees>>> {
@@ -141,11 +140,14 @@ fn are_valid(percentiles: &[f64]) -> bool {
         && percentiles.is_sorted()
 }
 
-fn block_fees((base_fee, gas_used_ratio, gas_used, tips): PyBlockFees) -> BlockFees {
+fn block_fees(loaded: PyBlockFees) -> BlockFees {
+    let (base_fee, gas_used_ratio, gas_used, tips, blob_base_fee, blob_gas_used_ratio) = loaded;
     BlockFees {
         base_fee: base_fee.0,
         gas_used_ratio: gas_used_ratio.into(),
         gas_used,
         tips: tips.into_iter().map(|(tip, gas)| (tip.0, gas)).collect(),
+        blob_base_fee: blob_base_fee.0,
+        blob_gas_used_ratio: blob_gas_used_ratio.into(),
     }
 }

@@ -210,7 +210,7 @@ impl Head {
         let block = evm_env.getattr("block")?.getattr("native")?.cast_into::<BlockEnv>()?;
         let env = ExecutionEnv {
             rules: rules.get().0,
-            block: block.get().env.clone(),
+            block: block.get().under(&rules.get().0),
             block_hashes: block.get().block_hashes.clone(),
             precompiles: block.get().precompiles.clone(),
             tx: env::TxEnv::default(),

@@ -42,6 +42,13 @@ def test_neighbours_are_found_within_a_prefix(engine: KeyValueStore) -> None:
     assert engine.last_at_most(b"a1", b"a") is None
 
 
+def test_some_entries_are_read_from_a_key_on(engine: KeyValueStore) -> None:
+    engine.write([(key, key) for key in (b"a2", b"b1", b"b3", b"b5", b"c0")])
+    assert engine.read(b"b2", b"b", 5) == [(b"b3", b"b3"), (b"b5", b"b5")]
+    assert engine.read(b"b1", b"b", 2) == [(b"b1", b"b1"), (b"b3", b"b3")]
+    assert engine.read(b"b6", b"b", 2) == []
+
+
 @pytest.mark.parametrize(
     "count", [0, 1, SCAN_CHUNK - 1, SCAN_CHUNK, SCAN_CHUNK + 1, 3 * SCAN_CHUNK]
 )

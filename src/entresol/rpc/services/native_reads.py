@@ -38,12 +38,17 @@ def new_state_reads(resolver: BlockResolver, runner: CallRunner) -> StateReads:
 def new_fee_history(chain: Chain) -> FeeHistory:
     """Return the fee history of a chain; its owner removes reverted blocks."""
 
-    def load(number: int) -> tuple[int, str, int, list[tuple[int, int]]]:
-        fees = block_fees(chain.blocks.record(number))
-        ratio = msgspec.json.encode(fees.gas_used_ratio).decode()
-        return fees.base_fee, ratio, fees.gas_used, fees.tips
+    def load(number: int) -> tuple[int, str, int, list[tuple[int, int]], int, str]:
+        fees = block_fees(chain.blocks.record(number), chain.ledger.blob_fees)
+        ratio, blob_ratio = map(_number, (fees.gas_used_ratio, fees.blob_gas_used_ratio))
+        return fees.base_fee, ratio, fees.gas_used, fees.tips, fees.blob_base_fee, blob_ratio
 
-    def head() -> tuple[int, int]:
-        return chain.number, chain.next_base_fee()
+    def head() -> tuple[int, int, int]:
+        return chain.number, chain.next_base_fee(), chain.next_blob_base_fee()
 
     return FeeHistory(load=load, head=head, capacity=MAX_FEE_HISTORY_BYTES)
+
+
+def _number(value: float) -> str:
+    """Return a number as JSON."""
+    return msgspec.json.encode(value).decode()

@@ -26,7 +26,9 @@ def chain(manual: Chain) -> Chain:
 
 def test_an_empty_block_has_a_base_fee(chain: Chain) -> None:
     chain.seal()
-    assert block_fees(chain.blocks.record(1)) == BlockFees(FEE, 0.0, 0, [])
+    assert block_fees(chain.blocks.record(1), chain.ledger.blob_fees) == BlockFees(
+        FEE, 0.0, 0, [], 1, 0.0
+    )
 
 
 def test_the_ratio_is_at_most_one(chain: Chain) -> None:
@@ -34,27 +36,30 @@ def test_the_ratio_is_at_most_one(chain: Chain) -> None:
     heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
     executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
     assert executed.header.gas_used > executed.header.gas_limit
-    assert block_fees(chain.blocks.record(1)).gas_used_ratio == 1.0
+    assert block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio == 1.0
 
 
 def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
     chain.submit(transaction(0).raw)
     header = chain.seal()
-    assert block_fees(chain.blocks.record(1)).gas_used_ratio == 21_000 / header.gas_limit
+    assert (
+        block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio
+        == 21_000 / header.gas_limit
+    )
 
 
 def test_tips_are_in_order_of_size(chain: Chain) -> None:
     for sender, tip in enumerate((30, 10, 20)):
         chain.submit(transaction(0, by=sender, tip=tip).raw)
     chain.seal()
-    tips = block_fees(chain.blocks.record(1)).tips
+    tips = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
     assert tips == [(10, 21_000), (20, 21_000), (30, 21_000)]
 
 
 def test_a_deposit_has_no_tip(chain: Chain) -> None:
     chain.enqueue(deposit(0))
     chain.seal()
-    ((tip, _),) = block_fees(chain.blocks.record(1)).tips
+    ((tip, _),) = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
     assert tip == 0
 
 
