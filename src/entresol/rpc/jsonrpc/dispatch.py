@@ -147,6 +147,8 @@ class Dispatcher:
 
     def respond_natively(self, body: bytes) -> bytes | None:
         """Return the response to a request that needs no Python: a cached result, a getter, a plain read."""
+        if self._forwarding is not None and self._forwarding.takes_reads:
+            return None
         known = self._native.response(body)
         return known if known is not None and len(known) <= self._limits.response_bytes else None
 

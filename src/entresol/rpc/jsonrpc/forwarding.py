@@ -63,6 +63,12 @@ class Forwarding:
         # A backslash may be the escape of a letter of `pending`.
         return _PENDING in text or b"\\" in text
 
+    @property
+    def takes_reads(self) -> bool:
+        """Whether reads of blocks are the producer's now, as while it has edits that are in no block."""
+        taken = self._producer.takes
+        return ServedBy.BLOCK in taken or ServedBy.REPLICA in taken
+
     def takes_absent(self, method: Method, result: object) -> bool:
         """Return whether a call is the producer's because the store does not have the object."""
         is_absent = method.served_by is ServedBy.STORE and result in _ABSENT

@@ -56,6 +56,16 @@ class Ledger:
         self.sent.append(what)
         return self._name
 
+    @method(getter=True, served_by=ServedBy.BLOCK)
+    def head(self) -> str:
+        """Return something that the crate may read."""
+        return self._name
+
+    @method(getter=True, served_by=ServedBy.PRODUCER)
+    def keys(self) -> str:
+        """Return something that only the producer has."""
+        return self._name
+
     @method()
     def undeclared(self) -> str:
         return self._name
@@ -122,6 +132,14 @@ def test_every_method_of_a_node_declares_who_serves_it() -> None:
             service.close()  # type: ignore[union-attr]
 
 
+def test_what_the_crate_reads_is_the_producers_while_it_has_edits() -> None:
+    replica = Replica()
+    replica.producer.takes = {ServedBy.PRODUCER, ServedBy.BLOCK}
+    assert replica("head") == "producer"
+    replica.producer.takes = {ServedBy.PRODUCER}
+    assert replica("head") == "replica"
+
+
 @pytest.mark.parametrize(
     ("name", "params", "server"),
     [
@@ -135,6 +153,8 @@ def test_every_method_of_a_node_declares_who_serves_it() -> None:
         ("find", ["pending"], "producer"),
         ("raw", [], "producer"),
         ("price", [], "replica"),
+        ("head", [], "replica"),
+        ("keys", [], "producer"),
         ("send", ["x"], "producer"),
         ("undeclared", [], "producer"),
         ("subscribe", [], "replica"),

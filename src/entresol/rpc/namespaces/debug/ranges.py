@@ -21,9 +21,9 @@ from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
+from entresol.rpc.types.slot_limit import check_slots
 from entresol.state.preimages import Preimages
 from entresol.state.state_trie import AccountLeaf
 from entresol.state.trie_leaves import leaves

@@ -12,9 +12,9 @@ from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
-from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
+from entresol.rpc.types.slot_limit import check_slots
 from entresol.state.state_trie import AccountLeaf
 
 if TYPE_CHECKING:

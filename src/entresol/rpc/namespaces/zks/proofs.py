@@ -12,8 +12,8 @@ from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
-from entresol.rpc.services.slot_limit import check_slots
 from entresol.rpc.types.number import Number
+from entresol.rpc.types.slot_limit import check_slots
 
 if TYPE_CHECKING:
     from entresol.primitives.l2_to_l1_logs import ProvenLog
