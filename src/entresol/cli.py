@@ -56,6 +56,9 @@ verify executes every block of a data directory again and compares the results; 
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind goes back to the block of --to"""
+BACKUP_DESCRIPTION: Final = (
+    "Copy the chain of a node that settles on a remote L1, also while the node runs."
+)
 ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
 EPILOG: Final = """\
 Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
@@ -81,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _anvil(words[1:])
         if words[:1] == ["cluster"]:
             return _cluster(words[1:])
+        if words[:1] == ["backup"]:
+            return _backup(words[1:])
         flags = _parser().parse(words)
         config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
         return _COMMANDS[flags["command"]](config)
@@ -134,6 +139,25 @@ def _cluster(words: Sequence[str]) -> int:
         print(asyncio.run(commands.status(config)).table())
     else:
         print(asyncio.run(commands.init(config)))
+    return 0
+
+
+def _backup(words: Sequence[str]) -> int:
+    """Copy the data directory of a node, which may be running."""
+    from entresol.node.chains import L1_FOLDER  # noqa: PLC0415
+    from entresol.storage.replication.backup import copy_chain  # noqa: PLC0415
+
+    usage = "entresol backup --data-dir CHAIN DEST"
+    parser = _new_parser({}, prog="entresol backup", usage=usage, description=BACKUP_DESCRIPTION)
+    parser.add_argument("--data-dir", metavar="DIR", help="Directory that the chain is in.")
+    parser.add_argument("dest", type=Path, metavar="DEST", help="Directory to create.")
+    flags = parser.parse(words)
+    config = SETTINGS.load({"data_dir": flags["data_dir"]}, os.environ)
+    source = _data_directory(config)
+    if (source / L1_FOLDER).exists():
+        problem = "it has a development L1, too: stop the node, and copy the directory"
+        raise InvalidConfig("--data-dir", problem)
+    copy_chain(source, flags["dest"])
     return 0
 
 

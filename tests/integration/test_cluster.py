@@ -95,6 +95,26 @@ def test_a_producer_that_stops_gives_way_at_once(cluster: ClusterProcesses) -> N
     eventually(lambda: second.health()["role"] == "producer", second.printed)
 
 
+def test_a_copy_of_a_running_node_starts_as_a_replica(
+    cluster: ClusterProcesses, tmp_path: Path
+) -> None:
+    producer = cluster.producer()
+    sent = [producer.client("eth_sendRawTransaction", signed_transfer(n)) for n in range(5)]
+    copy = tmp_path / f"node-{len(cluster.nodes)}"
+    done = run_entresol("backup", "--data-dir", str(producer.data_dir), str(copy))
+    assert done.returncode == 0, done.stderr
+    done = run_entresol("backup", "--data-dir", str(producer.data_dir), str(copy))
+    assert "exists" in done.stderr
+    # It need not read what the copy has: without that the log could not be followed from its beginning.
+    cluster.execute("delete from entresol.log where seq < 5")
+    producer.client("eth_sendRawTransaction", signed_transfer(5))
+    joined = cluster.add("--no-takeover")
+    eventually(lambda: nonce(joined.client) == 6, joined.printed)
+    assert joined.client("eth_getTransactionReceipt", sent[0]) == producer.client(
+        "eth_getTransactionReceipt", sent[0]
+    )
+
+
 def test_the_chain_goes_on_after_postgresql_restarts(cluster: ClusterProcesses) -> None:
     if not cluster.postgres.can_restart:
         pytest.skip("the server is not ours")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.primitives.values import Address
 from tests.support.anvil import running_anvil
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.postgres import Postgres, execute, fetch_value
 from tests.support.node_process import ENTRESOL, RunningNode, run_entresol, starting_node
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, health_of
@@ -22,8 +26,9 @@ LEASE_SECONDS = 1.0
 class ClusterNodeProcess:
     """A node of a cluster, which may be killed and started again on its directory."""
 
-    def __init__(self, cluster: ClusterProcesses, name: str) -> None:
+    def __init__(self, cluster: ClusterProcesses, name: str, flags: tuple[str, ...]) -> None:
         self.name = name
+        self.flags = flags
         self._cluster = cluster
         self._stack = contextlib.ExitStack()
         self._running: RunningNode | None = None
@@ -35,6 +40,12 @@ class ClusterNodeProcess:
         """The URL of the node; it changes with each start."""
         assert self._running is not None
         return self._running.url
+
+    @property
+    def known_url(self) -> str | None:
+        """The URL, while a process is known to be there; other threads may ask."""
+        running = self._running
+        return None if running is None else running.url
 
     @property
     def client(self) -> HttpRpcClient:
@@ -49,10 +60,15 @@ class ClusterNodeProcess:
         """Whether there is a process."""
         return self._running is not None and self._running.process.poll() is None
 
-    def start(self, *flags: str) -> None:
+    @property
+    def data_dir(self) -> Path:
+        """The directory of its store."""
+        return self._cluster.folder / self.name
+
+    def start(self) -> None:
         """Start the node, and return once it listens."""
-        data = ("--data-dir", str(self._cluster.folder / self.name))
-        arguments = (*self._cluster.flags, *data, *flags)
+        data = ("--data-dir", str(self.data_dir))
+        arguments = (*self._cluster.flags, *data, *self.flags)
         self._running = self._stack.enter_context(starting_node(*arguments)).ready()
 
     def health(self) -> dict[str, Any]:
@@ -62,12 +78,13 @@ class ClusterNodeProcess:
     def printed(self) -> str:
         """Return everything that it has printed so far."""
         with contextlib.suppress(OSError):
-            self._printed = "" if self._running is None else self._running.printed()
+            self._printed = self._printed if self._running is None else self._running.printed()
         return f"{self.name}:\n{self._printed}"
 
     def kill(self) -> None:
         """Kill the process; nothing is finished."""
         self.printed()
+        self._running = None
         self._stack.close()
         self._client = None
 
@@ -108,9 +125,9 @@ class ClusterProcesses:
 
     def add(self, *flags: str) -> ClusterNodeProcess:
         """Start another node."""
-        node = ClusterNodeProcess(self, f"node-{len(self.nodes)}")
+        node = ClusterNodeProcess(self, f"node-{len(self.nodes)}", flags)
         self.nodes.append(node)
-        node.start(*flags)
+        node.start()
         return node
 
     def producer(self) -> ClusterNodeProcess:
@@ -130,6 +147,26 @@ class ClusterProcesses:
         done = run_entresol("cluster", *arguments, "--cluster", self.url)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long a lease is valid."""
+        return LEASE_SECONDS
+
+    def url_by_port(self, port: int) -> str:
+        """Return the URL of the cluster's database through a port of this machine."""
+        name = urlsplit(self.url).path
+        return f"postgresql://postgres@127.0.0.1:{port}{name}"
+
+    def contracts(self) -> dict[str, Address]:
+        """Return the contracts on L1."""
+        document = asyncio.run(fetch_value(self.url, "select settlement::text from entresol.chain"))
+        contracts = json.loads(document)["contracts"]
+        return {name: Address.parse(text) for name, text in contracts.items()}
+
+    def execute(self, statement: str) -> None:
+        """Execute a statement in the cluster's database."""
+        asyncio.run(execute(self.url, statement))
 
     def close(self) -> None:
         """Kill what is running."""

@@ -34,7 +34,7 @@ class Postgres:
     def new_database(self) -> str:
         """Create an empty database, and return its URL."""
         name = f"entresol_{uuid.uuid4().hex}"
-        asyncio.run(_execute(self.url, f"create database {name}"))
+        asyncio.run(execute(self.url, f"create database {name}"))
         return self.url_of(name)
 
     def url_of(self, database: str) -> str:
@@ -67,17 +67,27 @@ def running_postgres() -> Iterator[Postgres]:
     try:
         server = get_server(folder / "data", cleanup_mode="stop")
         # Tests kill processes, but never the machine.
-        asyncio.run(_execute(server.get_uri(), "alter system set fsync = off"))
-        asyncio.run(_execute(server.get_uri(), "select pg_reload_conf()"))
+        asyncio.run(execute(server.get_uri(), "alter system set fsync = off"))
+        asyncio.run(execute(server.get_uri(), "select pg_reload_conf()"))
         yield Postgres(server.get_uri(), server)
         server.cleanup()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _execute(url: str, statement: str) -> None:
+async def execute(url: str, statement: str) -> None:
+    """Execute a statement in a database."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def fetch_value(url: str, query: str) -> Any:
+    """Return the one value of a query."""
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(query)
     finally:
         await connection.close()

@@ -1,0 +1,91 @@
+"""A TCP proxy before PostgreSQL that can hang, cut and delay."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Literal
+
+Mode = Literal["pass", "hang", "delay"]
+
+DELAY_SECONDS = 0.15
+
+
+class PostgresProxy:
+    """Passes connections on to a Unix socket, on an event loop and a thread of its own."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket = socket
+        self._mode: Mode = "pass"
+        self._changed = asyncio.Event()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+        self.port = 0
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change what happens to bytes from now on."""
+        self._loop.call_soon_threadsafe(self._set_mode, mode)
+
+    def cut(self) -> None:
+        """Close every connection, wherever it is."""
+        self._loop.call_soon_threadsafe(self._cut)
+
+    def _set_mode(self, mode: Mode) -> None:
+        self._mode = mode
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def _cut(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            there, back = await asyncio.open_unix_connection(self._socket)
+        except OSError:
+            writer.close()
+            return
+        self._writers |= {writer, back}
+        await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        self._writers -= {writer, back}
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                if self._mode == "delay":
+                    await asyncio.sleep(DELAY_SECONDS)
+                while self._mode == "hang":
+                    await self._changed.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[PostgresProxy]:
+        """Listen on a free port until the end."""
+        ready = threading.Event()
+
+        async def serve() -> None:
+            server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+            self.port = server.sockets[0].getsockname()[1]
+            ready.set()
+            await server.serve_forever()
+
+        task = self._loop.create_task(serve())
+
+        def run() -> None:
+            asyncio.set_event_loop(self._loop)
+            with contextlib.suppress(asyncio.CancelledError):
+                self._loop.run_until_complete(task)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        ready.wait()
+        try:
+            yield self
+        finally:
+            self._loop.call_soon_threadsafe(self._cut)
+            self._loop.call_soon_threadsafe(task.cancel)
+            thread.join(10)
