@@ -96,7 +96,7 @@ class ChainService:
         self._hooks = hooks = hooks or ServiceHooks()
         self._is_scheduled = False
         self.api = make_api(self._schedule_notifications)
-        self.handler: Handler = role.serving(hooks.wrap(self.api.dispatcher.handle))
+        self.handler: Handler = role.serving(self.api.dispatcher.handle)
         self.unlogged = self.handler
         """The handler of requests that another process logs."""
         if log is not None:
@@ -105,6 +105,8 @@ class ChainService:
                 log.follow(chain)
             self.api.set_logging = log.set_enabled
             self.api.report_console = log.report_console
+        # Around the log: what nodes send each other is no JSON-RPC.
+        self.handler = hooks.wrap(self.handler)
         on_rejection = None if log is None else log.on_rejection()
         self.routes = PathRouter(self.handler)
         self.explorer = explorer

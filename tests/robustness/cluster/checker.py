@@ -20,7 +20,9 @@ def check(
 ) -> None:
     """Check everything, once all nodes have the same head; `nonce` is the operator's before it settled anything."""
     converge(cluster)
-    assert history.violations == []
+    printed = [node.printed() for node in cluster.nodes]
+    assert not history.violations, "\n".join((*history.violations[:20], *printed))
+    assert not any("Traceback" in it for it in printed), "\n".join(printed)
     chains = [blocks_of(node.client) for node in cluster.nodes]
     for other in chains[1:]:
         assert [it["hash"] for it in other] == [it["hash"] for it in chains[0]]

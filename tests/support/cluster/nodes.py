@@ -33,6 +33,7 @@ class ClusterNodeProcess:
         self._stack = contextlib.ExitStack()
         self._running: RunningNode | None = None
         self._client: HttpRpcClient | None = None
+        self._before = ""
         self._printed = ""
 
     @property
@@ -79,11 +80,12 @@ class ClusterNodeProcess:
         """Return everything that it has printed so far."""
         with contextlib.suppress(OSError):
             self._printed = self._printed if self._running is None else self._running.printed()
-        return f"{self.name}:\n{self._printed}"
+        return f"{self.name}:\n{self._before}{self._printed}"
 
     def kill(self) -> None:
         """Kill the process; nothing is finished."""
         self.printed()
+        self._before, self._printed = self._before + self._printed, ""
         self._running = None
         self._stack.close()
         self._client = None

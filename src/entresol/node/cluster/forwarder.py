@@ -96,9 +96,8 @@ class ClusterForwarder:
         headers = {"Content-Type": "application/json"}
         async with self._session.post(path, data=body, headers=headers) as response:
             answer = await response.read()
-        if response.status != 200 or answer == NOT_PRODUCER:
-            return None
-        return answer
+        is_producers = answer.partition(b"\n")[0].isdigit()
+        return answer if response.status == 200 and is_producers else None
 
 
 class ClusterHandler:
