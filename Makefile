@@ -215,6 +215,10 @@ docs: $(REQUIREMENTS_STAMP) $(NATIVE) ## Rewrite the generated parts of the docu
 # file starts as a copy of the first, whose pins pip-compile then keeps.
 LOCK = $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --annotation-style line pyproject.toml
 
+.PHONY: screenshots
+screenshots: install ## Write pictures of the explorer's pages; ARGS names the folder
+	$(BIN)/python -m tests.explorer.screenshots $(or $(ARGS),screenshots)
+
 .PHONY: lock
 lock: $(REQUIREMENTS_STAMP) ## Pin the newest dependencies that fit pyproject.toml
 	@test "$(PYTHON_VERSION)" = 3.11 || { echo "error: lock with the oldest Python: make lock PYTHON=python3.11" >&2; exit 1; }

@@ -68,6 +68,38 @@ check("ether is sent from an account's page", async () => {
   });
 });
 
+check("an account of the browser's wallet sends through it", async () => {
+  const stranger = "0x00000000000000000000000000000000000000aa";
+  // A wallet that only records what it is asked.
+  const install = (page) =>
+    page.addInitScript((account) => {
+      window.asked = [];
+      window.ethereum = {
+        request: async ({ method, params }) => {
+          window.asked.push([method, params]);
+          return method === "eth_requestAccounts" ? [account] : `0x${"11".repeat(32)}`;
+        },
+      };
+    }, stranger);
+  await visit(
+    `address/${ALICE}`,
+    async (page) => {
+      await page.getByRole("button", { name: "Send on L2" }).click();
+      await page.getByLabel("Account").selectOption("wallet");
+      await page.getByLabel("Amount in ether").fill("0");
+      await sees(page, "dialog", "The fee is about");
+      await page.locator("dialog button.primary").click();
+      await page.locator("dialog").waitFor({ state: "detached" });
+      const asked = await page.evaluate(() => window.asked);
+      const [, [transaction]] = asked.find(([method]) => method === "eth_sendTransaction");
+      expect(transaction.from === stranger, `sent by ${transaction.from}`);
+      const chain = asked.find(([method]) => method === "wallet_switchEthereumChain");
+      expect(chain[1][0].chainId === "0x10e", "the wallet is on another chain");
+    },
+    { before: install },
+  );
+});
+
 check("blocks are mined, and the request is shown", async () => {
   const before = Number(await rpc("eth_blockNumber"));
   await visit("controls", async (page) => {

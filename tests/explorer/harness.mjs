@@ -61,7 +61,7 @@ export async function visit(
   const problems = [];
   page.on("console", (it) => it.type() === "error" && problems.push(it.text()));
   page.on("pageerror", (it) => problems.push(it.message));
-  before?.(page);
+  await before?.(page);
   try {
     await page.goto(`${base}/#/${route}`);
     await page.locator("main h1").first().waitFor({ state: "attached" });

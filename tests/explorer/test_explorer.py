@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.clients, pytest.mark.slow]
 
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = ("pages.mjs", "acting.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
-ELSEWHERE: Final = {"harness.mjs"}
+ELSEWHERE: Final = {"harness.mjs", "screenshots.mjs"}
 """What the files use, and what is run by hand."""
 
 

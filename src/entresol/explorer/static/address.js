@@ -197,16 +197,9 @@ async function history(address) {
     const { verb, batch } = what(tx, layer);
     const isSender = tx.from === address;
     const value = big(tx.value);
-    const change =
-      int(tx.type) === PRIORITY && isSender && tx.to !== address
-        ? 0n
-        : isSender && tx.to === address
-          ? 0n
-          : isSender
-            ? -value
-            : tx.to === address
-              ? value
-              : 0n;
+    // A deposit brings its own value along.
+    const [sent, received] = [isSender && int(tx.type) !== PRIORITY, tx.to === address];
+    const change = sent === received ? 0n : sent ? -value : value;
     const failed = receipt && int(receipt.status) === 0;
     return h(
       "tr",

@@ -1,6 +1,6 @@
 /** A batch: its pillar, its blocks, its message tree, its three transactions on layer 1. */
 
-import { h, show } from "./dom.js";
+import { differs, h, show } from "./dom.js";
 import { count, plural } from "./format.js";
 import { live, loadBatch, STAGES, watch } from "./live.js";
 import { leavesOf, treePart } from "./proof.js";
@@ -92,7 +92,6 @@ export async function page(number) {
  * @param {import("./live.js").Batch} batch
  */
 function draw(element, batch) {
-  if (element.getAttribute("data-state") === `${batch.stage}`) return;
-  element.setAttribute("data-state", `${batch.stage}`);
+  if (!differs(element, `${batch.stage}`)) return;
   show(element, h("header", h("h2", STAGES[batch.stage])), pillarNotes(batch));
 }

@@ -1,9 +1,9 @@
 /** The bridge: every deposit, message and withdrawal as a line, one of them with its stages and its proof. */
 
 import { accountSelect, canAct, claim, claimBack, depositDialog, signers, withdrawDialog } from "./act.js";
-import { crossings, followCrossings, hasOlder, isClaimable, isMoving, loadOlder, STEPS } from "./crossings.js";
+import { crossings, followCrossings, hasOlder, isClaimable, isMoving, loadOlder, loadOne, STEPS } from "./crossings.js";
 import { called } from "./describe.js";
-import { choice, h, ICONS, icon, keyed, s, show } from "./dom.js";
+import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
 import { count, textOf } from "./format.js";
 import { isUp, lineView, title } from "./lines.js";
 import { live, loadBatch, watch } from "./live.js";
@@ -53,6 +53,7 @@ export function page(id) {
     }
   };
   const chosen = id ?? "";
+  if (chosen) loadOne(chosen).catch(() => {});
   const actions = canAct()
     ? h(
         "div.actions",
@@ -90,8 +91,7 @@ export function page(id) {
 function drawFilters(element, all, draw) {
   const counts = Object.entries(FILTERS).map(([name, test]) => [name, all.filter(test).length]);
   const text = JSON.stringify([counts, filter, whose]);
-  if (element.getAttribute("data-state") === text) return;
-  element.setAttribute("data-state", text);
+  if (!differs(element, text)) return;
   const words = /** @type {Record<string, string>} */ ({
     all: "All",
     moving: "Moving",

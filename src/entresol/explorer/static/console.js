@@ -121,6 +121,12 @@ function drawList(list, methods, text, chosen, layer) {
   );
 }
 
+/**
+ * A sentence with its `code` in monospace.
+ * @param {string} text
+ */
+const words = (text) => text.split("`").map((it, at) => (at % 2 ? h("code", it) : it));
+
 /** @param {Method} it */
 const groupOf = (it) => it.name.split(/[_.]/)[0];
 
@@ -212,7 +218,7 @@ function methodForm(method, layer, values, answer) {
     "div",
     h("div.crumbs", layers, h("span.mono.faint", location.host)),
     h("h1.mono.plain", method.name),
-    h("p.muted", method.summary, method.description ? ` ${method.description}` : null),
+    h("p.muted", words(`${method.summary} ${method.description ?? ""}`)),
     form,
     h("header.same", h("h2", "The same request"), languages),
     holder,
@@ -275,6 +281,16 @@ function drawAnswer(element, one) {
         : null,
     ),
     one ? jsonView(JSON.parse(one.text)) : h("p.muted", "Send a request, and its response stands here."),
+    one?.ok && one.method === "zks_getL2ToL1LogProof" && JSON.parse(one.text).result
+      ? h(
+          "p",
+          h(
+            "a.button",
+            { href: `#/bridge/${one.params[0]}/${Number(one.params[1] ?? 0)}` },
+            "Check and draw this proof",
+          ),
+        )
+      : null,
     rows.length
       ? h("section.part", h("header", h("h2", "Before"), h("span.muted", "this tab only")), h("ol.before-list", rows))
       : null,

@@ -92,6 +92,17 @@ async function search(layer) {
   complete = searched.l1?.[0] === 0 && searched.l2?.[0] === 0;
 }
 
+/**
+ * Find a message that is older than what was searched, by its transaction.
+ * @param {string} id
+ */
+export async function loadOne(id) {
+  if (all.has(id) || !id.startsWith("0x")) return;
+  const receipt = await node.l2?.maybe("eth_getTransactionReceipt", id.split("/")[0]);
+  if (receipt) await read("l2", int(receipt.blockNumber), int(receipt.blockNumber));
+  await update();
+}
+
 /** Search another page of older blocks. */
 export async function loadOlder() {
   for (const layer of /** @type {("l1" | "l2")[]} */ (["l1", "l2"])) {

@@ -121,6 +121,17 @@ export function keyed(parent, items, keyOf, stateOf, make) {
 }
 
 /**
+ * Say whether an element was drawn from another state, and remember this one.
+ * @param {Element & {drawn?: string}} element
+ * @param {string} state
+ */
+export function differs(element, state) {
+  const before = element.drawn;
+  element.drawn = state;
+  return before !== state;
+}
+
+/**
  * Say something to screen readers.
  * @param {string} text
  */

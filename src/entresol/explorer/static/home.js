@@ -2,7 +2,7 @@
 
 import { crossings, followCrossings, isClaimable, isMoving } from "./crossings.js";
 import { what } from "./describe.js";
-import { choice, h, keyed, s, show } from "./dom.js";
+import { choice, differs, h, keyed, s, show } from "./dom.js";
 import { big, count, gwei, plural, units } from "./format.js";
 import { house } from "./house.js";
 import { live, watch } from "./live.js";
@@ -113,8 +113,7 @@ function drawPulse(element) {
 function drawFinality(element) {
   const waits = finalities();
   const text = waits.join();
-  if (element.getAttribute("data-state") === text) return;
-  element.setAttribute("data-state", text);
+  if (!differs(element, text)) return;
   if (!waits.length) {
     show(element, h("p.muted.small", "No batch stands on the ground yet."));
     return;
@@ -148,8 +147,7 @@ function drawFinality(element) {
 function drawNode(element) {
   const health = live.health;
   const text = JSON.stringify([health, live.l1.head, live.sealed, live.executedBatch]);
-  if (element.getAttribute("data-state") === text) return;
-  element.setAttribute("data-state", text);
+  if (!differs(element, text)) return;
   const rows = /** @type {[string, any][]} */ (
     node.l1 && node.l2 && node.own.layer === 2
       ? [

@@ -2,7 +2,7 @@
 
 import { crossings } from "./crossings.js";
 import { doings } from "./describe.js";
-import { h, keyed, s, show } from "./dom.js";
+import { differs, h, keyed, s, show } from "./dom.js";
 import { count, plural } from "./format.js";
 import { live, STAGES } from "./live.js";
 import { node } from "./rpc.js";
@@ -78,8 +78,7 @@ function floorName(element, layer, title) {
   const head = state.blocks.get(state.head);
   const used = head ? Math.round((100 * head.gas) / head.limit) : 0;
   const text = `${state.head}${used}${node[layer]?.chainId}`;
-  if (element.getAttribute("data-state") === text) return;
-  element.setAttribute("data-state", text);
+  if (!differs(element, text)) return;
   show(
     element,
     h(`h2.title.${layer}`, title),
@@ -201,7 +200,7 @@ function groundTile(block) {
     h(
       "span.row",
       verb
-        ? h("span", verb, " ", h("span.l1", about), others ? `, ${others} more` : "")
+        ? h("span", verb, " ", h("span.l1", about), others ? ` +${others}` : "")
         : plural(block.txs.length, "transaction"),
     ),
   );

@@ -146,6 +146,8 @@ function lamp() {
       show(element, h("i"), h("span", words[state]));
       document.documentElement.dataset.node = state;
       if (state === "away") say("The node does not respond.");
+      const acting = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button.acts"));
+      for (const it of acting) it.disabled = state === "away";
     }
     const stopped = live.health?.settlement;
     const text =

@@ -1,7 +1,7 @@
 /** The stairs between the floors: who is on them, who arrived, who was paid. */
 
 import { crossings, isClaimable, isMoving, STEPS, stageName } from "./crossings.js";
-import { append, h, keyed, s, show } from "./dom.js";
+import { append, differs, h, keyed, s, show } from "./dom.js";
 import { count } from "./format.js";
 
 const HEIGHT = 208;
@@ -76,8 +76,8 @@ function travellers(group, all, up, place) {
     group,
     shown,
     (it) => it.id,
-    (it) => [it.what, it === shown.at(-1) && rest],
-    (it) => traveller(it, up, it === shown.at(-1) ? rest : 0),
+    (it) => [it.what, it === shown[0] && rest],
+    (it) => traveller(it, up, it === shown[0] ? rest : 0),
   );
   shown.forEach((it, at) => {
     last = Math.max(height(it), last + GAP);
@@ -117,8 +117,7 @@ export function drawLists(arrived, paid) {
     append(element, rows.length ? h("ul.small", rows) : h("p.small.faint", "nothing yet"));
   };
   const state = JSON.stringify([ups.map((it) => it.id), outs.map((it) => it.id)]);
-  if (arrived.getAttribute("data-state") === state) return;
-  arrived.setAttribute("data-state", state);
+  if (!differs(arrived, state)) return;
   fill(
     arrived,
     "Arrived",

@@ -1,0 +1,108 @@
+// Pictures of every page, for people to look at: node screenshots.mjs FOLDER [DOCS], with NODE_URL and L1_URL.
+// The chosen ones are written to DOCS as well, in a smaller format.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import {
+  ALICE,
+  BASE_TOKEN,
+  BOB,
+  launch,
+  MESSENGER,
+  messageData,
+  rpc,
+  send,
+  settled,
+  url,
+  withdrawData,
+} from "./harness.mjs";
+
+const [folder = "screenshots", docs] = process.argv.slice(2);
+const CHOSEN = new Set([
+  "home-dark-wide",
+  "home-light-wide",
+  "bridge-dark-wide",
+  "bridge-light-wide",
+  "transaction-light-wide",
+  "console-dark-wide",
+  "address-light-wide",
+  "controls-dark-wide",
+  "home-dark-phone",
+  "bridge-light-phone",
+]);
+const ETHER = 10n ** 18n;
+mkdirSync(folder, { recursive: true });
+
+// A little life: transfers, messages and withdrawals in some batches.
+let last;
+for (let round = 0; round < 4; round++) {
+  for (let i = 0; i <= round; i++) await send({ to: BOB, value: `0x${((ETHER * BigInt(i + 1)) / 4n).toString(16)}` });
+  await send({ to: MESSENGER, data: messageData(`Hello from batch ${round}`) });
+  last = await send({ to: BASE_TOKEN, value: `0x${(ETHER / 2n).toString(16)}`, data: withdrawData(BOB) });
+  await settled(last.blockNumber);
+}
+
+const withdrawal = `${last.transactionHash}/0`;
+const pages = {
+  home: "",
+  bridge: `bridge/${withdrawal}`,
+  transaction: `l2/tx/${last.transactionHash}`,
+  block: `l2/block/${Number(last.blockNumber)}`,
+  batch: `batch/${Number(await rpc("zks_L1BatchNumber"))}`,
+  address: `address/${ALICE}`,
+  contract: `address/${BASE_TOKEN}`,
+  pool: "pool",
+  console: `console/zks_getL2ToL1LogProof?l=l2&p=${encodeURIComponent(JSON.stringify([last.transactionHash, 0]))}`,
+  controls: "controls",
+};
+
+const browser = await launch();
+for (const theme of ["dark", "light"])
+  for (const [size, width, height] of [
+    ["wide", 1440, 1080],
+    ["phone", 390, 844],
+  ]) {
+    const options = { viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", hasTouch: width < 500 };
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    await page.goto(`${url}/#/bridge`);
+    if (theme === "dark" && size === "wide") await deposit(page);
+    for (const [name, route] of Object.entries(pages)) {
+      await page.goto(`${url}/#/${route}`);
+      await page.locator(`main.at-${route.split(/[/?]/)[0] || "home"}`).waitFor();
+      await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
+      if (name === "bridge") await page.locator(".message-tree").waitFor();
+      if (name === "home") await page.locator(".bay .batch").first().waitFor();
+      if (name === "console") {
+        await page.getByRole("button", { name: "Send" }).click();
+        await page.locator(".answer .badge").waitFor();
+      }
+      await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement)?.blur());
+      await picture(page, `${name}-${theme}-${size}`, size === "wide");
+    }
+    await context.close();
+  }
+await browser.close();
+
+async function deposit(page) {
+  for (const amount of ["1", "12.5"]) {
+    await page.getByRole("button", { name: "Deposit", exact: true }).click();
+    await page.getByLabel("Amount in ether").fill(amount);
+    await page.getByText("pay for the gas on layer 2").waitFor();
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+  }
+  await page.locator(".lines li").filter({ hasText: "Arrived" }).nth(1).waitFor();
+}
+
+async function picture(page, name, isWhole) {
+  await page.screenshot({ path: `${folder}/${name}.png`, fullPage: isWhole });
+  if (!docs || !CHOSEN.has(name)) return;
+  const session = await page.context().newCDPSession(page);
+  const { cssContentSize, cssLayoutViewport } = await session.send("Page.getLayoutMetrics");
+  const { clientWidth: width, clientHeight } = cssLayoutViewport;
+  const height = isWhole ? Math.min(cssContentSize.height, 1300) : clientHeight;
+  const clip = { x: 0, y: 0, width, height, scale: 1 };
+  const options = { format: "webp", quality: 70, captureBeyondViewport: isWhole, clip };
+  const { data } = await session.send("Page.captureScreenshot", options);
+  writeFileSync(`${docs}/explorer-${name.replace("-wide", "")}.webp`, Buffer.from(data, "base64"));
+}

@@ -1,0 +1,103 @@
+"""The explorer over real sockets: who gets the page, and what the path to the other layer lets through."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.support.anvil import running_anvil
+from tests.support.node_process import ENTRESOL, RunningNode, running_node
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml"}
+SECRET = "a-key-that-nobody-may-see"  # noqa: S105 - of no provider
+L1_CHAIN = "0x7a69"
+
+
+def get(node: RunningNode, path: str, headers: dict[str, str] | None = None) -> Any:
+    return fetch(node.url, path, headers)
+
+
+def fetch(url: str, path: str, headers: dict[str, str] | None = None) -> Any:
+    with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)) as client:
+        client.request("GET", path, headers=headers or {})
+        response = client.getresponse()
+        return response.status, response.getheaders(), response.read().decode()
+
+
+def post(node: RunningNode, path: str, method: str, *params: object) -> Any:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=30)) as client:
+        client.request("POST", path, body, {"Content-Type": "application/json"})
+        return json.loads(client.getresponse().read())
+
+
+def l1_port_of(node: RunningNode) -> int:
+    (url,) = (line.split()[1] for line in node.output.splitlines()[-8:] if line[:5] == "HTTP ")
+    return urlsplit(url).port or 0
+
+
+def test_a_browser_gets_the_page_and_other_clients_what_they_got_before() -> None:
+    with running_node() as node:
+        status, headers, body = get(node, "/", BROWSER)
+        assert (status, body[:15]) == (200, "<!doctype html>")
+        assert "frame-ancestors 'none'" in dict(headers)["content-security-policy"]
+        assert get(node, "/", {"Accept": "*/*"})[0] == 405
+        assert get(node, "/health")[0] == get(node, "/openrpc.json")[0] == 200
+        assert get(node, "/explorer/../cli.py")[0] == get(node, "/explorer/")[0] == 405
+        assert post(node, "/", "eth_chainId")["result"] == "0x10e"
+        assert get(node, "/", BROWSER | {"Host": "evil.example"})[0] == 403
+
+
+def test_the_path_to_the_other_layer_leads_there_over_http_and_websocket() -> None:
+    with running_node() as node:
+        assert post(node, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
+        assert post(node, "/explorer/l2", "eth_chainId")["result"] == "0x10e"
+        with connect(f"ws://127.0.0.1:{node.port}/explorer/l1") as socket:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
+            socket.send(json.dumps(call))
+            subscription = json.loads(socket.recv())["result"]
+            post(node, "/explorer/l1", "evm_mine")
+            assert json.loads(socket.recv())["params"]["subscription"] == subscription
+
+
+def test_without_the_explorer_there_is_no_page_and_no_path() -> None:
+    with running_node("--no-explorer") as node:
+        assert get(node, "/", BROWSER)[0] == 405
+        assert get(node, "/explorer/main.js")[0] == get(node, "/explorer/node.json")[0] == 405
+        assert post(node, "/explorer/l1", "eth_chainId")["result"] == "0x10e"
+
+
+@pytest.mark.slow
+def test_a_remote_layer_1_is_only_read_and_its_url_stays_here() -> None:
+    with running_node() as other:
+        url = f"http://127.0.0.1:{l1_port_of(other)}/{SECRET}"
+        with running_node("--l1-url", url, "--deploy-l1", "--chain-id", "271") as node:
+            assert post(node, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
+            for method in (
+                "eth_sendRawTransaction",
+                "eth_accounts",
+                "evm_mine",
+                "eth_sendTransaction",
+            ):
+                assert post(node, "/explorer/l1", method)["error"]["code"] == -32601
+            info = get(node, "/explorer/node.json")[2]
+            assert json.loads(info)["remote"] is True
+            assert SECRET not in info
+            other.stop()
+            failed = post(node, "/explorer/l1", "eth_blockNumber")["error"]["message"]
+            assert "cannot be reached" in failed
+            assert SECRET not in failed
+
+
+def test_a_layer_1_alone_has_no_other_layer() -> None:
+    with running_anvil(program=(*ENTRESOL, "anvil")) as node:
+        info = json.loads(fetch(node.url, "/explorer/node.json")[2])
+        assert (info["layer"], info["other"]) == (1, None)
+    with running_anvil("--no-explorer", program=(*ENTRESOL, "anvil")) as node:
+        assert fetch(node.url, "/", BROWSER)[0] == 405
