@@ -98,12 +98,15 @@ def _details(sample: Sample) -> str:
 
 def _has_method(server: Server, body: bytes) -> bool:
     """Say whether a server has a method that takes such parameters."""
+    server.client.close()
     error = msgspec.json.decode(server.client.post_bytes(body)).get("error")
     return error is None or error["code"] not in {-32601, -32602}
 
 
 def _check(server: Server, requests: Sequence[bytes]) -> None:
     """Check that requests have a result at all."""
+    # The connection may have been idle for as long as a server allows.
+    server.client.close()
     for body in islice(requests, 0, None, max(len(requests) // _CHECKED, 1)):
         response = msgspec.json.decode(server.client.post_bytes(body))
         assert "result" in response, (server.name, body, response)
@@ -111,6 +114,7 @@ def _check(server: Server, requests: Sequence[bytes]) -> None:
 
 def _forget(server: Server) -> None:
     """Empty the cache of responses, by a block that is reverted."""
+    server.client.close()
     snapshot = server.client("evm_snapshot")
     server.client("evm_mine")
     assert server.client("evm_revert", snapshot)
