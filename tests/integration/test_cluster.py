@@ -13,7 +13,7 @@ from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres, running_postgres
 from tests.support.node_process import run_entresol
 from tests.support.polling import eventually
-from tests.support.rpc_client import RpcClient
+from tests.support.rpc_client import RpcClient, health_of
 
 pytestmark = pytest.mark.slow
 
@@ -120,9 +120,14 @@ def test_the_chain_goes_on_after_postgresql_restarts(cluster: ClusterProcesses) 
         pytest.skip("the server is not ours")
     client = cluster.nodes[0].client
     client("eth_sendRawTransaction", signed_transfer(0))
+    strict = cluster.add("--max-lag", "0.5", "--no-takeover")
+    eventually(lambda: health_of(strict.url)[0] == 200)
     cluster.postgres.stop()
+    eventually(lambda: health_of(strict.url)[0] == 503)
+    assert "behind the cluster" in strict.health()["reason"]
     assert nonce(client) == 1
     cluster.postgres.start()
+    eventually(lambda: health_of(strict.url)[0] == 200)
     cluster.producer()
     client("eth_sendRawTransaction", signed_transfer(1))
     assert nonce(client) == 2

@@ -45,6 +45,17 @@ class Postgres:
             f"{parts.scheme}://{parts.netloc}", f"{parts.scheme}://{parts.netloc}/{database}", 1
         )
 
+    @contextlib.contextmanager
+    def rejecting(self, role: str) -> Iterator[None]:
+        """Require the password of a role, once the configuration is read again."""
+        file = self._server.pgdata / "pg_hba.conf"
+        before = file.read_text()
+        file.write_text(f"local all {role} scram-sha-256\n{before}")
+        try:
+            yield
+        finally:
+            file.write_text(before)
+
     def stop(self) -> None:
         """Stop the server: connections end at once."""
         self._server.stop()

@@ -224,6 +224,7 @@ def check_flags(config: NodeConfig) -> None:
         "--load-state": files.load_state,
         "--dump-state": files.dump_state,
         "--no-mining": not config.chain.mining,
+        "--workers": config.api.workers != 1,
     }
     for flag, is_set in rejected.items():
         if is_set:
