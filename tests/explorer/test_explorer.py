@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, run_checks
-from tests.support.node_process import RunningNode, running_node
+from tests.support.node_process import ENTRESOL, RunningNode, running_node
 
-pytestmark = [pytest.mark.clients, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.slow,
+    # The one from npm is for Linux; elsewhere the variable names another.
+    pytest.mark.skipif(
+        sys.platform != "linux" and "CHROMIUM" not in os.environ, reason="there is no Chromium"
+    ),
+]
 
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = ("pages.mjs", "acting.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
-ELSEWHERE: Final = {"harness.mjs", "screenshots.mjs"}
+ALONE: Final = "alone.mjs"
+ELSEWHERE: Final = {"harness.mjs", "screenshots.mjs", ALONE}
 """What the files use, and what is run by hand."""
 
 
@@ -44,3 +55,12 @@ def results(file: str) -> Results:
 def test_a_browser_shows_it(file: str, check: str) -> None:
     problem = results(file)[check]
     assert problem is None, problem
+
+
+@pytest.mark.parametrize("layer", ["l1", "l2"])
+def test_a_layer_alone_draws_only_its_floor(layer: str) -> None:
+    with (
+        running_anvil(program=(*ENTRESOL, "anvil")) if layer == "l1" else running_node("--no-l1")
+    ) as node:
+        found = run_checks(ALONE, node.url, folder=FOLDER)
+    assert [problem for problem in found.values() if problem is not None] == []

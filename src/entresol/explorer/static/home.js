@@ -51,6 +51,17 @@ function finalities() {
   return done.slice(-30).map((it) => Math.max(it.executed - it.committed, it.executed - it.at));
 }
 
+/** @returns {[string, any[], string][]} what a chain alone shows in place of finality */
+function aloneCells() {
+  const { head, blocks } = live[node.own.name === "l1" ? "l1" : "l2"];
+  const block = blocks.get(head);
+  const used = block ? `${Math.round((100 * block.gas) / block.limit)} % of its gas` : "";
+  return [
+    ["Newest block", [count(head)], `${plural(block?.txs.length ?? 0, "transaction")}, ${used}`],
+    ["Pending", [`${count(live.pending)} `, h("small", "tx")], "in the pool"],
+  ];
+}
+
 /** @param {Element} element */
 function drawPulse(element) {
   if (!live.ready) return;
@@ -75,6 +86,7 @@ function drawPulse(element) {
       open ? `${count(live.l2.head - open + 1)} to ${count(live.l2.head)}` : "all stand on the ground",
     ]);
   }
+  if (!both) cells.push(...aloneCells());
   if (node.l2)
     cells.push([
       "L2 gas price",

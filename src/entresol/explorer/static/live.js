@@ -282,7 +282,13 @@ export async function loadBatch(number) {
 async function refreshL1() {
   const floor = node.l1;
   if (!floor) return;
-  const [, price, held] = await Promise.all([refreshBlocks("l1"), floor.maybe("eth_gasPrice"), bridgeBalance()]);
+  const [, price, held, pool] = await Promise.all([
+    refreshBlocks("l1"),
+    floor.maybe("eth_gasPrice"),
+    bridgeBalance(),
+    node.l2 ? null : floor.maybe("txpool_status"),
+  ]);
+  if (pool) live.pending = int(pool.pending) + int(pool.queued);
   live.l1.price = big(price);
   live.held = held;
 }
