@@ -75,8 +75,10 @@ def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiCl
     client("eth_newFilter", {"address": [str(ALICE)]})
     send(client, to=LOGGER)
     client.chain.schedule.seal_on_request()
-    client("eth_call", {"to": str(ALICE)})
     client("evm_snapshot")
+    # Long enough to be cached.
+    client("eth_call", {"to": str(ALICE), "data": "0x" + "ff" * 2_000})
+    client("eth_feeHistory", "0x2", "latest", [50])
     client("eth_getLogs", {"fromBlock": "0x0"})
     client("eth_getBlockByNumber", "0x1", True)
     client.chain.add(transaction(1))
@@ -93,6 +95,7 @@ def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiCl
             "rendered",
             "logs",
             "calls",
+            "fees",
             "responses",
         )
     }
