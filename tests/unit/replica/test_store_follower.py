@@ -1,0 +1,166 @@
+"""A chain on the store of another process follows what its producer announces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.events import BlockSealed, BlocksReverted
+from entresol.primitives.transactions import Transaction
+from entresol.replica.publisher import StatePublisher
+from entresol.replica.state_page import StatePage
+from entresol.replica.store_follower import StoreFollower
+from entresol.storage.replication.secondary_store import SecondaryStore
+from entresol.storage.store import Store
+from tests.support.chain.dev_chain import ALICE, BOB, transaction
+from tests.support.chain.log_emitter import EmittingChain
+
+
+class Waker:
+    """Wakes nobody."""
+
+    def on_state(self) -> None: ...
+
+    def on_transaction(self, transaction: Transaction) -> None: ...
+
+
+class Pair:
+    """A producer and a follower, in one process."""
+
+    def __init__(self) -> None:
+        pattern = EmittingChain.begin()
+        rules, genesis = pattern.rules, pattern.genesis
+        pattern.close()
+        self.producer = Chain(Store.temporary(shared=True), rules, genesis)
+        self.producer.schedule.seal_on_request()
+        self.page = StatePage.create()
+        self.publisher = StatePublisher(self.producer, self.page, Waker())
+        self.store = SecondaryStore.at(self.producer.ledger.store.path)
+        self.replica = Chain(self.store, rules, genesis)
+        self.events = self.replica.events.subscribe()
+        self.follower = StoreFollower(self.replica, self.store, self.page, on_change=lambda: None)
+        self.follower.has_subscribers = True
+        self.follower.catch_up()
+        self.events.take()
+
+    def seal(self, *transactions: Transaction) -> None:
+        for it in transactions:
+            self.producer.send(it)
+        self.producer.seal()
+
+    def catch_up(self) -> list[str]:
+        """Follow, and return what was published."""
+        self.follower.catch_up()
+        events, _ = self.events.take()
+        return [
+            f"+{it.number}" if isinstance(it, BlockSealed) else f"-{it.head}:{len(it.records)}"
+            for it in events
+            if isinstance(it, BlockSealed | BlocksReverted)
+        ]
+
+    def close(self) -> None:
+        self.replica.close()
+        self.producer.close()
+        self.page.close()
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    created = Pair()
+    yield created
+    created.close()
+
+
+def balance(chain: Chain) -> int:
+    account = chain.latest.account(BOB)
+    return 0 if account is None else account.balance
+
+
+def test_it_follows_blocks_and_their_state(pair: Pair) -> None:
+    pair.seal(transaction(0, to=BOB, wei=5))
+    assert balance(pair.replica) != balance(pair.producer)
+    pair.seal()
+    assert pair.catch_up() == ["+1", "+2"]
+    assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
+    assert balance(pair.replica) == balance(pair.producer)
+    assert pair.catch_up() == []
+
+
+def test_what_is_not_announced_is_not_read(pair: Pair) -> None:
+    sent = transaction(0, to=BOB, wei=5)
+    pair.seal(sent)
+    pair.store.catch_up()
+    assert pair.replica.number == 0
+    assert pair.replica.blocks.locate_transaction(sent.hash) is None
+    assert pair.replica.blocks.block_number(pair.producer.ledger.head_hash) is None
+    assert pair.catch_up() == ["+1"]
+    assert pair.replica.blocks.locate_transaction(sent.hash) == (1, 0)
+
+
+def test_a_revert_publishes_the_blocks_that_are_gone(pair: Pair) -> None:
+    pair.seal(transaction(0, to=BOB, wei=5))
+    pair.seal(transaction(1, to=BOB, wei=5))
+    pair.catch_up()
+    pair.producer.rewind(0)
+    pair.seal()
+    assert pair.catch_up() == ["-0:2", "+1"]
+    assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
+    assert balance(pair.replica) == balance(pair.producer)
+
+
+def test_what_came_and_went_between_two_looks_is_not_published(pair: Pair) -> None:
+    pair.seal()
+    pair.catch_up()
+    checkpoint = pair.producer.checkpoint()
+    for _ in range(100):
+        pair.seal()
+        pair.producer.restore(checkpoint)
+        checkpoint = pair.producer.checkpoint()
+    pair.seal()
+    published = pair.catch_up()
+    assert published[-1] == "+2"
+    assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
+
+
+def test_it_is_stale_while_the_store_is_rewritten(pair: Pair) -> None:
+    pair.seal()
+    pair.page.begin_rewrite()
+    pair.follower.has_subscribers = False
+    assert pair.catch_up() == []
+    assert pair.follower.is_stale
+    pair.publisher.sync()
+    assert pair.catch_up() == ["+1"]
+    assert not pair.follower.is_stale
+
+
+def is_edited(pair: Pair) -> bool:
+    pair.publisher.sync()
+    pair.catch_up()
+    return pair.follower.is_edited
+
+
+def test_it_knows_of_edits_and_finality(pair: Pair) -> None:
+    pair.seal()
+    pair.producer.set_finality(safe=1, finalized=1)
+    pair.producer.edit(ALICE, lambda it: it.set_balance(ALICE, 7))
+    assert is_edited(pair)
+    assert (pair.replica.finality.safe, pair.replica.finality.finalized) == (1, 1)
+    pair.seal()
+    assert not is_edited(pair)
+    account = pair.replica.latest.account(ALICE)
+    assert account is not None
+    assert account.balance == 7
+
+
+def test_a_chain_that_is_replaced_is_followed(pair: Pair) -> None:
+    pair.seal()
+    pair.catch_up()
+    other = EmittingChain.begin()
+    for _ in range(3):
+        other.seal()
+    pair.producer.replace(other.ledger.store)
+    assert pair.catch_up()[-1] == "+3"
+    assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
+    other.close()
