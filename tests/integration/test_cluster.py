@@ -133,6 +133,26 @@ def test_the_chain_goes_on_after_postgresql_restarts(cluster: ClusterProcesses) 
     assert nonce(client) == 2
 
 
+def test_a_node_that_has_more_than_the_log_says_so_and_does_not_produce(
+    cluster: ClusterProcesses,
+) -> None:
+    producer = cluster.producer()
+    producer.client("eth_sendRawTransaction", signed_transfer(0))
+    seq = producer.health()["seq"]
+    eventually(lambda: all(it.health()["seq"] >= seq for it in cluster.nodes))
+    # As if a server was promoted that had lost the end of the log.
+    cluster.execute(
+        "with lost as (delete from entresol.log where seq > 1) "
+        "update entresol.lease set seq = 1, valid_until = '-infinity', "
+        "digest = (select digest from entresol.log where seq = 1)"
+    )
+    for node in cluster.nodes:
+        eventually(lambda node=node: health_of(node.url)[0] == 503, node.printed)  # type: ignore[misc]
+        assert "had lost the end of the log" in node.health()["reason"]
+        assert node.health()["role"] == "replica"
+        assert nonce(node.client) == 1
+
+
 def test_a_batch_that_l1_has_is_not_unwound(cluster: ClusterProcesses) -> None:
     client = cluster.producer().client
     client("eth_sendRawTransaction", signed_transfer(0))

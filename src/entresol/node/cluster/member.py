@@ -23,8 +23,11 @@ from entresol.cluster.writer import LogWriter
 from entresol.errors import (
     ClusterFenced,
     ClusterUnreachable,
+    DepositsNotNext,
     EntresolError,
+    LogDamaged,
     LogTailLost,
+    LogTruncated,
     OutcomeUnknown,
     StoreFailed,
 )
@@ -46,6 +49,8 @@ log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.2
 MAX_RETRY_SECONDS: Final = 1.0
+
+_NEEDS_OPERATOR: Final = (LogTailLost, LogTruncated, LogDamaged, DepositsNotNext)
 
 
 class Member:
@@ -85,6 +90,8 @@ class Member:
         """What produces, while this node does."""
         self.problem: str | None = None
         """Why the log is not followed at the moment."""
+        self.is_stopped = False
+        """Whether the log is not the one that this node has followed, so that only an operator can help."""
         retire(chain)
 
     # State
@@ -213,7 +220,7 @@ class Member:
 
     def _observe(self, lease: LeaseState) -> None:
         self.lease = lease
-        self.problem = None
+        self.problem, self.is_stopped = None, False
         if self.seq >= lease.end.seq:
             self._caught_up_at = time.monotonic()
         self._announce_change()
@@ -256,3 +263,4 @@ class Member:
         if str(error) != self.problem:
             log.log(level, "%s", error)
         self.problem = str(error)
+        self.is_stopped = isinstance(error, _NEEDS_OPERATOR)

@@ -165,6 +165,8 @@ class ClusterNode:
 
     def _problem(self) -> str | None:
         member, limit = self.member, self._config.cluster.max_lag
+        if member.is_stopped:
+            return member.problem
         if member.lag_seconds <= limit:
             return None
         behind = f"{member.lag_seconds:.1f} s and {member.lag_blocks} blocks behind the cluster"
