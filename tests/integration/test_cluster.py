@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from entresol.cli import main
 from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres, running_postgres
@@ -125,9 +128,9 @@ def test_the_chain_goes_on_after_postgresql_restarts(cluster: ClusterProcesses) 
     cluster.postgres.stop()
     eventually(lambda: health_of(strict.url)[0] == 503)
     assert "behind the cluster" in strict.health()["reason"]
+    assert strict.stop() == 0
     assert nonce(client) == 1
     cluster.postgres.start()
-    eventually(lambda: health_of(strict.url)[0] == 200)
     cluster.producer()
     client("eth_sendRawTransaction", signed_transfer(1))
     assert nonce(client) == 2
@@ -217,3 +220,24 @@ def test_a_start_that_cannot_succeed_names_the_flag(
     assert re.search(problem, done.stderr), done.stderr
     assert "secret" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [(), ("cluster", "status")])
+def test_without_its_driver_a_cluster_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    for name in [it for it in sys.modules if it.startswith("entresol.node.cluster")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [it for it in sys.modules if it.startswith("entresol.cluster")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    assert main([*command, "--cluster", "postgresql:///x"]) == 2
+    assert "pip install 'entresol[cluster]'" in capsys.readouterr().err
+
+
+def test_without_a_cluster_its_driver_is_not_imported() -> None:
+    script = "import sys, entresol.node.node, entresol.cli; print('asyncpg' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from entresol.cluster.connection import Notifications
+from entresol.cluster.connection import BROKEN, Notifications
 from entresol.cluster.follower import Follower
 from entresol.cluster.lease import (
     MAX_SKEW_SECONDS,
@@ -214,7 +215,9 @@ class Member:
             if not isinstance(failure, ClusterFenced | OutcomeUnknown):
                 # Stopping, or something that this node cannot do now: another one may.
                 self._takes_over_from = time.monotonic() + 2 * self._database.lease_seconds
-                await give_up_lease(connection, held.epoch, self.id)
+                # An error here would take the place of a cancellation, which then never ends the loop.
+                with contextlib.suppress(*BROKEN):
+                    await give_up_lease(connection, held.epoch, self.id)
         log.warning("no longer producing blocks: %s", failure)
         return True
 

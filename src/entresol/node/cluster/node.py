@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.chain.dev.keyring import Keyring
+from entresol.cluster.connection import BROKEN
 from entresol.errors import EntresolError, InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint
 from entresol.node.api import Api
@@ -211,7 +212,9 @@ class ClusterNode:
                             await connection.execute(_REPORT, member.id, member.url, *state)
                             await asyncio.sleep(REPORT_SECONDS)
                     finally:
-                        await connection.execute(_FORGET, member.id, FORGET_AFTER)
+                        # An error here would take the place of a cancellation.
+                        with contextlib.suppress(*BROKEN):
+                            await connection.execute(_FORGET, member.id, FORGET_AFTER)
             await asyncio.sleep(REPORT_SECONDS)
 
 
