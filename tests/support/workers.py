@@ -55,6 +55,7 @@ def connect_to(url: str, pid: int) -> socket.socket:
     try:
         for _ in range(MAX_CONNECTIONS):
             connected = socket.create_connection(target)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if _serving(connected, [pid]) == pid:
                 return connected
             others.append(connected)
