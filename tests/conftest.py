@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.cluster.postgres import Postgres, running_postgres
 
 # Tests run beside each other on machines of any speed, so time says nothing about one example. CI tries the
 # same examples every time, so that it judges the change and not its luck; who looks for new ones runs elsewhere.
@@ -27,3 +28,10 @@ def anvil() -> Iterator[Anvil]:
     """Return an anvil with a fresh chain; mark the test `peer`."""
     with running_anvil() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """Return a PostgreSQL, on which each test makes databases of its own."""
+    with running_postgres() as server:
+        yield server

@@ -13,18 +13,12 @@ import pytest
 from entresol.cli import main
 from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
-from tests.support.cluster.postgres import Postgres, running_postgres
+from tests.support.cluster.postgres import Postgres
 from tests.support.node_process import run_entresol
 from tests.support.polling import eventually
 from tests.support.rpc_client import RpcClient, health_of
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with running_postgres() as server:
-        yield server
 
 
 @pytest.fixture
