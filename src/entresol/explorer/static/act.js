@@ -5,7 +5,7 @@ import { append, h, say, show } from "./dom.js";
 import { big, checksum, hex, parseUnits, short, units } from "./format.js";
 import { callData, nameOf } from "./known.js";
 import { refresh } from "./live.js";
-import { floors, node } from "./rpc.js";
+import { node } from "./rpc.js";
 import { reasonOf } from "./view.js";
 
 const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
@@ -24,8 +24,11 @@ let connected = [];
  */
 export const signers = (floor) => [...floor.accounts, ...connected.filter((it) => !floor.accounts.includes(it))];
 
-/** Whether anybody can send at all. */
-export const canAct = () => Boolean(wallet()) || floors().some((it) => it.accounts.length > 0);
+/**
+ * Whether anybody can send on a floor.
+ * @param {import("./rpc.js").Floor | null} floor
+ */
+export const canSend = (floor) => floor !== null && (Boolean(wallet()) || signers(floor).length > 0);
 
 /**
  * @param {import("./rpc.js").Floor} floor

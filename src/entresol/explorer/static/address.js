@@ -1,6 +1,6 @@
 /** An address: what it is and has on both floors, and a contract's functions. */
 
-import { canAct, depositDialog, sendDialog, withdrawDialog } from "./act.js";
+import { depositDialog, sendDialog, withdrawDialog } from "./act.js";
 import { contractPart } from "./contract.js";
 import { crossings, followCrossings, isMoving } from "./crossings.js";
 import { PRIORITY, tokenOf, what } from "./describe.js";
@@ -42,7 +42,7 @@ export async function page(text) {
   const rail = h(
     "aside.rail",
     node.l2 ? section("Tokens", () => tokens(address), { rows: 2 }) : null,
-    unlocked && canAct() ? actions(whole, name) : null,
+    unlocked ? actions(whole, name) : null,
   );
   const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
   return {

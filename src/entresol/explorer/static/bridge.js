@@ -1,6 +1,6 @@
 /** The bridge: every deposit, message and withdrawal as a line, one of them with its stages and its proof. */
 
-import { accountSelect, canAct, claim, claimBack, depositDialog, signers, withdrawDialog } from "./act.js";
+import { accountSelect, canSend, claim, claimBack, depositDialog, withdrawDialog } from "./act.js";
 import { crossings, followCrossings, hasOlder, isClaimable, isMoving, loadOlder, loadOne, STEPS } from "./crossings.js";
 import { called } from "./describe.js";
 import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
@@ -54,13 +54,13 @@ export function page(id) {
   };
   const chosen = id ?? "";
   if (chosen) loadOne(chosen).catch(() => {});
-  const actions = canAct()
-    ? h(
-        "div.actions",
-        h("button.acts", { type: "button", onclick: () => withdrawDialog() }, icon(ICONS.down), "Withdraw"),
-        h("button.primary.acts", { type: "button", onclick: () => depositDialog() }, icon(ICONS.up), "Deposit"),
-      )
-    : null;
+  const act = (/** @type {string} */ text, /** @type {string} */ path, /** @type {() => void} */ onclick, kind = "") =>
+    h(`button.acts${kind}`, { type: "button", onclick }, icon(path), text);
+  const actions = h(
+    "div.actions",
+    canSend(node.l2) ? act("Withdraw", ICONS.down, () => withdrawDialog()) : null,
+    canSend(node.l1) ? act("Deposit", ICONS.up, () => depositDialog(), ".primary") : null,
+  );
   return {
     title: "Bridge",
     body: [
@@ -231,7 +231,7 @@ async function messagePart(it, body) {
 function actionOf(it) {
   const l1 = node.l1;
   const back = it.failed && /** @type {any} */ (it).token;
-  if (!l1 || !(isClaimable(it) || back) || !(signers(l1).length || canAct())) return null;
+  if (!l1 || !(isClaimable(it) || back) || !canSend(l1)) return null;
   const select = accountSelect(l1);
   const problem = h("div");
   const button = h("button.primary.acts", { type: "button" }, back ? "Claim back" : "Claim on L1");

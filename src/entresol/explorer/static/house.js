@@ -41,6 +41,7 @@ export function house() {
     if (!live.ready) return;
     const width = bays.clientWidth || 900;
     const room = Math.max(width < 500 ? 6 : 2, Math.floor((width + 14) / BAY));
+    bays.style.setProperty("--bays", String(room));
     if (node.l2) floorName(upper, "l2", "Upper floor");
     if (node.l1) floorName(ground, "l1", "Ground floor");
     const before = bays.firstElementChild;
@@ -130,6 +131,9 @@ function baysOf(room) {
       ground: grounds[made.length] ?? null,
     });
   }
+  // A young chain has fewer batches than there is room for.
+  for (let at = made.length; at < room && grounds[at]; at++)
+    made.push({ batch: -at, blocks: [], hidden: 0, of: null, ground: grounds[at] });
   return made;
 }
 
@@ -154,7 +158,7 @@ const bayState = (it) => [
  */
 function bayView(bay) {
   const { of } = bay;
-  const open = !of && node.l1 && node.l2;
+  const open = !of && bay.batch > 0 && node.l1 && node.l2;
   const blocks = h(
     "ul.blocks",
     open ? h("li.tile.next", h("span", "next"), h("span", `${count(live.pending)} pending`)) : null,
@@ -166,7 +170,7 @@ function bayView(bay) {
   return h(
     "li.bay",
     node.l2 ? blocks : null,
-    node.l1 && node.l2 ? pillarView(bay) : null,
+    node.l1 && node.l2 ? (bay.batch > 0 ? pillarView(bay) : h("div.batch")) : null,
     node.l1 ? groundTile(bay.ground) : null,
   );
 }

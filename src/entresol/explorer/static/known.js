@@ -33,9 +33,10 @@ export async function loadNames() {
   for (const layer of /** @type {("l1" | "l2")[]} */ (["l1", "l2"]))
     for (const [address, name] of Object.entries(node.info[layer]))
       names.set(`${layer}:${address.toLowerCase()}`, name);
+  // A key has the same account on both layers.
   for (const floor of floors())
     floor.accounts.slice(0, PEOPLE.length).forEach((it, at) => {
-      names.set(`${floor.name}:${it}`, PEOPLE[at]);
+      for (const layer of ["l1", "l2"]) names.set(`${layer}:${it}`, PEOPLE[at]);
     });
   for (const it of node.info.operators) if (!names.has(`l1:${it}`)) names.set(`l1:${it.toLowerCase()}`, "Operator");
   for (const { name, json, at } of stored()) remember(name, json, at);

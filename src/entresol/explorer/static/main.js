@@ -71,7 +71,8 @@ async function route() {
       scrollTo(0, 0);
       const title = main.querySelector("h1");
       title?.setAttribute("tabindex", "-1");
-      title?.focus({ preventScroll: true });
+      // Who types already keeps the focus.
+      if (!document.activeElement?.closest("input, textarea, select, dialog")) title?.focus({ preventScroll: true });
     }
   } catch (error) {
     console.info(error);
