@@ -154,7 +154,7 @@ contracts-check: $(SOLIDITY_STAMP)
 
 $(SOLIDITY_STAMP): $(SOLIDITY) $(ARTIFACTS) contracts/compile.mjs contracts/.solhint.json $(SOLIDITY_MODULES)
 	cd contracts && $(NODE) node_modules/prettier/bin/prettier.cjs --check --log-level warn '**/*.sol' '*.mjs'
-	cd contracts && $(NODE) node_modules/solhint/solhint.js --noPoster --disc --max-warnings 0 '{shared,l1,l2,test}/**/*.sol'
+	cd contracts && $(NODE) node_modules/solhint/solhint.js --noPoster --disc --max-warnings 0 '{shared,l1,l2,test,examples}/**/*.sol'
 	$(NODE) contracts/compile.mjs --check
 	@touch $@
 

@@ -27,6 +27,7 @@ const TARGETS = {
     l1: join(ROOT, "src/entresol/contracts"),
     l2: join(ROOT, "src/entresol/contracts"),
     test: join(ROOT, "tests/contracts/artifacts"),
+    examples: join(ROOT, "tests/contracts/artifacts"),
 };
 const MAX_RUNTIME_BYTES = 24_576;
 

@@ -185,8 +185,9 @@ class TxEnv:
 class ZkFields:
     """The fields of type 0x71 that no type of Ethereum has.
 
-    `mode` is `transaction`, `impersonation`, which does not call the sender's account, or `estimate`, which ignores what
-    accounts and paymasters say to a signature, and lends the payer the fee.
+    `mode` is `transaction`; `impersonation`, which does not call the sender's account; `estimate`, which ignores what
+    accounts and paymasters say to a signature, and lends the payer the fee; or `validation`, which ends before the
+    execution, allows the sender and the paymaster `validation_gas` each, and may enforce the rules of a pool.
     """
 
     def __new__(
@@ -199,6 +200,8 @@ class ZkFields:
         paymaster_input: bytes = ...,
         factory_dep_hashes: Sequence[bytes] | None = None,
         mode: str = ...,
+        validation_gas: int = 0,
+        enforces_rules: bool = False,
     ) -> ZkFields: ...
 
 @final

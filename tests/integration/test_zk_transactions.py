@@ -299,12 +299,21 @@ BAD_METAS: list[tuple[dict[str, Any], int, str]] = [
         -32000,
         "too many factory dependencies in the transaction. 65 provided, while only 64 allowed",
     ),
-    (
-        {"paymasterParams": {"paymaster": STRANGER, "paymasterInput": [1]}},
-        -32000,
-        "failed paymaster validation: paymasters are not supported",
-    ),
 ]
+PAYMASTER = {"paymasterParams": {"paymaster": STRANGER, "paymasterInput": [1]}}
+
+
+@pytest.mark.parametrize("method", ["eth_estimateGas", "eth_sendTransaction"])
+def test_a_chain_without_accounts_has_no_paymasters(client: ApiClient, method: str) -> None:
+    call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "eip712Meta": PAYMASTER}
+    rejection = rejected(client, method, call)
+    assert rejection.code == -32000
+    assert rejection.message.startswith("failed paymaster validation: paymasters are not supported")
+
+
+def test_a_call_ignores_the_paymaster(client: ApiClient) -> None:
+    call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "eip712Meta": PAYMASTER}
+    assert client("eth_call", call) == "0x"
 
 
 @pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call", "eth_sendTransaction"])

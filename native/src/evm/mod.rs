@@ -36,7 +36,8 @@ use crate::blobs;
 use crate::state::changes::Changes;
 use crate::state::database::StateDatabase;
 use crate::state::{ProviderError, State};
-use account::rejection::Rejection;
+use account::rejection::{Rejection, Step};
+use account::rules::RulesInspector;
 use account::steps::{self, StepError};
 use account::{Sender, sender_of};
 use console::ConsoleCalls;
@@ -90,7 +91,9 @@ pub fn execute(
     env: &ExecutionEnv,
     tracer: Option<&Tracer>,
 ) -> Result<ExecutionResult, ExecutionError> {
+    let enforces_rules = env.tx.zk.as_ref().is_some_and(|zk| zk.enforces_rules);
     catch_panic(|| match tracer {
+        None if enforces_rules => execute_ruled(state, env),
         None => execute_plain(state, env),
         Some(tracer) => execute_traced(state, env, tracer),
     })
@@ -122,6 +125,18 @@ fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResul
         None => TxHandler::new(env).run(&mut evm).map_err(StepError::from),
         Some(sender) => steps::run(&mut evm, env, sender, PlainFrames(env)),
     };
+    let touched = evm.ctx.journaled_state.finalize();
+    let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
+    finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)
+}
+
+/// Validate a transaction that runs in steps under the rules of a pool; any other is executed.
+fn execute_ruled(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, ExecutionError> {
+    let (Some(sender), Some(zk)) = (sender_of(state, env)?, &env.tx.zk) else {
+        return execute_plain(state, env);
+    };
+    let mut evm = build(state, env, RulesInspector::new(env, zk));
+    let result = steps::run(&mut evm, env, sender, RuledFrames(env));
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
     finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)
@@ -315,6 +330,14 @@ pub trait FrameRunner<'a, I> {
         evm: &mut EngineEvm<'a, I>,
         frame: FrameInit,
     ) -> Result<FrameResult, EVMError<ProviderError>>;
+
+    /// Prepare for the frames of a step.
+    fn start(&mut self, _evm: &mut EngineEvm<'a, I>, _step: Step) {}
+
+    /// Return what the frames have done that a pool does not allow.
+    fn violation(&self, _evm: &EngineEvm<'a, I>) -> Option<String> {
+        None
+    }
 }
 
 struct PlainFrames<'e>(&'e ExecutionEnv);
@@ -341,7 +364,32 @@ impl<'a> FrameRunner<'a, TracerInspector> for InspectedFrames<'_> {
     }
 }
 
+/// Runs the frames of a validation under the rules of a pool, except for those of the paymaster.
+struct RuledFrames<'e>(&'e ExecutionEnv);
+
+impl<'a> FrameRunner<'a, RulesInspector> for RuledFrames<'_> {
+    fn run(
+        &mut self,
+        evm: &mut EngineEvm<'a, RulesInspector>,
+        frame: FrameInit,
+    ) -> Result<FrameResult, EVMError<ProviderError>> {
+        TxHandler::new(self.0).inspect_run_exec_loop(evm, frame)
+    }
+
+    fn start(&mut self, evm: &mut EngineEvm<'a, RulesInspector>, step: Step) {
+        evm.inspector.is_watching = step != Step::Paymaster;
+    }
+
+    fn violation(&self, evm: &EngineEvm<'a, RulesInspector>) -> Option<String> {
+        evm.inspector.violation.clone()
+    }
+}
+
 impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, TracerInspector>> {
+    type IT = EthInterpreter;
+}
+
+impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, RulesInspector>> {
     type IT = EthInterpreter;
 }
 

@@ -12,6 +12,7 @@ use revm::context_interface::result::ExecutionResult as RevmResult;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::evm::account;
 use crate::evm::env::{Checks, ExecutionEnv, TxEnv};
 use crate::evm::limits::LimitReached;
 use crate::evm::{ExecutionError, ExecutionResult, execute};
@@ -129,9 +130,7 @@ pub fn read(state: &dyn State, read: &Read) -> Outcome {
         Read::Balance(address, _) => {
             state.account(*address).map(|it| render(it.unwrap_or_default().balance))
         }
-        Read::Nonce(address, _) => {
-            state.account(*address).map(|it| render(U256::from(it.unwrap_or_default().nonce)))
-        }
+        Read::Nonce(address, _) => account::transaction_count(state, *address).map(render),
         Read::Code(address, _) => state
             .account(*address)
             .and_then(|it| state.code(it.unwrap_or_default().code_hash))
@@ -182,6 +181,10 @@ pub fn estimate_gas(
     cap = cap.min(env.rules.transaction_gas_limit().unwrap_or(u64::MAX));
     cap = cap.min(call.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(u64::MAX));
     let Ok(is_transfer) = is_transfer(state, call) else { return Outcome::Other };
+    // A contract account runs in steps, whatever the call says.
+    if !matches!(account::has_code(state, call.from), Ok(false)) {
+        return Outcome::Other;
+    }
     let first = if is_transfer && cap >= TRANSFER_GAS { TRANSFER_GAS } else { cap };
     let price = u128::from(env.block.basefee);
     prepare(&mut env, call, first, price);

@@ -261,8 +261,10 @@ impl ZkFields {
     #[pyo3(signature = (
         *, signature, gas_per_pubdata_limit, max_priority_fee_per_gas,
         paymaster = PyAddress(Address::ZERO), paymaster_input = PyData(Bytes::new()),
-        factory_dep_hashes = None, mode = "transaction"
+        factory_dep_hashes = None, mode = "transaction", validation_gas = 0,
+        enforces_rules = false
     ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
         signature: PyData,
         gas_per_pubdata_limit: u64,
@@ -271,11 +273,14 @@ impl ZkFields {
         paymaster_input: PyData,
         factory_dep_hashes: Option<Vec<PyHash>>,
         mode: &str,
+        validation_gas: u64,
+        enforces_rules: bool,
     ) -> PyResult<Self> {
         let mode = match mode {
             "transaction" => Mode::Transaction,
             "impersonation" => Mode::Impersonation,
             "estimate" => Mode::Estimate,
+            "validation" => Mode::Validation,
             other => return Err(PyValueError::new_err(format!("no mode {other:?}"))),
         };
         Ok(Self(account::ZkTx {
@@ -286,6 +291,8 @@ impl ZkFields {
             gas_per_pubdata_limit,
             factory_dep_hashes: factory_dep_hashes.into_iter().flatten().map(|it| it.0).collect(),
             mode,
+            validation_gas,
+            enforces_rules,
         }))
     }
 }

@@ -48,6 +48,7 @@ class PoolInclusion:
         for transaction, error in self._invalid:
             log.info("dropped transaction %s: %s", transaction.hash, error)
             self._pool.remove(transaction.hash, str(error))
+            self._pool.penalties.record(transaction, error)
         for sender in self._skipped:
             self._best.skip_sender(sender)
         self._invalid, self._skipped, self._part = [], set(), []

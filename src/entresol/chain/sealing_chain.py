@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
@@ -19,6 +20,8 @@ from entresol.chain.mining import MiningMode, MiningSchedule
 from entresol.chain.open_block import BlockWrite, BuildState, OpenBlock
 from entresol.chain.pending_block import PendingBlock
 from entresol.errors import MissingSidecar, StoreFailed
+from entresol.execution.account_validation import runs_in_steps, validate
+from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.transactions import (
     BlobTransaction,
     PriorityTransaction,
@@ -178,13 +181,31 @@ class SealingChain(ChainView):
             self._automine_for(transaction.hash)
         return transaction.hash
 
-    def add(self, transaction: Transaction) -> None:
-        """Add a transaction to the pool; a blob transaction has to come with its blobs."""
+    def add(self, transaction: Transaction, *, is_validated: bool = False) -> None:
+        """Add a transaction to the pool.
+
+        A blob transaction has to come with its blobs; account and paymaster have to agree to one that has any.
+        """
         if isinstance(transaction.payload, BlobTransaction) and transaction.sidecar is None:
             check_transaction(transaction, self.pool.rules)
             raise MissingSidecar
+        if not is_validated and (validation := self.validation(transaction)) is not None:
+            validation()
         self.pool.add(transaction)
         self.events.publish(TransactionPending(transaction))
+
+    def validation(self, transaction: Transaction) -> Callable[[], None] | None:
+        """Return what raises if account or paymaster do not agree; any thread may call it.
+
+        None if neither has to be called. Raises what the pool rejects a transaction for before that.
+        """
+        state = self.latest
+        if transaction.is_impersonated or not runs_in_steps(transaction, state):
+            return None
+        self.pool.check(transaction)
+        block = self.ledger.next_block_env(self._next_timestamp())
+        env = EvmEnv(state, self.rules.evm_rules(), block)
+        return partial(validate, transaction, env, self.pool.config.validation)
 
     def is_known(self, transaction_hash: Hash32) -> bool:
         """Return whether a transaction is in the pool or in a block."""
@@ -346,6 +367,7 @@ class SealingChain(ChainView):
     ) -> None:
         self._edits.restore(None)
         self.pool.blob_base_fee = self.next_blob_base_fee()
+        self.pool.penalties.block = self.number
         self.pool.on_block(
             [transaction.hash for transaction in transactions],
             self.ledger.latest,

@@ -38,6 +38,7 @@
     │   ├── NoPubdataLimit             the gas per pubdata limit is zero
     │   ├── PaymasterNotSupported      names a paymaster where there are none
     │   ├── AccountRejection           an account or a paymaster does not agree to it
+    │   ├── EstimateRejection          the same for an estimate
     │   ├── TooManyFactoryDeps         has too many factory dependencies
     │   └── TooManyMessages            sends more messages to L1 than a batch can hold
     │
@@ -46,6 +47,10 @@
     │   ├── AlreadyKnown               is in the pool
     │   ├── ReplacementUnderpriced     the price bump is too small
     │   ├── SenderLimitExceeded        the sender has too many in the pool
+    │   ├── PaymasterLimitExceeded     the paymaster has too many in the pool, or too little ether for them
+    │   ├── MixedNonces                the sender has others in the pool that count by another nonce
+    │   ├── Throttled                  the sender or the paymaster has failed too often
+    │   ├── TooManyValidations         too many transactions are being validated
     │   └── PoolFull                   outranks no other transaction
     │
     │ execution
@@ -275,10 +280,14 @@ from entresol.errors.l1 import (
 )
 from entresol.errors.pool import (
     AlreadyKnown,
+    MixedNonces,
+    PaymasterLimitExceeded,
     PoolFull,
     PoolRejection,
     ReplacementUnderpriced,
     SenderLimitExceeded,
+    Throttled,
+    TooManyValidations,
 )
 from entresol.errors.rpc import (
     AccountsLocked,
@@ -333,6 +342,7 @@ from entresol.errors.transactions import (
     AccountRejection,
     BlobFeeCapTooLow,
     EmptyAuthorizations,
+    EstimateRejection,
     FeeCapTooLow,
     GasLimitExceeded,
     InitCodeTooLarge,
@@ -401,6 +411,7 @@ __all__ = [
     "EngineError",
     "EnginePanicked",
     "EntresolError",
+    "EstimateRejection",
     "ExecutionCancelled",
     "ExecutionFailed",
     "ExecutionHalted",
@@ -449,7 +460,9 @@ __all__ = [
     "MintOverflow",
     "MissingNode",
     "MissingSidecar",
+    "MixedNonces",
     "NoBlobs",
+    "NoProducer",
     "NoPubdataLimit",
     "NonceOverflow",
     "NonceTooHigh",
@@ -462,6 +475,7 @@ __all__ = [
     "NotificationsNotSupported",
     "OperatorOutOfFunds",
     "OutcomeUnknown",
+    "PaymasterLimitExceeded",
     "PaymasterNotSupported",
     "PendingNotTraceable",
     "PoolFull",
@@ -492,6 +506,7 @@ __all__ = [
     "StoreLocked",
     "StoreTooNew",
     "SubscriptionRejected",
+    "Throttled",
     "TimestampTooHigh",
     "TimestampTooLow",
     "TipAboveFeeCap",
@@ -510,6 +525,7 @@ __all__ = [
     "TooManySubscriptions",
     "TooManyToSeal",
     "TooManyTopics",
+    "TooManyValidations",
     "TraceTooLarge",
     "TransactionFailed",
     "TransactionGasTooHigh",

@@ -41,3 +41,40 @@ class PoolFull(PoolRejection):
 
     def __init__(self) -> None:
         super().__init__("txpool is full")
+
+
+class PaymasterLimitExceeded(PoolRejection):
+    """The paymaster has reached its limit in the pool."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"paymaster limit exceeded: {limit} transactions")
+        self.limit = limit
+
+
+class MixedNonces(PoolRejection):
+    """The sender has transactions in the pool that count by another nonce."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the pool has transactions of this sender, impersonated or its account's own, which count by "
+            "another nonce: send this one after they are in a block"
+        )
+
+
+class Throttled(PoolRejection):
+    """The sender or the paymaster has failed too often when blocks were built."""
+
+    def __init__(self, address: bytes, until: int) -> None:
+        super().__init__(
+            f"0x{address.hex()} has let transactions fail that it had agreed to, and is rejected until "
+            f"block {until}"
+        )
+        self.until = until
+
+
+class TooManyValidations(PoolRejection):
+    """Too many transactions are being validated."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{limit} transactions of accounts are being validated already: try again")
+        self.limit = limit

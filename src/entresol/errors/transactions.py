@@ -255,6 +255,7 @@ class PaymasterNotSupported(InvalidTransaction):
         self.paymaster = paymaster
 
 
+_REVERT: Final = "Validation revert: "
 _STEPS: Final = {
     "form": ("", ""),
     "sender": ("Sender is not an account: ", ""),
@@ -280,10 +281,8 @@ class AccountRejection(InvalidTransaction):
     """An account or a paymaster does not agree to the transaction, or cannot; `step` is where."""
 
     def __init__(self, step: str, reason: str) -> None:
-        super().__init__(
-            "failed to validate the transaction. reason: Validation revert: "
-            f"{_STEPS[step][0]}{reason}"
-        )
+        prefix = "Violated validation rules: " if step == "rules" else _REVERT + _STEPS[step][0]
+        super().__init__(f"failed to validate the transaction. reason: {prefix}{reason}")
         self.step = step
         self.reason = reason
 
@@ -291,6 +290,13 @@ class AccountRejection(InvalidTransaction):
     def estimate_text(self) -> str:
         """The text for the sender of an estimate."""
         return f"{_STEPS[self.step][1]}{self.reason}"
+
+
+class EstimateRejection(InvalidTransaction):
+    """No gas limit lets an account or a paymaster agree to what is estimated."""
+
+    def __init__(self, rejection: AccountRejection) -> None:
+        super().__init__(rejection.estimate_text)
 
 
 class TooManyFactoryDeps(InvalidTransaction):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+import msgspec
+
 from entresol._native import Checks, TxEnv, ZkFields
 from entresol.primitives.transactions import (
     Access,
@@ -35,8 +37,19 @@ IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
 """The checks of an unsigned transaction: all, except that its sender may be a contract."""
 
 
-def tx_env_of(transaction: Transaction) -> TxEnv:
-    """Return the `TxEnv` of `transaction`.
+class ValidationLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much gas a validation may use, and whether it has to keep the rules.
+
+    `gas` is for the steps of the sender, and again for the paymaster. The rules allow only what the sender alone can
+    change, so that nobody invalidates the transactions of many at once.
+    """
+
+    gas: int = 300_000
+    enforces_rules: bool = True
+
+
+def tx_env_of(transaction: Transaction, validation: ValidationLimits | None = None) -> TxEnv:
+    """Return the `TxEnv` of `transaction`, to be executed or only to be validated.
 
     Type 0x71 executes like type 2, except from a contract account or with a paymaster.
     """
@@ -71,12 +84,17 @@ def tx_env_of(transaction: Transaction) -> TxEnv:
         chain_id=payload.chain_id,
         access_list=access_items(payload.access_list),
         authorizations=authorization_items(payload.authorizations) if is_set_code else None,
-        zk=_zk_fields(transaction, payload) if isinstance(payload, ZkTransaction) else None,
+        zk=_zk_fields(transaction, payload, validation)
+        if isinstance(payload, ZkTransaction)
+        else None,
     )
 
 
-def _zk_fields(transaction: Transaction, payload: ZkTransaction) -> ZkFields:
+def _zk_fields(
+    transaction: Transaction, payload: ZkTransaction, validation: ValidationLimits | None
+) -> ZkFields:
     paymaster = payload.paymaster or NO_PAYMASTER
+    mode = "impersonation" if transaction.is_impersonated else "transaction"
     return ZkFields(
         signature=payload.signature,
         gas_per_pubdata_limit=payload.gas_per_pubdata_limit,
@@ -84,7 +102,9 @@ def _zk_fields(transaction: Transaction, payload: ZkTransaction) -> ZkFields:
         paymaster=paymaster.address,
         paymaster_input=paymaster.input,
         factory_dep_hashes=payload.factory_dep_hashes() if payload.factory_deps else None,
-        mode="impersonation" if transaction.is_impersonated else "transaction",
+        mode=mode if validation is None else "validation",
+        validation_gas=0 if validation is None else validation.gas,
+        enforces_rules=validation is not None and validation.enforces_rules,
     )
 
 

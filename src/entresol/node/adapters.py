@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from entresol.execution.call.limits import CallLimits
 from entresol.execution.trace.budget import TraceLimits
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL
+from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PAYMASTER
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
@@ -17,6 +17,7 @@ from entresol.rpc.types.overrides import OverrideLimits
 
 if TYPE_CHECKING:
     from entresol.chain.events import BlockSealed
+    from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.mempool.view import PoolView
     from entresol.chain.priority_queue import PriorityQueue
     from entresol.node.config.limits import LimitsConfig
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
     from entresol.storage.batch_table import BatchTable
 
 
-L2_CONTRACTS: Final = L2Contracts(asset_router=ASSET_ROUTER, multicall=MULTICALL)
+def l2_contracts(genesis: Genesis) -> L2Contracts:
+    """Return the contracts of an L2 that clients look up; its genesis says whether it has a paymaster."""
+    paymaster = genesis.alloc.get(TESTNET_PAYMASTER)
+    return L2Contracts(
+        asset_router=ASSET_ROUTER,
+        multicall=MULTICALL,
+        testnet_paymaster=None if paymaster is None or not paymaster.code else TESTNET_PAYMASTER,
+    )
 
 
 def call_limits(config: LimitsConfig) -> CallLimits:

@@ -10,12 +10,12 @@ from entresol.chain.dev.keyring import Keyring
 from entresol.chain.events import BlocksReverted
 from entresol.execution.console import ConsoleCalls, ReportConsole
 from entresol.node.adapters import (
-    L2_CONTRACTS,
     BatchCommitments,
     BatchInclusion,
     NotificationRenderer,
     PendingTransactions,
     call_limits,
+    l2_contracts,
     log_limits,
     override_limits,
     request_limits,
@@ -290,7 +290,9 @@ class Api:
                 self._limits.slot_limit,
             ),
             ZksProtocol(chain.blocks, chain.genesis),
-            ZksContracts(rollup.l1_chain_id, rollup.contracts, L2_CONTRACTS),
+            ZksContracts(
+                rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)
+            ),
             ZksTokens(self._resolver),
             ZksTransactions(
                 chain,

@@ -26,6 +26,7 @@ from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig, MalformedValue
+from entresol.execution.tx_env import ValidationLimits
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.api import worker_count
@@ -219,7 +220,10 @@ def _limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None
 
 def _pool(config: ChainConfig) -> PoolConfig:
     return PoolConfig(
-        order=config.order, limit=config.pool_limit, limit_bytes=config.pool_limit_bytes
+        order=config.order,
+        limit=config.pool_limit,
+        limit_bytes=config.pool_limit_bytes,
+        validation=ValidationLimits(enforces_rules=not config.disable_validation_rules),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
+from entresol.execution import account_senders
 from entresol.primitives.assets import ETH_TOKEN, L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT, asset_id
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
@@ -17,8 +18,8 @@ def _at(number: int) -> Address:
     return Address(number.to_bytes(20))
 
 
-NONCE_HOLDER: Final = _at(0x8003)
-CONTRACT_DEPLOYER: Final = _at(0x8006)
+NONCE_HOLDER: Final = account_senders.NONCE_HOLDER
+CONTRACT_DEPLOYER: Final = account_senders.CONTRACT_DEPLOYER
 BASE_TOKEN: Final = L2_BASE_TOKEN
 SYSTEM_CONTEXT: Final = _at(0x800B)
 CREATE2_FACTORY: Final = _at(0x10000)

@@ -125,14 +125,32 @@ class ScriptedWorld(LayerTwo):
         self.script(contract, b"do!!", *calls)
         return self.send(contract, b"do!!")
 
-    def account(self, *, ether: int = ETHER, fee: int = GAS * FEE, nonce: int = 0) -> Address:
-        """Deploy a contract account that agrees to a transaction with this nonce, and pays for it."""
+    def account(
+        self,
+        *,
+        ether: int = ETHER,
+        fee: int = GAS * FEE,
+        nonce: int = 0,
+        is_logged: bool = True,
+    ) -> Address:
+        """Deploy a contract account that agrees to a transaction with this nonce, and pays for it.
+
+        What it logs contains the origin, which a pool does not allow while it validates.
+        """
         account = self.contract(ether=ether)
         self.set_version(account, 1)
-        self.script(account, VALIDATE, use_nonce(nonce), output=AGREES)
-        self.script(account, PAY, pay(fee))
-        self.script(account, EXECUTE)
+        self.script(account, VALIDATE, use_nonce(nonce), output=AGREES, is_logged=is_logged)
+        self.script(account, PAY, pay(fee), is_logged=is_logged)
+        self.script(account, PREPARE, is_logged=is_logged)
+        self.script(account, EXECUTE, is_logged=is_logged)
         return account
+
+    def put(self, code: str, *, at: int = 0x77) -> Address:
+        """Put a program at an address."""
+        address = Address(bytes([at]) * 20)
+        self.chain.edit(address, lambda it: it.set_code(address, bytes.fromhex(code)))
+        self.chain.seal()
+        return address
 
     def set_version(self, account: Address, version: int) -> TransactionResult:
         """Let a contract say that it is an account, or is not."""

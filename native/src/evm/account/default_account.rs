@@ -34,6 +34,12 @@ pub fn prepare<'a, I, F: FrameRunner<'a, I>>(
     }
 }
 
+/// Return the token that an input approves, if it does.
+pub fn token_of(input: &[u8]) -> Option<Address> {
+    let is_approval = input.starts_with(&approvalBasedCall::SELECTOR);
+    is_approval.then(|| approval(input)).flatten().map(|(token, _)| token)
+}
+
 /// Return token and amount; what follows them is the paymaster's.
 fn approval(input: &[u8]) -> Option<(Address, U256)> {
     let token = input.get(SELECTOR..SELECTOR + WORD)?;

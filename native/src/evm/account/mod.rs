@@ -6,6 +6,7 @@
 pub mod calls;
 mod default_account;
 pub mod rejection;
+pub mod rules;
 pub mod steps;
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
@@ -45,6 +46,10 @@ pub struct ZkTx {
     pub factory_dep_hashes: Vec<B256>,
     /// What the run is for.
     pub mode: Mode,
+    /// The most gas of a validation: for the steps of the sender, and again for the paymaster.
+    pub validation_gas: u64,
+    /// Whether a validation has to keep the rules of a pool.
+    pub enforces_rules: bool,
 }
 
 /// What a run is for.
@@ -57,6 +62,8 @@ pub enum Mode {
     Impersonation,
     /// An estimate: the payer has what it needs, and nobody minds a signature.
     Estimate,
+    /// The steps before the execution only, within the limits of a pool.
+    Validation,
 }
 
 /// How the sender of a transaction is handled.
@@ -119,13 +126,24 @@ fn is_enabled(state: &dyn State) -> Result<bool, ProviderError> {
 }
 
 /// Return whether there is code other than a delegation.
-fn has_code(state: &dyn State, address: Address) -> Result<bool, ProviderError> {
+pub fn has_code(state: &dyn State, address: Address) -> Result<bool, ProviderError> {
     let Some(account) = state.account(address)? else { return Ok(false) };
     if account.code_hash == alloy_primitives::KECCAK256_EMPTY {
         return Ok(false);
     }
     let code = state.code(account.code_hash)?;
     Ok(!code.is_empty() && !code.is_eip7702())
+}
+
+/// Return the nonce of the next transaction of an account of any kind.
+pub fn transaction_count(state: &dyn State, address: Address) -> Result<U256, ProviderError> {
+    if has_code(state, address)? && is_enabled(state)? {
+        let slot = account_slot(address);
+        if state.slot(CONTRACT_DEPLOYER, slot)?.byte(0) == 1 {
+            return Ok(min_nonce(state.slot(NONCE_HOLDER, slot)?));
+        }
+    }
+    Ok(U256::from(state.account(address)?.unwrap_or_default().nonce))
 }
 
 /// Return the slot of an account in the first mapping of a contract.

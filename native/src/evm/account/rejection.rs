@@ -1,7 +1,10 @@
 //! Why a transaction of an account or with a paymaster cannot be included.
 
+use std::borrow::Cow;
+
 use alloy_primitives::{Bytes, hex};
 use alloy_sol_types::{Revert, SolError};
+use revm::interpreter::InstructionResult;
 
 use crate::evm::ExecutionError;
 
@@ -22,6 +25,8 @@ pub enum Step {
     Paymaster,
     /// The fee that has arrived.
     Charge,
+    /// The rules of the pool.
+    Rules,
 }
 
 impl Step {
@@ -35,6 +40,7 @@ impl Step {
             Self::Preparation => "preparation",
             Self::Paymaster => "paymaster",
             Self::Charge => "charge",
+            Self::Rules => "rules",
         }
     }
 }
@@ -45,7 +51,7 @@ pub enum Cause {
     /// The callee reverted with these bytes, or halted and returned none.
     Reverted(Bytes),
     /// In these words.
-    Reason(&'static str),
+    Reason(Cow<'static, str>),
 }
 
 /// Why a transaction cannot be included: nobody pays, and nothing changes.
@@ -68,14 +74,14 @@ pub const NO_GAS: &str = "Not enough gas for transaction validation";
 
 impl Rejection {
     /// Say what was wrong.
-    pub const fn new(step: Step, reason: &'static str) -> Self {
-        Self { step, cause: Cause::Reason(reason) }
+    pub fn new(step: Step, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { step, cause: Cause::Reason(reason.into()) }
     }
 
     /// Return what was wrong in words: a revert's own, or its bytes.
     pub fn reason(&self) -> String {
         let output = match &self.cause {
-            Cause::Reason(reason) => return (*reason).into(),
+            Cause::Reason(reason) => return reason.clone().into_owned(),
             Cause::Reverted(output) => output,
         };
         if let Ok(revert) = Revert::abi_decode(output) {
@@ -104,4 +110,17 @@ impl From<Rejection> for ExecutionError {
     fn from(rejection: Rejection) -> Self {
         Self::Rejected(rejection)
     }
+}
+
+/// Return whether a frame has used up its gas.
+pub const fn is_out_of_gas(result: InstructionResult) -> bool {
+    matches!(
+        result,
+        InstructionResult::OutOfGas
+            | InstructionResult::MemoryOOG
+            | InstructionResult::MemoryLimitOOG
+            | InstructionResult::PrecompileOOG
+            | InstructionResult::InvalidOperandOOG
+            | InstructionResult::ReentrancySentryOOG
+    )
 }

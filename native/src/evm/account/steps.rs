@@ -28,7 +28,8 @@ use super::calls::{
     Arguments, FromArguments, executeTransactionCall, first_word, magic, payForTransactionCall,
     prepareForPaymasterCall, validateAndPayForPaymasterTransactionCall, validateTransactionCall,
 };
-use super::rejection::{NO_GAS, NOT_AN_ACCOUNT, Rejection, Step};
+use super::rejection::{NO_GAS, NOT_AN_ACCOUNT, Rejection, Step, is_out_of_gas};
+use super::rules::too_much_gas;
 use super::{BOOTLOADER, CONTRACT_DEPLOYER, Mode, NONCE_HOLDER, Sender, ZkTx};
 use super::{account_slot, default_account, min_nonce};
 use crate::evm::env::ExecutionEnv;
@@ -117,6 +118,8 @@ pub struct Steps<'s, 'a, I, F> {
     intrinsic: InitialAndFloorGas,
     gas_left: u64,
     refund: i64,
+    /// What is left of the gas that a pool allows the sender, and the paymaster.
+    allowance: Option<[u64; 2]>,
 }
 
 /// Run a transaction in steps on the journal of `evm`.
@@ -135,6 +138,7 @@ pub fn run<'a, I, F: FrameRunner<'a, I>>(
         sender: env.tx.base.caller,
         gas_left: env.tx.base.gas_limit - intrinsic.initial_total_gas(),
         refund: 0,
+        allowance: (zk.mode == Mode::Validation).then_some([zk.validation_gas; 2]),
         evm,
         env,
         zk,
@@ -178,6 +182,11 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         let context = self.pay(fee)?;
         if self.gas_left == 0 {
             return Err(Rejection::new(Step::Validation, NO_GAS).into());
+        }
+        if self.zk.mode == Mode::Validation {
+            let gas = self.spent_gas();
+            let ended = Ended { result: InstructionResult::Stop, output: Bytes::new() };
+            return Ok(self.finish(ended, gas));
         }
         let executed = self.execute()?;
         if self.zk.has_paymaster() && self.gas_left > 0 {
@@ -307,17 +316,20 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
 
     /// Step 6: refund what was not used, and return the gas of the transaction.
     fn settle(&mut self) -> Result<ResultGas, StepError> {
-        let limit = self.env.tx.base.gas_limit;
-        let spent = limit - self.gas_left;
-        let quotient = self.evm.ctx.cfg.gas_params().max_refund_quotient();
-        let refund = (self.refund.max(0) as u64).min(spent / quotient);
-        let gas = ResultGas::default()
-            .with_total_gas_spent(spent)
-            .with_refunded(refund)
-            .with_floor_gas(self.intrinsic.floor_gas());
-        let unused = U256::from(limit - gas.tx_gas_used());
+        let gas = self.spent_gas();
+        let unused = U256::from(self.env.tx.base.gas_limit - gas.tx_gas_used());
         self.credit(unused * self.price())?;
         Ok(gas)
+    }
+
+    fn spent_gas(&self) -> ResultGas {
+        let spent = self.env.tx.base.gas_limit - self.gas_left;
+        let quotient = self.evm.ctx.cfg.gas_params().max_refund_quotient();
+        let refund = (self.refund.max(0) as u64).min(spent / quotient);
+        ResultGas::default()
+            .with_total_gas_spent(spent)
+            .with_refunded(refund)
+            .with_floor_gas(self.intrinsic.floor_gas())
     }
 
     fn finish(self, executed: Ended, gas: ResultGas) -> RevmResult {
@@ -342,9 +354,24 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
 
     /// Make a call without which the transaction cannot be included, and return its output.
     pub fn required_call(&mut self, step: Step, call: StepCall) -> Result<Bytes, StepError> {
-        let ended = self.call(BOOTLOADER, call)?;
+        self.frames.start(self.evm, step);
+        let before = self.gas_left;
+        let allowed = self.allowance.map(|left| left[usize::from(step == Step::Paymaster)]);
+        let gas = allowed.map_or(before, |allowed| allowed.min(before));
+        let ended = self.call_with(BOOTLOADER, call, gas)?;
+        if let Some(violation) = self.frames.violation(self.evm) {
+            return Err(Rejection::new(Step::Rules, violation).into());
+        }
+        if let Some(left) = &mut self.allowance {
+            let spent = before - self.gas_left;
+            let left = &mut left[usize::from(step == Step::Paymaster)];
+            *left = left.saturating_sub(spent);
+        }
         if ended.result.is_ok() {
             return Ok(ended.output);
+        }
+        if gas < before && is_out_of_gas(ended.result) {
+            return Err(Rejection::new(Step::Rules, too_much_gas(self.zk.validation_gas)).into());
         }
         if is_out_of_gas(ended.result) {
             return Err(Rejection::new(step, NO_GAS).into());
@@ -352,8 +379,14 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         Err(Rejection::reverted(step, ended.output).into())
     }
 
-    /// Make a call with all gas that is left, and count what it uses.
+    /// Make a call with all gas that is left.
     fn call(&mut self, origin: Address, call: StepCall) -> Result<Ended, StepError> {
+        let gas = self.gas_left;
+        self.call_with(origin, call, gas)
+    }
+
+    /// Make a call with `gas` of what is left, and count what it uses.
+    fn call_with(&mut self, origin: Address, call: StepCall, gas: u64) -> Result<Ended, StepError> {
         let spent = self.env.tx.base.gas_limit - self.gas_left;
         let known_bytecode = self.code(call.target)?;
         let ctx = &mut self.evm.ctx;
@@ -366,7 +399,7 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         let inputs = CallInputs {
             input: CallInput::Bytes(call.data),
             return_memory_offset: 0..0,
-            gas_limit: self.gas_left,
+            gas_limit: gas,
             reservoir: 0,
             bytecode_address: call.target,
             known_bytecode,
@@ -381,7 +414,10 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         let ended = self.frames.run(self.evm, FrameInit { depth: 0, memory, frame_input })?;
         take_error::<EVMError<ProviderError>, _>(self.evm.ctx().error())?;
         let ended = ended.into_interpreter_result();
-        self.gas_left = if ended.result.is_halt() { 0 } else { ended.gas.remaining() };
+        self.gas_left -= gas;
+        if !ended.result.is_halt() {
+            self.gas_left += ended.gas.remaining();
+        }
         if ended.result.is_ok() {
             self.refund += ended.gas.refunded();
         }
@@ -478,15 +514,35 @@ fn read_context(output: &Bytes) -> Result<Bytes, &'static str> {
     Ok(output.slice(start..start + size))
 }
 
-/// Return whether a frame has used up its gas.
-const fn is_out_of_gas(result: InstructionResult) -> bool {
-    matches!(
-        result,
-        InstructionResult::OutOfGas
-            | InstructionResult::MemoryOOG
-            | InstructionResult::MemoryLimitOOG
-            | InstructionResult::PrecompileOOG
-            | InstructionResult::InvalidOperandOOG
-            | InstructionResult::ReentrancySentryOOG
-    )
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(offset: u64, size: u64, content: usize) -> Bytes {
+        let mut output = vec![0; WORD];
+        output.extend_from_slice(&U256::from(offset).to_be_bytes::<WORD>());
+        output.extend_from_slice(&U256::from(size).to_be_bytes::<WORD>());
+        output.resize(output.len() + content, 7);
+        output.into()
+    }
+
+    #[test]
+    fn a_context_is_read_from_where_it_is() {
+        assert_eq!(read_context(&reply(64, 0, 0)), Ok(Bytes::new()));
+        assert_eq!(read_context(&reply(64, 3, 32)), Ok(vec![7; 3].into()));
+        assert_eq!(read_context(&reply(64, 1_024, 1_024)), Ok(vec![7; 1_024].into()));
+    }
+
+    #[test]
+    fn a_context_beyond_the_output_is_none() {
+        for output in [reply(64, 1, 0), reply(65, 0, 0), reply(u64::MAX, 0, 0), Bytes::new()] {
+            assert_eq!(read_context(&output), Err("Paymaster returned invalid context"));
+        }
+    }
+
+    #[test]
+    fn a_context_has_a_longest_size() {
+        let reason = "Paymaster returned context that is too long";
+        assert_eq!(read_context(&reply(64, 1_025, 1_056)), Err(reason));
+    }
 }

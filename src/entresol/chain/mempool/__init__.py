@@ -5,8 +5,9 @@ from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, Transac
 from entresol.chain.mempool.intrinsic_gas import SCHEDULES, GasSchedule, intrinsic_gas
 from entresol.chain.mempool.ordering import BestTransactions
 from entresol.chain.mempool.pool import Mempool
-from entresol.chain.mempool.validation import AccountReader, ValidationRules
+from entresol.chain.mempool.validation import ValidationRules
 from entresol.chain.mempool.view import PoolCheckpoint, PoolCounts, PoolView
+from entresol.execution.account_senders import AccountReader
 
 __all__ = [
     "SCHEDULES",

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from entresol.execution.tx_env import ValidationLimits
+
 Order: TypeAlias = Literal["fees", "fifo"]
 
 
@@ -21,3 +23,4 @@ class PoolConfig(msgspec.Struct, frozen=True, kw_only=True):
     sender_limit: int = 4_096
     queue_limit: int = 64
     replacement_percent: int = 10
+    validation: ValidationLimits = ValidationLimits()

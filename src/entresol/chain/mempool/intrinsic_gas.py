@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.primitives.transactions import ZkTransaction
+
 if TYPE_CHECKING:
     from entresol.primitives.transactions import Access, Payload
 
@@ -50,10 +52,16 @@ SCHEDULES: Final = {
 """The schedules by fork, under the engine's names."""
 
 
-def intrinsic_gas(payload: Payload, schedule: GasSchedule = _PRAGUE) -> int:
-    """Return the minimum gas limit with which a transaction can be included."""
-    zeros = payload.data.count(0)
-    nonzeros = len(payload.data) - zeros
+def intrinsic_gas(payload: Payload, schedule: GasSchedule = _PRAGUE, signature: bytes = b"") -> int:
+    """Return the minimum gas limit with which a transaction can be included.
+
+    What a paymaster is told costs like data, and so does the `signature` that a contract account judges.
+    """
+    size, zeros = len(payload.data) + len(signature), payload.data.count(0) + signature.count(0)
+    if isinstance(payload, ZkTransaction) and payload.paymaster_input:
+        size += len(payload.paymaster_input)
+        zeros += payload.paymaster_input.count(0)
+    nonzeros = size - zeros
     gas = TRANSACTION_GAS + ZERO_BYTE_GAS * zeros + schedule.nonzero_byte * nonzeros
     if payload.to is None:
         gas += CREATION_GAS + schedule.init_code_word * _words(payload.data)

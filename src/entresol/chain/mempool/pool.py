@@ -6,13 +6,18 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from entresol.chain.mempool.account_rules import (
+    PaymasterDebts,
+    Penalties,
+    check_account_limit,
+    check_zk_sender,
+)
 from entresol.chain.mempool.config import Order, PoolConfig
 from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
 from entresol.chain.mempool.eviction import EvictionQueue, IncomingTransaction, select_own_victims
 from entresol.chain.mempool.ordering import BestTransactions, HeadQueue, Pricing
 from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
 from entresol.chain.mempool.validation import (
-    AccountReader,
     ValidationRules,
     check_replacement,
     check_sender,
@@ -24,10 +29,12 @@ from entresol.chain.mempool.view import PoolCheckpoint, PoolView
 from entresol.errors import (
     AlreadyKnown,
     InvalidTransaction,
+    MixedNonces,
     PoolFull,
     PoolRejection,
     SenderNotEOA,
 )
+from entresol.execution.account_senders import AccountReader, is_contract_account
 
 if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
@@ -60,6 +67,8 @@ class Mempool(PoolView):
         self._pricing = Pricing(self.config.order, base_fee)
         self._heads = HeadQueue(self._senders)
         self._evictions = EvictionQueue(self._senders)
+        self._debts = PaymasterDebts()
+        self.penalties = Penalties()
         self._arrivals = 0
         self._bytes = 0
         self.version = 0
@@ -106,19 +115,13 @@ class Mempool(PoolView):
                 return entry.nonce
         return self.next_nonce(sender)
 
+    def check(self, transaction: Transaction) -> None:
+        """Raise what `add` would raise, except that the pool is full; change nothing."""
+        self._checked(transaction)
+
     def add(self, transaction: Transaction) -> TransactionAdded:
         """Add a transaction, or raise an `InvalidTransaction` or a `PoolRejection`."""
-        if transaction.hash in self._entries:
-            raise AlreadyKnown
-        check_transaction(transaction, self.rules)
-        entry = PooledTransaction.of(transaction, self._arrivals)
-        sender_txs = self._senders.get(entry.sender)
-        if sender_txs is None:
-            sender_txs = self._new_sender(transaction)
-        replaced = sender_txs.entries.get(entry.nonce)
-        check_sender(entry, sender_txs, self.rules, self._pricing)
-        if replaced is not None:
-            check_replacement(entry, replaced, self.config.replacement_percent)
+        entry, sender_txs, replaced = self._checked(transaction)
         evicted = self._select_evicted(sender_txs, entry, replaced)
         for victim in evicted:
             self._discard(victim)
@@ -203,11 +206,13 @@ class Mempool(PoolView):
         for entry in saved.entries:
             pool._entries[entry.transaction.hash] = entry
             if (sender_txs := senders.get(entry.sender)) is None:
-                nonce, balance, _ = read_sender(accounts, entry.sender)
+                is_account = _is_accounts_own(entry, accounts)
+                nonce, balance, _ = read_sender(accounts, entry.sender, is_account=is_account)
                 sender_txs = senders[entry.sender] = SenderTransactions(
-                    entry.sender, nonce, balance
+                    entry.sender, nonce, balance, is_account=is_account
                 )
             sender_txs.put(entry)
+        pool._debts = PaymasterDebts(saved.entries)
         pool._heads.build(pool._pricing)
         pool._evictions.build(pool._pricing)
         return pool
@@ -219,16 +224,42 @@ class Mempool(PoolView):
         self._accounts, self._pricing = other._accounts, other._pricing
         self._entries, self._senders = other._entries, other._senders
         self._heads, self._evictions = other._heads, other._evictions
+        self._debts = other._debts
         self._arrivals, self._bytes = other._arrivals, other._bytes
         self.order = order
 
     # --- Adding --------------------------------------------------------------
 
-    def _new_sender(self, transaction: Transaction) -> SenderTransactions:
-        account = read_sender(self._accounts, transaction.sender)
+    def _checked(
+        self, transaction: Transaction
+    ) -> tuple[PooledTransaction, SenderTransactions, PooledTransaction | None]:
+        """Check a transaction; return its entry, those of its sender, and which of them it replaces."""
+        if transaction.hash in self._entries:
+            raise AlreadyKnown
+        check_transaction(transaction, self.rules)
+        entry = PooledTransaction.of(transaction, self._arrivals)
+        is_account = check_zk_sender(transaction, self._accounts, self.rules)
+        sender_txs = self._senders.get(entry.sender)
+        if sender_txs is None:
+            sender_txs = self._new_sender(transaction, is_account=is_account)
+        elif sender_txs.is_account != is_account:
+            raise MixedNonces
+        replaced = sender_txs.entries.get(entry.nonce)
+        check_sender(entry, sender_txs, self.rules, self._pricing)
+        if replaced is not None:
+            check_replacement(entry, replaced, self.config.replacement_percent)
+        check_account_limit(sender_txs, replaced)
+        self._debts.check(entry, replaced, self._accounts)
+        self.penalties.check(transaction)
+        return entry, sender_txs, replaced
+
+    def _new_sender(self, transaction: Transaction, *, is_account: bool) -> SenderTransactions:
+        account = read_sender(self._accounts, transaction.sender, is_account=is_account)
         if account.has_code and not transaction.is_impersonated:
             raise SenderNotEOA
-        return SenderTransactions(transaction.sender, account.nonce, account.balance)
+        return SenderTransactions(
+            transaction.sender, account.nonce, account.balance, is_account=is_account
+        )
 
     def _select_evicted(
         self,
@@ -260,9 +291,9 @@ class Mempool(PoolView):
     ) -> list[PooledTransaction]:
         self.version += 1
         if replaced is not None:
-            del self._entries[replaced.transaction.hash]
-            self._bytes -= replaced.size
+            self._delete(replaced)
         self._entries[entry.transaction.hash] = entry
+        self._debts.add(entry)
         self._senders[entry.sender] = sender_txs
         self._bytes += entry.size
         self._arrivals += 1
@@ -283,6 +314,7 @@ class Mempool(PoolView):
 
     def _delete(self, entry: PooledTransaction) -> None:
         del self._entries[entry.transaction.hash]
+        self._debts.remove(entry)
         self._bytes -= entry.size
 
     def _removed_from(self, sender_txs: SenderTransactions) -> None:
@@ -324,7 +356,9 @@ class Mempool(PoolView):
         self, sender_txs: SenderTransactions
     ) -> tuple[list[PooledTransaction], list[PooledTransaction]]:
         """Apply the account's nonce, balance and code; return what is removed and what is promoted."""
-        nonce, sender_txs.balance, has_code = read_sender(self._accounts, sender_txs.sender)
+        nonce, sender_txs.balance, has_code = read_sender(
+            self._accounts, sender_txs.sender, is_account=sender_txs.is_account
+        )
         signed = sender_txs.remove_signed() if has_code else []
         if sender_txs.is_unaffected_at(nonce) and not signed:
             return [], []
@@ -333,3 +367,9 @@ class Mempool(PoolView):
         self._removed_from(sender_txs)
         self._heads.update(sender_txs, self._pricing)
         return removed, [entry for entry in promoted if entry.nonce < sender_txs.gap]
+
+
+def _is_accounts_own(entry: PooledTransaction, accounts: AccountReader) -> bool:
+    """Return whether an entry counts by the nonce of a contract account."""
+    is_signed = not entry.transaction.is_impersonated
+    return is_signed and is_contract_account(accounts, entry.sender)

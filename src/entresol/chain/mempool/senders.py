@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import msgspec
 
-from entresol.primitives.transactions import BlobTransaction
+from entresol.primitives.transactions import BlobTransaction, ZkTransaction
 
 if TYPE_CHECKING:
-    from entresol.primitives.transactions import Transaction
+    from entresol.primitives.transactions import Payload, Transaction
     from entresol.primitives.values import Address
 
 Senders: TypeAlias = "dict[Address, SenderTransactions]"
@@ -35,7 +35,8 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A pooled transaction with the fields that ordering and validation read.
 
     `arrival` is a sequence number, `cost` the maximum that its sender pays (gas, blob gas and value), and `size` its
-    memory in bytes. `blob_fee_cap` is None without blobs.
+    memory in bytes. `blob_fee_cap` is None without blobs. `debt` is the maximum that its `paymaster` pays, if it has
+    one.
     """
 
     transaction: Transaction
@@ -47,6 +48,8 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
     cost: int
     size: int
     blob_fee_cap: int | None = None
+    paymaster: Address | None = None
+    debt: int = 0
 
     @classmethod
     def of(cls, transaction: Transaction, arrival: int) -> Self:
@@ -56,6 +59,8 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
         if isinstance(payload, BlobTransaction):
             blob_fee_cap = payload.max_fee_per_blob_gas
             blob_fee = blob_fee_cap * payload.blob_gas
+        fee = payload.gas_limit * fee_cap
+        paymaster = _paymaster_of(payload)
         return cls(
             transaction,
             arrival,
@@ -63,23 +68,35 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
             payload.nonce,
             fee_cap,
             payload.tip,
-            payload.gas_limit * fee_cap + payload.value + blob_fee,
+            payload.value + blob_fee + (fee if paymaster is None else 0),
             memory_of(transaction),
             blob_fee_cap,
+            paymaster,
+            0 if paymaster is None else fee,
         )
+
+
+def _paymaster_of(payload: Payload) -> Address | None:
+    if not isinstance(payload, ZkTransaction) or payload.payer == payload.sender:
+        return None
+    return payload.payer
 
 
 class SenderTransactions:
     """The transactions of one sender: pending up to the first missing nonce, then queued.
 
     `nonce` and `balance` are those of the account, `gap` is the first missing nonce, and `cost` is
-    that of all entries together.
+    that of all entries together. If it `is_account`, the entries are a contract account's own, and the nonce is that of
+    the nonce holder.
     """
 
-    __slots__ = ("balance", "cost", "entries", "gap", "nonce", "nonces", "sender")
+    __slots__ = ("balance", "cost", "entries", "gap", "is_account", "nonce", "nonces", "sender")
 
-    def __init__(self, sender: Address, nonce: int, balance: int) -> None:
+    def __init__(
+        self, sender: Address, nonce: int, balance: int, *, is_account: bool = False
+    ) -> None:
         self.sender = sender
+        self.is_account = is_account
         self.nonce = nonce
         self.balance = balance
         self.gap = nonce

@@ -5,7 +5,7 @@ Stateless checks come first, then those against the sender's account.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,6 @@ from entresol.errors import (
     NonceTooLow,
     NoPubdataLimit,
     NotEnoughBalanceForFeeValue,
-    PaymasterNotSupported,
     ReplacementUnderpriced,
     SenderNotEOA,
     TipAboveFeeCap,
@@ -37,11 +36,15 @@ from entresol.errors import (
     UnsupportedType,
     WrongChain,
 )
-from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.execution.account_senders import (
+    AccountReader,
+    is_contract,
+    is_contract_account,
+    min_nonce,
+)
 from entresol.primitives.transactions import BlobTransaction, SetCodeTransaction, ZkTransaction
 
 if TYPE_CHECKING:
-    from entresol._native import Account
     from entresol.chain.mempool.ordering import Pricing
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Payload, Transaction
@@ -52,19 +55,6 @@ _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
 _BLOB_VERSION: Final = 1
 _MAX_PROVEN_BLOB: Final = 131_072 + 48 + 128 * 49 + 64
 """The bytes of a blob with its commitment and a proof for each of its cells, with the headers of RLP."""
-
-_DELEGATION_PREFIX: Final = b"\xef\x01\x00"
-_DELEGATION_SIZE: Final = 23
-
-
-class AccountReader(Protocol):
-    """The accounts of a state."""
-
-    def account(self, address: bytes, /) -> Account | None:
-        """Return nonce, balance and code hash, or None."""
-
-    def code(self, code_hash: bytes, /) -> bytes:
-        """Return the code with this hash."""
 
 
 class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,20 +101,27 @@ def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
 
 
 class SenderAccount(NamedTuple):
-    """A sender's nonce and balance; `has_code` means code other than an EIP-7702 delegation."""
+    """A sender's nonce and balance, and whether it cannot sign: it has code other than an EIP-7702 delegation."""
 
     nonce: int
     balance: int
     has_code: bool
 
 
-def read_sender(accounts: AccountReader, sender: bytes) -> SenderAccount:
-    """Read a sender's account."""
+def read_sender(
+    accounts: AccountReader, sender: bytes, *, is_account: bool = False
+) -> SenderAccount:
+    """Read a sender's account, with the nonce of the nonce holder if it `is_account`.
+
+    Such a sender cannot sign if it is no account any more.
+    """
     account = accounts.account(sender)
     if account is None:
         return SenderAccount(0, 0, has_code=False)
-    code_hash = account.code_hash
-    has_code = code_hash != EMPTY_CODE_HASH and not _is_delegation(accounts.code(code_hash))
+    if is_account:
+        is_none = not is_contract_account(accounts, sender)
+        return SenderAccount(min_nonce(accounts, sender), account.balance, is_none)
+    has_code = is_contract(accounts, account.code_hash)
     return SenderAccount(account.nonce, account.balance, has_code)
 
 
@@ -215,8 +212,6 @@ def _check_zk(payload: ZkTransaction, rules: ValidationRules) -> int:
         raise NoPubdataLimit
     if payload.max_priority_fee_per_gas > payload.max_fee_per_gas:
         raise TipAboveFeeCap(payload.max_priority_fee_per_gas, payload.max_fee_per_gas)
-    if payload.payer != payload.sender:
-        raise PaymasterNotSupported(payload.payer)
     size = sum(map(len, payload.factory_deps))
     if size > rules.factory_deps_limit_bytes:
         raise TransactionTooLarge(size, rules.factory_deps_limit_bytes)
@@ -252,7 +247,3 @@ def _check_gas(payload: Payload, rules: ValidationRules) -> None:
     needed = intrinsic_gas(payload, rules.schedule)
     if payload.gas_limit < needed:
         raise IntrinsicGasTooLow(payload.gas_limit, needed)
-
-
-def _is_delegation(code: bytes) -> bool:
-    return len(code) == _DELEGATION_SIZE and code.startswith(_DELEGATION_PREFIX)

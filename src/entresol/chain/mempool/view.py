@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from entresol.chain.mempool.validation import AccountReader
+from entresol.execution.account_senders import AccountReader, transaction_count
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
@@ -107,13 +107,18 @@ class PoolView:
         entry = self._entries.get(transaction_hash)
         return entry is not None and entry.nonce < self._senders[entry.sender].gap
 
-    def next_nonce(self, sender: Address) -> int:
-        """Return the first nonce of a sender that is neither used nor pending."""
+    def next_nonce(self, sender: Address, *, is_impersonated: bool = False) -> int:
+        """Return the first nonce of a sender that is neither used nor pending.
+
+        An impersonated contract account counts by the nonce in its account, as any other contract.
+        """
         sender_txs = self._senders.get(sender)
         if sender_txs is not None:
             return sender_txs.gap
-        account = self._accounts.account(sender)
-        return 0 if account is None else account.nonce
+        if is_impersonated:
+            account = self._accounts.account(sender)
+            return 0 if account is None else account.nonce
+        return transaction_count(self._accounts, sender)
 
     def listing(self, sender: Address | None = None) -> PoolListing:
         """Return the transactions of all senders or of one, as they are now."""

@@ -18,12 +18,25 @@ from entresol.execution.evm_env import EvmEnv
 from entresol.execution.reverts import failure_of
 from entresol.execution.tx_env import access_items, authorization_items
 from entresol.primitives.transactions import Access, Authorization
+from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA
 from entresol.primitives.values import Address, Hash32
 
 TRANSFER_GAS: Final = 21_000
 """The gas of a plain transfer, the cheapest transaction."""
 
 _NO_SENDER: Final = Address.zero()
+
+
+class ZkCall(msgspec.Struct, frozen=True, kw_only=True):
+    """What only a transaction of type 0x71 has."""
+
+    paymaster: Address | None = None
+    paymaster_input: bytes = b""
+    signature: bytes = b""
+    gas_per_pubdata_limit: int = DEFAULT_GAS_PER_PUBDATA
+    factory_dep_hashes: tuple[Hash32, ...] = ()
+    has_meta: bool = False
+    """Whether `eip712Meta` was given, and not the type alone."""
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +62,8 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     authorizations: tuple[Authorization, ...] | None = None
     blob_hashes: tuple[Hash32, ...] | None = None
     max_fee_per_blob_gas: int | None = None
+    zk: ZkCall | None = None
+    """What only a transaction of type 0x71 has, for estimates and traces; a call ignores it."""
 
     def __post_init__(self) -> None:
         """Reject a gas price beside a fee cap."""

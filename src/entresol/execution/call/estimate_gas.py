@@ -9,7 +9,19 @@ from typing import Final, TypeAlias
 import msgspec
 
 from entresol._native import ExecutionResult
-from entresol.errors import GasAllowanceExceeded, InsufficientFunds, IntrinsicGasTooLow
+from entresol.errors import (
+    AccountRejection,
+    EstimateRejection,
+    GasAllowanceExceeded,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
+)
+from entresol.execution.call.account_call import (
+    STEPS_MARGIN_PERCENT,
+    AccountCall,
+    account_call,
+    owner_margin,
+)
 from entresol.execution.call.call import (
     TRANSFER_GAS,
     CallRequest,
@@ -50,6 +62,7 @@ def estimate_gas(
     fee as GASPRICE, because no transaction can offer less; with one the estimate is bounded by what the
     sender can afford. A tip alone is no price: nobody knows the fee cap yet that it will be a part of.
     With `unfunded_transfers`, a transfer that its sender cannot pay has an estimate all the same, as in anvil.
+    If a contract account sends it or a paymaster pays, the steps of such a transaction are estimated.
     """
     try:
         return _estimate_gas(evm_env, request, limits, console)
@@ -60,6 +73,36 @@ def estimate_gas(
 
 
 def _estimate_gas(
+    evm_env: EvmEnv, request: CallRequest, limits: CallLimits, console: ConsoleCapture | None
+) -> Estimate:
+    steps = account_call(evm_env, request)
+    if steps is not None:
+        found = _estimate_steps(steps, request, limits, console)
+        return Estimate(found.gas + owner_margin(evm_env, request), found.runs)
+    found = _estimate_call(evm_env, request, limits, console)
+    return Estimate(found.gas + owner_margin(evm_env, request), found.runs)
+
+
+def _estimate_steps(
+    steps: AccountCall, request: CallRequest, limits: CallLimits, console: ConsoleCapture | None
+) -> Estimate:
+    budget = CallBudget(limits)
+
+    def run(limit: int) -> ExecutionResult:
+        result = steps.run(limit, budget.left())
+        budget.spend(result)
+        return result
+
+    cap = _allowed_gas(steps.env, request, limits)
+    try:
+        found = smallest_gas(run if console is None else _first_recorded(run, console), cap)
+    except AccountRejection as rejection:
+        raise EstimateRejection(rejection) from rejection
+    gas = found.gas * (100 + STEPS_MARGIN_PERCENT) // 100
+    return Estimate(min(gas, cap), found.runs)
+
+
+def _estimate_call(
     evm_env: EvmEnv, request: CallRequest, limits: CallLimits, console: ConsoleCapture | None
 ) -> Estimate:
     if not request.fee_cap and request.max_fee_per_gas is None:
@@ -127,7 +170,8 @@ class _Probe:
     def at_cap(self, cap: int) -> int:
         """Return what a run at the highest limit spends."""
         self.lowest_success = cap
-        result = self._try(cap)
+        self.runs += 1
+        result = _attempt(self._runner, cap)
         if result is None or result.reason.startswith("out of gas"):
             raise GasAllowanceExceeded(cap)
         failure = failure_of(result)
@@ -146,7 +190,11 @@ class _Probe:
 
     def _try(self, limit: int) -> ExecutionResult | None:
         self.runs += 1
-        result = _attempt(self._runner, limit)
+        try:
+            result = _attempt(self._runner, limit)
+        except AccountRejection:
+            # With more gas the account and the paymaster agree.
+            return None
         if result is not None and result.status == "success":
             self.lowest_success = min(self.lowest_success, limit)
         return result
@@ -202,12 +250,17 @@ def _first_recorded(runner: Runner, console: ConsoleCapture) -> Runner:
 
 def _max_gas(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> int:
     """Return the highest gas limit that block, fork, caller and sender allow."""
+    cap = _allowed_gas(evm_env, request, limits)
+    return cap if request.fee_cap == 0 else min(cap, affordable_gas(evm_env, request))
+
+
+def _allowed_gas(evm_env: EvmEnv, request: CallRequest, limits: CallLimits) -> int:
     cap = min(evm_env.block.gas_limit, limits.gas_cap)
     if request.gas is not None and request.gas >= TRANSFER_GAS:
         cap = min(cap, request.gas)
     if (transaction_cap := evm_env.rules.transaction_gas_limit) is not None:
         cap = min(cap, transaction_cap)
-    return cap if request.fee_cap == 0 else min(cap, affordable_gas(evm_env, request))
+    return cap
 
 
 def _is_transfer(evm_env: EvmEnv, request: CallRequest) -> bool:

@@ -138,6 +138,12 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Maximum memory of the transactions in the pool; each takes two to five times its size.",
         ),
     ] = 128 * MIB
+    disable_validation_rules: Annotated[
+        bool,
+        Meta(
+            description="Let contract accounts read what others can change while they validate; their gas stays limited."
+        ),
+    ] = False
 
 
 class L1Config(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import msgspec
 
 from entresol import _native
 from entresol._native import BlobSidecar
-from entresol.errors import InvalidTransaction, UnsupportedType
+from entresol.errors import InvalidSignature, InvalidTransaction, UnsupportedType
 from entresol.primitives.transactions.ethereum import EthereumTransaction, payload_of
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
 from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction, transaction_hash, verify
@@ -39,6 +39,8 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     raw: bytes
     sidecar: BlobSidecar | None = None
     """The blobs of a blob transaction, which blocks do not contain; their proofs hold."""
+    signature_error: InvalidSignature | None = None
+    """Why the sender's key has not signed a transaction of type 0x71; a contract account may still accept it."""
 
     @classmethod
     def from_l1(cls, payload: PriorityTransaction) -> Self:
@@ -70,7 +72,8 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 def decode(raw: bytes) -> Transaction:
     """Decode a signed transaction of type 0 to 4 or 0x71.
 
-    Types that only L1 may send are rejected. Proofs of blobs are verified, which takes some milliseconds.
+    Types that only L1 may send are rejected. Proofs of blobs are verified, which takes some milliseconds. The signature
+    of type 0x71 is checked, but not judged: its sender may be a contract.
     """
     _reject_l1(raw)
     if raw.startswith(_ZK_PREFIX):
@@ -158,13 +161,25 @@ def _reject_l1(raw: bytes) -> None:
 
 def _decode_zk(raw: bytes) -> Transaction:
     payload = ZkTransaction.decode(raw)
-    verify(payload)
+    try:
+        verify(payload)
+    except InvalidSignature as error:
+        transaction = _from_zk(payload, raw, error)
+        if transaction.is_impersonated:
+            raise
+        return transaction
     return _from_zk(payload, raw)
 
 
-def _from_zk(payload: ZkTransaction, raw: bytes) -> Transaction:
+def _from_zk(
+    payload: ZkTransaction, raw: bytes, error: InvalidSignature | None = None
+) -> Transaction:
     return Transaction(
-        payload=payload, sender=payload.sender, hash=transaction_hash(payload), raw=raw
+        payload=payload,
+        sender=payload.sender,
+        hash=transaction_hash(payload),
+        raw=raw,
+        signature_error=error,
     )
 
 

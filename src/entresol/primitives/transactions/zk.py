@@ -147,6 +147,11 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
         paymaster = self.paymaster or NO_PAYMASTER
         return paymaster.address if any(paymaster.address) else self.sender
 
+    @property
+    def paymaster_input(self) -> bytes:
+        """What the paymaster is told; nothing if none is named."""
+        return self.paymaster.input if self.paymaster and any(self.paymaster.address) else b""
+
     def factory_dep_hashes(self) -> tuple[Hash32, ...]:
         """Return the hashes under which the dependencies are published."""
         if len(self.factory_deps) > MAX_FACTORY_DEPS:
@@ -196,8 +201,7 @@ def transaction_hash(payload: ZkTransaction) -> Hash32:
 def verify(payload: ZkTransaction) -> None:
     """Reject a transaction that its sender's key did not sign.
 
-    Client libraries put an ordinary signature into either form. One of any other size is for the
-    sender's account to judge, and no account here can.
+    Client libraries put an ordinary signature into either form. What a contract account accepts, only its code knows.
     """
     digest, signature = payload.signing_hash(), payload.signature
     if not signature:

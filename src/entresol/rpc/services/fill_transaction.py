@@ -108,7 +108,9 @@ class TransactionFiller:
             fields["max_fee_per_blob_gas"] = int(given.max_fee_per_blob_gas or 0)
             fields["blob_hashes"] = tuple(given.blob_versioned_hashes or ())
         fields["gas_limit"] = await self._gas_limit(given, sender, is_sent=is_sent)
-        nonce = self._chain.pool.next_nonce(sender) if given.nonce is None else int(given.nonce)
+        # The node signs with a key or impersonates: neither counts by the nonce of a contract account.
+        next_nonce = self._chain.pool.next_nonce(sender, is_impersonated=True)
+        nonce = next_nonce if given.nonce is None else int(given.nonce)
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return payload
 
@@ -242,4 +244,5 @@ def _zk_fields(meta: Eip712Meta) -> dict[str, object]:
     return {
         "gas_per_pubdata_limit": meta.gas_per_pubdata_limit,
         "factory_deps": tuple(code for _, code in meta.dependencies()),
+        "paymaster": meta.paymaster(),
     }

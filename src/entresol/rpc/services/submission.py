@@ -16,6 +16,7 @@ from entresol.errors import (
     NonceTooLow,
     PoolFull,
     PoolRejection,
+    TooManyValidations,
     TransactionFailed,
 )
 from entresol.execution.reverts import hardhat_text
@@ -24,7 +25,7 @@ from entresol.primitives.transactions import BlobTransaction, decode, decode_man
 from entresol.rpc.jsonrpc.offload import POLICY, Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
@@ -45,6 +46,8 @@ MAX_FAILURES: Final = 64
 
 
 _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
+MAX_VALIDATIONS: Final = 64
+"""How many transactions of accounts, or with paymasters, may be validated or wait for it; one is at a time."""
 
 
 class Submission:
@@ -52,7 +55,8 @@ class Submission:
 
     A turn of the event loop collects raw transactions, which are then decoded together. A transaction that the pool
     rejects while earlier ones are being sealed is tried again after them, as if each was sealed at once: they may pay
-    for it, or make room.
+    for it, or make room. One that an account or a paymaster has to agree to is validated on a worker, and does not
+    delay those behind it.
 
     With `hardhat_errors`, one that is in a block at once and has failed there is an error for its sender, though it
     stays in the block. Remembers: what has arrived, within the limits of the pool. Fails: with the rejections of the
@@ -71,6 +75,8 @@ class Submission:
         self._added: list[tuple[Hash32, asyncio.Future[Hash32]]] = []
         self._sealed: asyncio.Event | None = None
         self._failures: BoundedMap[int, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
+        self._validations: set[asyncio.Task[None]] = set()
+        self._validating = asyncio.Semaphore(1)
         self._hardhat_errors = hardhat_errors
         if hardhat_errors:
             self._events = chain.events.subscribe(wake=self._on_event)
@@ -120,7 +126,36 @@ class Submission:
         (raw, response), *_ = self._take(1)
         self._is_scheduled = False
         try:
-            self._add(decode(raw), response)
+            transaction = decode(raw)
+            if not self._is_validating(transaction, response):
+                self._add(transaction, response)
+        except Exception as error:  # noqa: BLE001  # it is the sender's
+            _fail(response, error)
+
+    def _is_validating(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> bool:
+        """Start to validate a transaction that an account or a paymaster has to agree to; return whether it is one."""
+        validation = self._chain.validation(transaction)
+        if validation is None:
+            return False
+        if len(self._validations) >= MAX_VALIDATIONS:
+            raise TooManyValidations(MAX_VALIDATIONS)
+        task = asyncio.get_running_loop().create_task(
+            self._validate(transaction, response, validation)
+        )
+        self._validations.add(task)
+        task.add_done_callback(self._validations.discard)
+        return True
+
+    async def _validate(
+        self,
+        transaction: Transaction,
+        response: asyncio.Future[Hash32],
+        validation: Callable[[], None],
+    ) -> None:
+        try:
+            async with self._validating:
+                await asyncio.get_running_loop().run_in_executor(self._executor, validation)
+            self._add(transaction, response)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             _fail(response, error)
         self._include()
@@ -170,19 +205,21 @@ class Submission:
             await self._all_sealed()
         try:
             try:
-                self._add(transaction, response)
+                if not self._is_validating(transaction, response):
+                    self._add(transaction, response)
             except (InvalidTransaction, PoolRejection) as error:
                 if not self._may_be_valid_later(transaction, error):
                     raise
                 await self._all_sealed()
-                self._add(transaction, response)
+                if not self._is_validating(transaction, response):
+                    self._add(transaction, response)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             _fail(response, error)
 
     def _add(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> None:
         sent = transaction.hash
         if not (self._chain.accepts_known and self._chain.is_known(sent)):
-            self._chain.add(transaction)
+            self._chain.add(transaction, is_validated=True)
         self._unsealed.add(sent)
         self._added.append((sent, response))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from entresol.errors import MalformedValue, UnserializableCall
-from entresol.execution.call.call import CallRequest
+from entresol.execution.call.call import CallRequest, ZkCall
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.transactions import Access, Authorization, PriorityTransaction
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
@@ -93,7 +93,13 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
             if self.blob_versioned_hashes is None
             else tuple(self.blob_versioned_hashes),
             max_fee_per_blob_gas=self.max_fee_per_blob_gas,
+            zk=self._zk_call(),
         )
+
+    def _zk_call(self) -> ZkCall | None:
+        if self.eip712_meta is not None:
+            return self.eip712_meta.call()
+        return ZkCall() if self.type == ZK_TYPE else None
 
     @property
     def is_priority(self) -> bool:

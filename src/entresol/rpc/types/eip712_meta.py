@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from entresol.errors import (
     InvalidBytecode,
-    PaymasterNotSupported,
     TooManyFactoryDeps,
     UnserializableCall,
 )
+from entresol.execution.call.call import ZkCall
 from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.transactions import Paymaster
 from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA, MAX_FACTORY_DEPS
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
@@ -42,9 +43,25 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
     def check(self) -> None:
         """Reject fields that no transaction may have."""
         self.dependencies()
+
+    def paymaster(self) -> Paymaster | None:
+        """Return the paymaster; the zero address is none."""
         named = self.paymaster_params
-        if named is not None and any(named.paymaster):
-            raise PaymasterNotSupported(named.paymaster)
+        if named is None or not any(named.paymaster):
+            return None
+        return Paymaster(named.paymaster, bytes(named.paymaster_input or b""))
+
+    def call(self) -> ZkCall:
+        """Return the domain value."""
+        paymaster = self.paymaster()
+        return ZkCall(
+            paymaster=None if paymaster is None else paymaster.address,
+            paymaster_input=b"" if paymaster is None else paymaster.input,
+            signature=bytes(self.custom_signature or b""),
+            gas_per_pubdata_limit=self.gas_per_pubdata_limit,
+            factory_dep_hashes=tuple(name for name, _ in self.dependencies()),
+            has_meta=True,
+        )
 
     def dependencies(self) -> tuple[tuple[Hash32, bytes], ...]:
         """Return the factory dependencies with their hashes."""

@@ -274,6 +274,9 @@ def test_an_account_that_does_not_exist_has_nothing() -> None:
         def code(self, code_hash: bytes) -> bytes:
             raise AssertionError(code_hash)
 
+        def slot(self, address: bytes, _slot: bytes) -> bytes:
+            raise AssertionError(address)
+
     pool = Mempool(RULES, Nobody())
     assert pool.add(transfer(fee_cap=0, tip=0)).is_pending
     with pytest.raises(errors.InsufficientFunds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,6 +53,13 @@ PLAIN = ZkTransaction(
 )
 
 
+def signature_problem(raw: bytes) -> str:
+    """Return why the sender's key has not signed a transaction."""
+    error = decode(raw).signature_error
+    assert error is not None
+    return str(error)
+
+
 def test_the_raw_transaction_of_the_client_library() -> None:
     payload = ZkTransaction.decode(RAW)
     assert (payload.sender, payload.to, payload.value, payload.v) == (ALICE, BOB, 10**6, 1)
@@ -64,8 +72,7 @@ def test_the_raw_transaction_of_the_client_library() -> None:
 
 
 def test_the_raw_transaction_of_the_client_library_is_not_signed_by_its_sender() -> None:
-    with pytest.raises(InvalidSignature, match=f"signed by 0x.*, sent from {ALICE}"):
-        decode(RAW)
+    assert re.search(f"signed by 0x.*, sent from {ALICE}", signature_problem(RAW))
 
 
 def test_the_custom_signature_of_the_client_library() -> None:
@@ -146,21 +153,18 @@ def test_a_plain_signature_in_either_form_of_v_has_one_hash() -> None:
 def test_a_custom_signature_wins_over_the_plain_one() -> None:
     plain = sign(PLAIN, SECRET).payload
     payload = msgspec.structs.replace(plain, custom_signature=bytes(65))
-    with pytest.raises(InvalidSignature):
-        decode(payload.encode())
+    assert signature_problem(payload.encode())
 
 
-def test_a_custom_signature_that_only_an_account_could_judge_is_rejected() -> None:
+def test_a_custom_signature_that_only_an_account_can_judge_is_none_of_a_key() -> None:
     payload = msgspec.structs.replace(PLAIN, custom_signature=b"whatever")
-    with pytest.raises(InvalidSignature, match="a signature is 65 bytes, got 8"):
-        decode(payload.encode())
+    assert re.search("a signature is 65 bytes, got 8", signature_problem(payload.encode()))
 
 
 def test_a_custom_signature_of_another_key_is_rejected() -> None:
     stolen = sign_digest(PLAIN.signing_hash(), b"\x07" * 32)
     payload = msgspec.structs.replace(PLAIN, custom_signature=stolen)
-    with pytest.raises(InvalidSignature, match=f"sent from {SENDER}"):
-        decode(payload.encode())
+    assert re.search(f"sent from {SENDER}", signature_problem(payload.encode()))
 
 
 def test_a_custom_signature_may_be_an_ordinary_one() -> None:
@@ -175,16 +179,14 @@ def test_the_unsigned_form_has_the_chain_id_for_v() -> None:
     payload = ZkTransaction.decode(PLAIN.encode())
     assert payload == PLAIN
     assert payload.signature == b""
-    with pytest.raises(InvalidSignature, match="the transaction is not signed"):
-        decode(PLAIN.encode())
+    assert re.search("the transaction is not signed", signature_problem(PLAIN.encode()))
 
 
 def test_a_signature_of_another_sender_is_rejected() -> None:
     stranger = sign(msgspec.structs.replace(PLAIN, sender=SENDER), SECRET).payload
     assert isinstance(stranger, ZkTransaction)
     forged = msgspec.structs.replace(stranger, sender=ALICE)
-    with pytest.raises(InvalidSignature, match=f"sent from {ALICE}"):
-        decode(forged.encode())
+    assert re.search(f"sent from {ALICE}", signature_problem(forged.encode()))
 
 
 def raw_with(index: int, item: RlpItem) -> bytes:

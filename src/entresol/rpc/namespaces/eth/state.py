@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from entresol._native import Account
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue, TooManySlots, UnknownBlock
+from entresol.execution.account_senders import transaction_count
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
@@ -102,11 +103,13 @@ class EthState:
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_transaction_count(self, address: Address, block: BlockId = LATEST) -> Quantity:
-        """Return the number of transactions sent from an account; `pending` counts pending ones."""
+        """Return the number of transactions sent from an account; `pending` counts pending ones.
+
+        That of a contract account is in the nonce holder, and does not count the contracts that it creates.
+        """
         if block.tag is BlockTag.PENDING:
             return Quantity(self._pool.next_nonce(address))
-        account = self._account(address, block)
-        return Quantity(0 if account is None else account.nonce)
+        return Quantity(transaction_count(self._resolver.state(block), address))
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_account_info(self, address: Address, block: BlockId = LATEST) -> AccountInfo:

@@ -15,6 +15,7 @@ from entresol.errors import (
     TraceTooLarge,
     TransactionNotFound,
 )
+from entresol.execution.account_senders import has_code
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.execution.tx_env import tx_env_of
@@ -106,6 +107,9 @@ class TraceReplays:
 
         def work(budget: TraceBudget) -> None:
             env, tx_env = evm_env(), tx_env_of(transaction)
+            error = transaction.signature_error
+            if error is not None and not has_code(env.state, transaction.sender):
+                raise error
             try:
                 ran = execute(
                     env.state,

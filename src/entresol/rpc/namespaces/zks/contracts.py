@@ -22,6 +22,7 @@ class L2Contracts(msgspec.Struct, frozen=True, kw_only=True):
 
     asset_router: Address
     multicall: Address
+    testnet_paymaster: Address | None = None
 
 
 class BridgeContracts(JsonModel, frozen=True, kw_only=True):
@@ -93,8 +94,8 @@ class ZksContracts:
 
     @method(getter=True, served_by=ServedBy.REPLICA)
     def get_testnet_paymaster(self) -> Address | None:
-        """Return the address of the testnet paymaster: null, because there is none."""
-        return None
+        """Return the address of the testnet paymaster, which a development chain has; null elsewhere."""
+        return self._on_l2.testnet_paymaster
 
     @method(getter=True, served_by=ServedBy.REPLICA)
     def get_timestamp_asserter(self) -> Address | None:

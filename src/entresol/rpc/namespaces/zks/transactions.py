@@ -134,6 +134,9 @@ class ZksTransactions:
         """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
         transaction = decode(bytes(tx_bytes))
         check_transaction(transaction, self._chain.pool.rules)
+        if transaction.signature_error is not None:
+            # Only a contract account may accept it.
+            self._chain.pool.check(transaction)
         pending = await built_first(self._pending_block)
         before = len(pending.transactions), sum(len(result.logs) for result in pending.results)
         executed = await self._execute(transaction, pending)

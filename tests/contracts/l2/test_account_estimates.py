@@ -1,0 +1,230 @@
+"""Estimates and traces of calls that stand for transactions of contract accounts or with paymasters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from entresol._native import address_of, public_key
+from entresol._native import sign as sign_digest
+from entresol.errors import (
+    EstimateRejection,
+    ExecutionReverted,
+    InsufficientFunds,
+    PaymasterNotSupported,
+)
+from entresol.execution.call.account_call import OWNER_MARGIN
+from entresol.execution.call.call import CallRequest, ZkCall, call
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.trace.call_trace import trace_call
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
+from entresol.primitives.transactions import ZkTransaction
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from tests.support.contracts.accounts import (
+    AGREES,
+    ASK_PAYMASTER,
+    EXECUTE,
+    GENERAL,
+    NOBODY,
+    PAY,
+    REVERT,
+    VALIDATE,
+    ScriptedWorld,
+    approval_based,
+    fill,
+    use_nonce,
+)
+from tests.support.contracts.layer_two import (
+    ALICE,
+    BOB,
+    ETHER,
+    SECRETS,
+    artifact_for_tests,
+    calldata,
+    decode,
+    failure,
+)
+
+OWNERS = SECRETS
+FREE = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)
+
+
+@pytest.fixture
+def l2() -> Iterator[ScriptedWorld]:
+    """Return an L2 with a testnet paymaster."""
+    layer = ScriptedWorld(paymaster_balance=100 * ETHER)
+    yield layer
+    layer.close()
+
+
+@pytest.fixture
+def multisig(l2: ScriptedWorld) -> Address:
+    """Deploy an account that Alice and Bob own."""
+    artifact = artifact_for_tests("MultisigAccount")
+    account = l2.deploy(artifact, "(address[],uint256)", [ALICE, BOB], 2)
+    assert l2.send(account, b"", value=ETHER).succeeded
+    return account
+
+
+def signed(payload: ZkTransaction, *secrets: bytes) -> bytes:
+    """Return a transaction that owners have signed."""
+    digest = payload.signing_hash()
+    parts = [sign_digest(digest, secret) for secret in secrets]
+    signature = b"".join(part[:64] + bytes([27 + part[64]]) for part in parts)
+    filled = fill(
+        payload.sender,
+        nonce=payload.nonce,
+        to=payload.to,
+        value=payload.value,
+        data=payload.data,
+        gas_limit=payload.gas_limit,
+        custom_signature=signature,
+        paymaster=None if payload.paymaster is None else payload.paymaster.address,
+        paymaster_input=payload.paymaster_input,
+    )
+    return filled.encode()
+
+
+def estimate(l2: ScriptedWorld, **fields: object) -> int:
+    """Return the estimate of a transaction."""
+    request = CallRequest(**{"sender": ALICE, "to": NOBODY, **fields})  # type: ignore[arg-type]
+    return estimate_gas(l2.evm_env(), request).gas
+
+
+def test_the_estimate_of_a_multisig_transaction_suffices(
+    l2: ScriptedWorld, multisig: Address
+) -> None:
+    gas = estimate(l2, sender=multisig, value=5)
+    payload = fill(multisig, value=5, gas_limit=gas)
+    l2.chain.submit(signed(payload, *OWNERS))
+    assert l2.last().succeeded
+    assert l2.balance(NOBODY) == 5
+
+
+def test_the_estimate_of_an_owner_suffices_for_the_account(
+    l2: ScriptedWorld, multisig: Address
+) -> None:
+    gas = estimate(l2, sender=ALICE, to=BOB, value=5, zk=ZkCall(has_meta=True))
+    assert gas == 21_000 + OWNER_MARGIN
+    l2.chain.submit(signed(fill(multisig, to=BOB, value=5, gas_limit=gas), *OWNERS))
+    assert l2.last().succeeded
+
+
+def test_a_sender_without_ether_has_an_estimate_with_a_paymaster(l2: ScriptedWorld) -> None:
+    secret = b"\x0c" * 32
+    poor = Address(address_of(public_key(secret)))
+    gas = estimate(l2, sender=poor, zk=FREE)
+    payload = fill(poor, gas_limit=gas, paymaster=TESTNET_PAYMASTER)
+    l2.chain.submit(signed(payload, secret))
+    assert l2.last().succeeded
+
+
+def test_an_estimate_ignores_that_too_little_is_offered(l2: ScriptedWorld) -> None:
+    token = l2.token()
+    zk = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=approval_based(token, 1))
+    assert estimate(l2, zk=zk) > 21_000
+
+
+def test_an_estimate_with_a_custom_signature_uses_it(l2: ScriptedWorld, multisig: Address) -> None:
+    short = estimate(l2, sender=multisig, zk=ZkCall(signature=b"\x01"))
+    long = estimate(l2, sender=multisig, zk=ZkCall(signature=b"\x01" * 5_000))
+    assert long > short + 5_000 * 16
+
+
+@pytest.mark.parametrize(
+    ("function", "output", "text"),
+    [
+        (VALIDATE, "no", "failed to validate the transaction. reason: no"),
+        (PAY, "no", "not enough balance to cover the fee. error message: no"),
+    ],
+)
+def test_the_texts_of_estimates_are_the_networks(
+    l2: ScriptedWorld, function: str, output: str, text: str
+) -> None:
+    account = l2.account()
+    l2.script(account, function, ending=REVERT, output=failure("Error(string)", output))
+    with pytest.raises(EstimateRejection) as raised:
+        estimate(l2, sender=account)
+    assert str(raised.value) == text
+
+
+def test_the_texts_of_paymasters_are_the_networks(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster()
+    zk = ZkCall(paymaster=paymaster, paymaster_input=b"")
+    with pytest.raises(
+        EstimateRejection, match=r"^failed pre-paymaster preparation\. error message: "
+    ):
+        estimate(l2, zk=zk)
+    l2.script(paymaster, ASK_PAYMASTER, ending=REVERT, output=failure("Error(string)", "no"))
+    with pytest.raises(
+        EstimateRejection, match=r"^failed paymaster validation\. error message: no$"
+    ):
+        estimate(l2, zk=ZkCall(paymaster=paymaster, paymaster_input=GENERAL))
+
+
+def test_a_failing_execution_is_reported_as_a_revert(l2: ScriptedWorld, multisig: Address) -> None:
+    target = l2.contract()
+    l2.script(target, b"fail", ending=REVERT, output=failure("Error(string)", "broken"))
+    with pytest.raises(ExecutionReverted, match="broken"):
+        estimate(l2, sender=multisig, to=target, data=b"fail")
+
+
+def test_a_plain_contract_has_an_estimate_unless_it_is_to_send(l2: ScriptedWorld) -> None:
+    contract = l2.contract(ether=ETHER)
+    assert estimate(l2, sender=contract) == 21_000
+    with pytest.raises(EstimateRejection, match="can't start a transaction from a non-account"):
+        estimate(l2, sender=contract, zk=ZkCall())
+
+
+def test_the_value_has_to_be_there(l2: ScriptedWorld) -> None:
+    with pytest.raises(InsufficientFunds):
+        estimate(l2, value=1_000 * ETHER, zk=FREE)
+
+
+def test_a_zero_magic_is_ignored_and_a_missing_nonce_mark_is_not(l2: ScriptedWorld) -> None:
+    account = l2.contract(ether=ETHER)
+    l2.set_version(account, 1)
+    l2.script(account, VALIDATE, use_nonce(0), output=bytes(32))
+    l2.script(account, EXECUTE)
+    with pytest.raises(EstimateRejection, match="not enough balance to cover the fee"):
+        estimate(l2, sender=account)
+    l2.script(account, VALIDATE, output=AGREES)
+    with pytest.raises(EstimateRejection, match="nonce was not marked"):
+        estimate(l2, sender=account)
+
+
+def test_a_given_nonce_is_taken_as_the_accounts(l2: ScriptedWorld, multisig: Address) -> None:
+    # The first use of a nonce writes a slot that was empty.
+    first = 13 * (20_000 + 2_100 - 5_000) // 10
+    assert estimate(l2, sender=multisig, nonce=7) == pytest.approx(
+        estimate(l2, sender=multisig) - first, abs=2_000
+    )
+
+
+def test_a_call_ignores_the_paymaster(l2: ScriptedWorld) -> None:
+    token = l2.token()
+    data = calldata("balanceOf(address)", ALICE)
+    zk = ZkCall(paymaster=NOBODY, paymaster_input=b"")
+    output = call(l2.evm_env(), CallRequest(sender=ALICE, to=token, data=data, zk=zk))
+    assert decode("(uint256)", output) == 1_000
+
+
+def test_a_traced_call_shows_the_steps(l2: ScriptedWorld, multisig: Address) -> None:
+    request = CallRequest(sender=multisig, to=NOBODY, zk=ZkCall())
+    budget = TraceBudget(TraceLimits())
+    ran = trace_call(l2.evm_env(), request, b'{"tracer":"callTracer"}', budget, 10_000_000)
+    root = json.loads(ran.trace or b"")
+    assert root["to"] == str(BOOTLOADER)
+    assert len(root["calls"]) == 3
+
+
+def test_a_chain_without_accounts_has_no_paymasters(l2: ScriptedWorld) -> None:
+    l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
+    l2.chain.seal()
+    with pytest.raises(PaymasterNotSupported):
+        estimate(l2, zk=FREE)
+    assert estimate(l2, zk=ZkCall(has_meta=True)) == 21_000

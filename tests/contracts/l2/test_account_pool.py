@@ -1,0 +1,412 @@
+"""Transactions of contract accounts and with paymasters in the pool: order of the checks, rules, limits, building."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT, THROTTLE_BLOCKS
+from entresol.errors import (
+    AccountRejection,
+    AlreadyKnown,
+    InsufficientFunds,
+    InvalidSignature,
+    MixedNonces,
+    NonceTooLow,
+    PaymasterNotSupported,
+    SenderLimitExceeded,
+    SenderNotEOA,
+    Throttled,
+)
+from entresol.execution.account_senders import CONTRACT_DEPLOYER, NONCE_HOLDER, account_slot
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
+from entresol.primitives.transactions import Transaction, decode, impersonate
+from entresol.primitives.transactions.zk import ZkTransaction
+from entresol.primitives.values import Address
+from tests.support.contracts.accounts import (
+    AGREES,
+    ASK_PAYMASTER,
+    EAT_GAS,
+    GAS,
+    NOBODY,
+    PAY,
+    PAYS,
+    REVERT,
+    VALIDATE,
+    ScriptedWorld,
+    approval_based,
+    fill,
+    pay,
+    use_nonce,
+)
+from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, calldata
+
+COST = GAS * FEE
+
+
+@pytest.fixture
+def l2() -> Iterator[ScriptedWorld]:
+    """Return an L2 at its genesis."""
+    layer = ScriptedWorld()
+    yield layer
+    layer.close()
+
+
+@pytest.fixture
+def account(l2: ScriptedWorld) -> Address:
+    """Return an account that keeps the rules."""
+    return l2.account(is_logged=False)
+
+
+def manual(l2: ScriptedWorld) -> None:
+    """Let transactions stay in the pool."""
+    l2.chain.schedule.seal_on_request()
+
+
+def rejection(l2: ScriptedWorld, transaction: Transaction) -> str:
+    """Return why the pool does not admit a transaction."""
+    with pytest.raises(AccountRejection) as raised:
+        l2.chain.submit(transaction.raw)
+    return str(raised.value)
+
+
+# Admission
+
+
+def test_a_contract_account_sends_through_the_pool(l2: ScriptedWorld, account: Address) -> None:
+    l2.chain.submit(l2.from_contract(account).raw)
+    assert l2.last().succeeded
+    assert l2.min_nonce(account) == 1
+    assert l2.chain.pool.next_nonce(account) == 1
+
+
+def test_a_paymaster_pays_through_the_pool(l2: ScriptedWorld) -> None:
+    paymaster, token = l2.paymaster(), l2.token()
+    before = l2.balance(ALICE)
+    message = approval_based(token, 10)
+    l2.chain.submit(l2.from_key(paymaster=paymaster, paymaster_input=message, value=3).raw)
+    assert l2.last().succeeded
+    assert l2.balance(ALICE) == before - 3
+
+
+def test_a_plain_contract_cannot_send(l2: ScriptedWorld) -> None:
+    text = rejection(l2, l2.from_contract(l2.contract(ether=ETHER)))
+    assert "Sender is not an account" in text
+    assert "invalid sender. can't start a transaction from a non-account" in text
+
+
+def test_a_contract_account_signs_with_something(l2: ScriptedWorld, account: Address) -> None:
+    with pytest.raises(InvalidSignature, match="not signed"):
+        l2.chain.submit(l2.from_contract(account, b"").raw)
+
+
+@pytest.mark.parametrize("size", [64, 66])
+def test_a_key_signs_with_65_bytes(l2: ScriptedWorld, size: int) -> None:
+    payload = fill(ALICE, custom_signature=bytes(size))
+    with pytest.raises(InvalidSignature, match="65 bytes"):
+        l2.chain.submit(payload.encode())
+
+
+def test_a_key_does_not_sign_for_another(l2: ScriptedWorld) -> None:
+    signed = l2.from_key(1).payload
+    assert isinstance(signed, ZkTransaction)
+    forged = fill(ALICE, custom_signature=signed.signature)
+    with pytest.raises(InvalidSignature, match="sent from"):
+        l2.chain.submit(forged.encode())
+
+
+def test_both_forms_of_a_signature_are_one_transaction(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster()
+    manual(l2)
+    plain = l2.from_key(paymaster=paymaster)
+    assert isinstance(plain.payload, ZkTransaction)
+    custom = fill(
+        ALICE,
+        nonce=plain.payload.nonce,
+        paymaster=plain.payload.payer,
+        custom_signature=plain.payload.signature,
+    )
+    assert decode(custom.encode()).hash == plain.hash
+    l2.chain.submit(plain.raw)
+    with pytest.raises(AlreadyKnown):
+        l2.chain.submit(custom.encode())
+
+
+def test_a_used_nonce_is_too_low_and_a_gap_waits(l2: ScriptedWorld, account: Address) -> None:
+    l2.chain.submit(l2.from_contract(account).raw)
+    with pytest.raises(NonceTooLow):
+        l2.chain.submit(l2.from_contract(account, b"other").raw)
+    l2.script(account, VALIDATE, use_nonce(3), output=AGREES, is_logged=False)
+    number = l2.chain.number
+    l2.chain.submit(l2.from_contract(account, nonce=3).raw)
+    assert (l2.chain.number, l2.chain.pool.counts().queued) == (number, 1)
+
+
+def test_an_impersonated_account_is_not_asked(l2: ScriptedWorld, account: Address) -> None:
+    l2.script(account, VALIDATE, ending=REVERT)
+    payload = fill(account, nonce=l2.nonce(account), value=5)
+    l2.chain.send(impersonate(payload, account))
+    assert l2.last().succeeded
+    assert l2.balance(NOBODY) == 5
+
+
+def test_nobody_impersonates_by_raw_bytes(l2: ScriptedWorld, account: Address) -> None:
+    for sender in (ALICE, account):
+        forged = impersonate(fill(sender, nonce=l2.nonce(sender), value=5), sender)
+        with pytest.raises(InvalidSignature):
+            l2.chain.submit(forged.raw)
+
+
+def test_impersonated_and_own_transactions_do_not_mix(l2: ScriptedWorld, account: Address) -> None:
+    manual(l2)
+    l2.chain.submit(l2.from_contract(account).raw)
+    with pytest.raises(MixedNonces):
+        l2.chain.send(impersonate(fill(account, nonce=l2.nonce(account)), account))
+
+
+def test_an_old_genesis_rejects_as_before(l2: ScriptedWorld, account: Address) -> None:
+    paymaster = l2.paymaster()
+    l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
+    l2.chain.seal()
+    with pytest.raises(PaymasterNotSupported, match="paymasters are not supported"):
+        l2.chain.submit(l2.from_key(paymaster=paymaster).raw)
+    with pytest.raises(InvalidSignature):
+        l2.chain.submit(l2.from_contract(account).raw)
+    assert l2.chain.pool.next_nonce(account) == l2.nonce(account)
+
+
+# The texts of the network
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (VALIDATE, "Validation revert: Account validation error: no"),
+        (PAY, "Validation revert: Failed to pay for the transaction: no"),
+    ],
+)
+def test_steps_of_an_account_are_told_apart(
+    l2: ScriptedWorld, account: Address, function: str, expected: str
+) -> None:
+    no = calldata("Error(string)", "no")
+    l2.script(account, function, ending=REVERT, output=no, is_logged=False)
+    text = rejection(l2, l2.from_contract(account))
+    assert text == f"failed to validate the transaction. reason: {expected}"
+
+
+def test_steps_of_a_paymaster_are_told_apart(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster()
+    message = approval_based(NOBODY, 1)
+    text = rejection(l2, l2.from_key(paymaster=paymaster, paymaster_input=message))
+    assert "Validation revert: Pre-paymaster preparation error: " in text
+    l2.script(paymaster, ASK_PAYMASTER, ending=REVERT, output=calldata("Error(string)", "no"))
+    text = rejection(l2, l2.from_key(paymaster=paymaster))
+    assert text.endswith("Validation revert: Paymaster validation error: no")
+    l2.script(paymaster, ASK_PAYMASTER, pay(COST - 1), output=PAYS)
+    text = rejection(l2, l2.from_key(paymaster=paymaster))
+    assert "Validation revert: Failed to charge fee: " in text
+
+
+# Rules
+
+MAPPING = "335f52600360205260405f20"
+"""The slot of the caller in the mapping at slot 3."""
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (f"73{BOB.hex()}3150", "Touched disallowed storage slots: address 0x"),
+        ("4750", "Touched disallowed storage slots: address 0x"),
+        ("60055450", "Touched disallowed storage slots: address 0x7777"),
+        ("6001600555", "Touched disallowed storage slots: address 0x7777"),
+        ("60055c50", "Touched disallowed storage slots: address 0x7777"),
+        (f"73{BOB.hex()}5f52600360205260405f205450", "Touched disallowed storage slots"),
+        (MAPPING + "6080015450", "Touched disallowed storage slots: address 0x7777"),
+        (f"73{NOBODY.hex()}3b50", f"Called contract with no code: 0x{NOBODY.hex()}"),
+        *[(f"{opcode}50", "Touched disallowed context") for opcode in
+          ("32", "3a", "5f40", "41", "42", "43", "44", "45", "48", "5f49", "4a", "5a", "5f5f5ff0")],
+        ("fe", "Touched disallowed context"),
+        ("5fff", "Touched disallowed context"),
+    ],
+)  # fmt: skip
+def test_a_validation_reads_nothing_that_others_change(
+    l2: ScriptedWorld, account: Address, code: str, text: str
+) -> None:
+    program = l2.put(code)
+    l2.script(account, VALIDATE, use_nonce(0), (program, 0, b""), output=AGREES, is_logged=False)
+    assert f"reason: Violated validation rules: {text}" in rejection(l2, l2.from_contract(account))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        MAPPING + "5450",
+        MAPPING + "607f015450",
+        # keccak(9 ‖ keccak(caller ‖ 3)), and keccak(caller ‖ keccak(9 ‖ 3)).
+        MAPPING + "60205260095f5260405f205450",
+        "60095f52600360205260405f20602052335f5260405f205450",
+        "335450",
+        f"73{BOOTLOADER.hex()}3b50",
+        "333150",
+    ],
+    ids=["own", "+127", "outer", "inner", "address", "code", "own balance"],
+)
+def test_a_validation_reads_what_belongs_to_the_sender(
+    l2: ScriptedWorld, account: Address, code: str
+) -> None:
+    program = l2.put(code)
+    l2.script(account, VALIDATE, use_nonce(0), (program, 0, b""), output=AGREES, is_logged=False)
+    l2.chain.submit(l2.from_contract(account).raw)
+    assert l2.last().succeeded
+
+
+def test_a_validation_calls_no_account_without_code(l2: ScriptedWorld, account: Address) -> None:
+    l2.script(account, VALIDATE, use_nonce(0), (NOBODY, 0, b""), output=AGREES, is_logged=False)
+    text = rejection(l2, l2.from_contract(account))
+    assert text.endswith(f"Called contract with no code: 0x{NOBODY.hex()}")
+
+
+def test_a_validation_calls_no_delegation(l2: ScriptedWorld, account: Address) -> None:
+    delegated = l2.put("ef0100" + account.hex(), at=0x66)
+    l2.script(account, VALIDATE, use_nonce(0), (delegated, 0, b""), output=AGREES, is_logged=False)
+    assert "Called contract with no code" in rejection(l2, l2.from_contract(account))
+
+
+def test_a_validation_pays_only_the_fee(l2: ScriptedWorld, account: Address) -> None:
+    other = l2.contract()
+    l2.script(account, PAY, pay(COST), (other, 1, b""), is_logged=False)
+    assert "Touched disallowed context" in rejection(l2, l2.from_contract(account))
+
+
+def test_a_caught_out_of_gas_is_final(l2: ScriptedWorld, account: Address) -> None:
+    program = l2.put("5b5f56")
+    l2.script(
+        account,
+        VALIDATE,
+        use_nonce(0),
+        (program, 0, b""),
+        output=AGREES,
+        is_logged=False,
+        may_fail=True,
+    )
+    text = rejection(l2, l2.from_contract(account, gas_limit=2_000_000))
+    assert text.endswith("Took too many computational gas, allowed limit: 300000")
+
+
+@pytest.mark.parametrize("function", [VALIDATE, PAY])
+def test_a_validation_has_a_gas_limit(l2: ScriptedWorld, account: Address, function: str) -> None:
+    l2.script(account, function, ending=EAT_GAS, is_logged=False)
+    text = rejection(l2, l2.from_contract(account, gas_limit=2_000_000))
+    assert text.endswith("Took too many computational gas, allowed limit: 300000")
+
+
+def test_a_paymaster_has_a_gas_limit_and_no_rules(l2: ScriptedWorld) -> None:
+    paymaster, clock = l2.paymaster(fee=2_000_000 * FEE), l2.put("4250")
+    l2.script(paymaster, ASK_PAYMASTER, (clock, 0, b""), pay(2_000_000 * FEE), output=PAYS)
+    l2.chain.submit(l2.from_key(paymaster=paymaster, gas_limit=2_000_000).raw)
+    assert l2.last().succeeded
+    l2.script(paymaster, ASK_PAYMASTER, ending=EAT_GAS)
+    text = rejection(l2, l2.from_key(paymaster=paymaster, gas_limit=2_000_000))
+    assert text.endswith("Took too many computational gas, allowed limit: 300000")
+
+
+def test_the_tokens_of_a_key_keep_the_rules(l2: ScriptedWorld) -> None:
+    clock = l2.put("425f5260205ff3")
+    paymaster = l2.paymaster()
+    message = approval_based(clock, 2**200)
+    text = rejection(l2, l2.from_key(paymaster=paymaster, paymaster_input=message))
+    assert "Violated validation rules: Touched disallowed context" in text
+
+
+# Limits
+
+
+def test_a_contract_account_has_few_transactions_in_the_pool(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    jump = (NONCE_HOLDER, 0, calldata("increaseMinNonce(uint256)", 1))
+    l2.script(account, VALIDATE, jump, output=AGREES, is_logged=False)
+    l2.script(account, PAY, pay(COST), is_logged=False)
+    manual(l2)
+    for nonce in range(ACCOUNT_LIMIT):
+        l2.chain.submit(l2.from_contract(account, nonce=nonce).raw)
+    with pytest.raises(SenderLimitExceeded):
+        l2.chain.submit(l2.from_contract(account, nonce=ACCOUNT_LIMIT).raw)
+    l2.chain.seal()
+    assert l2.min_nonce(account) == ACCOUNT_LIMIT
+
+
+def test_a_paymaster_promises_no_ether_twice(l2: ScriptedWorld) -> None:
+    paymaster = l2.paymaster(ether=2 * COST)
+    manual(l2)
+    nonce = l2.nonce(ALICE)
+    for count in range(2):
+        l2.chain.submit(l2.from_key(paymaster=paymaster, nonce=nonce + count).raw)
+    third = l2.from_key(1, paymaster=paymaster)
+    with pytest.raises(InsufficientFunds):
+        l2.chain.submit(third.raw)
+    l2.chain.seal()
+    assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
+
+
+# Building
+
+
+def test_what_has_become_invalid_is_dropped_and_the_block_goes_on(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    manual(l2)
+    l2.chain.submit(l2.from_contract(account).raw)
+    l2.chain.submit(l2.from_key(1, value=3).raw)
+    # A token of state that the account reads has changed: it has no ether any more.
+    l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
+    l2.chain.seal()
+    record = l2.chain.blocks.record(l2.chain.number)
+    assert [Address(sender) for _, sender in record.transactions] == [BOB]
+    assert (len(l2.chain.pool), l2.min_nonce(account)) == (0, 0)
+
+
+def test_an_account_that_fails_again_and_again_is_rejected_for_a_while(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    manual(l2)
+    for signature in (b"1", b"2", b"3"):
+        l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
+        l2.chain.submit(l2.from_contract(account, signature).raw)
+        l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
+        l2.chain.seal()
+    l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
+    with pytest.raises(Throttled):
+        l2.chain.submit(l2.from_contract(account, b"4").raw)
+    for _ in range(THROTTLE_BLOCKS):
+        l2.chain.seal()
+    l2.chain.submit(l2.from_contract(account, b"5").raw)
+
+
+def test_an_account_that_resigns_loses_its_transactions(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    manual(l2)
+    l2.chain.submit(l2.from_contract(account).raw)
+    slot = account_slot(account)
+    l2.chain.edit(account, lambda it: it.set_slot(CONTRACT_DEPLOYER, slot, bytes(32)))
+    assert len(l2.chain.pool) == 0
+    with pytest.raises((AccountRejection, SenderNotEOA)):
+        l2.chain.submit(l2.from_contract(account).raw)
+
+
+def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Address) -> None:
+    paymaster = l2.paymaster(ether=COST)
+    manual(l2)
+    l2.chain.submit(l2.from_contract(account).raw)
+    l2.chain.submit(l2.from_key(paymaster=paymaster).raw)
+    checkpoint = l2.chain.checkpoint()
+    l2.chain.seal()
+    assert l2.chain.restore(checkpoint)
+    assert l2.chain.pool.counts().pending == 2
+    with pytest.raises(InsufficientFunds):
+        l2.chain.submit(l2.from_key(1, paymaster=paymaster).raw)
+    l2.chain.seal()
+    assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
