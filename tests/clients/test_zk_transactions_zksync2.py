@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from eth_typing import HexStr
 from web3 import Web3
 from zksync2.core.types import PaymasterParams
 from zksync2.module.module_builder import ZkSyncBuilder
@@ -12,12 +13,14 @@ from zksync2.signer.eth_signer import PrivateKeyEthSigner
 from zksync2.transaction.transaction_builders import TxFunctionCall
 
 from tests.support.clients.accounts import ALICE, CHAIN_ID, NOBODY
+from tests.support.contracts.layer_two import calldata
 from tests.support.node_process import RunningNode
 from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
 
 FEE = 100_000_000
+GENERAL = calldata("general(bytes)", b"")
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +56,30 @@ def test_a_transfer_is_estimated_signed_and_sent(zksync: Any) -> None:
     before = zksync.get_balance(NOBODY)
     call = function_call(zksync)
     gas = zksync.eth_estimate_gas(call.tx)
-    assert gas == 21_000
+    # With room for the signatures of a multisig account.
+    assert gas == 96_000
     sent = zksync.send_raw_transaction(signed(call, gas))
     receipt = zksync.wait_for_transaction_receipt(sent, timeout=PATIENCE_SECONDS, poll_latency=0.05)
     assert (receipt["status"], receipt["type"]) == (1, 0x71)
     assert zksync.get_balance(NOBODY) == before + 7
 
 
-def test_a_paymaster_is_rejected_before_anything_is_signed(zksync: Any) -> None:
-    params = PaymasterParams(paymaster=NOBODY, paymaster_input=b"please")
+def test_a_paymaster_that_is_none_is_rejected_before_anything_is_signed(zksync: Any) -> None:
+    params = PaymasterParams(paymaster=NOBODY, paymaster_input=GENERAL)
     call = function_call(zksync, paymaster_params=params)
-    with pytest.raises(Exception, match="paymasters are not supported"):
+    with pytest.raises(Exception, match="failed paymaster validation"):
         zksync.eth_estimate_gas(call.tx)
+
+
+def test_the_testnet_paymaster_pays(zksync: Any) -> None:
+    paymaster = HexStr(zksync.zks_get_testnet_paymaster_address())
+    params = PaymasterParams(paymaster=paymaster, paymaster_input=GENERAL)
+    before = zksync.get_balance(ALICE.address)
+    call = function_call(zksync, paymaster_params=params)
+    sent = zksync.send_raw_transaction(signed(call, zksync.eth_estimate_gas(call.tx)))
+    receipt = zksync.wait_for_transaction_receipt(sent, timeout=PATIENCE_SECONDS, poll_latency=0.05)
+    assert receipt["status"] == 1
+    assert zksync.get_balance(ALICE.address) == before - 7
 
 
 def test_a_transaction_comes_back_with_its_hash(zksync: Any) -> None:

@@ -290,9 +290,7 @@ class Api:
                 self._limits.slot_limit,
             ),
             ZksProtocol(chain.blocks, chain.genesis),
-            ZksContracts(
-                rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)
-            ),
+            ZksContracts(rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)),
             ZksTokens(self._resolver),
             ZksTransactions(
                 chain,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { concat, createPublicClient, createWalletClient, hashTypedData, http, keccak256, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { zksyncLocalNode } from "viem/chains";
-import { eip712WalletActions, publicActionsL2 } from "viem/zksync";
+import { eip712WalletActions, getGeneralPaymasterInput, publicActionsL2 } from "viem/zksync";
 import { ALICE, BOB, NOBODY, check, held, rpc, run, thrown, url } from "./harness.mjs";
 
 const alice = privateKeyToAccount(ALICE);
@@ -19,6 +19,7 @@ const writer = createWalletClient({ account: alice, chain: zksyncLocalNode, tran
 // The smallest code that may be published: one word.
 const WORD = toHex(0x1234, { size: 32 });
 const GAS_PER_PUBDATA = 50_000n;
+const GENERAL = getGeneralPaymasterInput({ innerInput: "0x" });
 
 async function whole(fields = {}) {
   return {
@@ -82,7 +83,7 @@ check("sends types 0 and 2 as well", async () => {
 check("estimates with and without eip712Meta", async () => {
   const call = { account: alice, to: NOBODY, value: 1n };
   assert.equal(await reader.estimateGas({ ...call, type: "eip712" }), 21_000n);
-  assert.equal(await reader.estimateGas({ ...call, gasPerPubdata: 800n, factoryDeps: [WORD] }), 21_000n);
+  assert.equal(await reader.estimateGas({ ...call, gasPerPubdata: 800n, factoryDeps: [WORD] }), 96_000n);
 });
 
 check("calls with eip712Meta", async () => {
@@ -112,11 +113,18 @@ check("gets the rejection of too many dependencies", async () => {
   assert.match(error.message, /65 provided, while only 64 allowed/);
 });
 
-check("gets the rejection of a paymaster", async () => {
-  for (const fields of [await whole(), { to: NOBODY, gasPerPubdata: GAS_PER_PUBDATA }]) {
-    const error = await thrown(writer.sendTransaction({ ...fields, paymaster: NOBODY, paymasterInput: "0x" }));
-    assert.match(error.message, /paymasters are not supported/);
-  }
+check("gets the rejection of a paymaster that is none", async () => {
+  const fields = { to: NOBODY, gasPerPubdata: GAS_PER_PUBDATA, paymaster: NOBODY, paymasterInput: GENERAL };
+  const error = await thrown(writer.sendTransaction(fields));
+  assert.match(error.message, /failed paymaster validation/);
+});
+
+check("lets the testnet paymaster pay for nothing", async () => {
+  const paymaster = await reader.getTestnetPaymasterAddress();
+  const before = await reader.getBalance({ address: alice.address });
+  const fields = { to: NOBODY, value: 5n, gasPerPubdata: GAS_PER_PUBDATA, paymaster, paymasterInput: GENERAL };
+  await done(await writer.sendTransaction(fields));
+  assert.equal(await reader.getBalance({ address: alice.address }), before - 5n);
 });
 
 check("gets the rejection of a signature of another account", async () => {

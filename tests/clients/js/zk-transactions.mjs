@@ -1,8 +1,9 @@
 // What users do with zksync-ethers 6 on a layer 2 alone: transactions of type 0x71.
 
 import assert from "node:assert/strict";
-import { Signature, concat, getBytes, keccak256, toBeHex, toBigInt } from "ethers";
-import { EIP712Signer, Provider, Wallet, utils } from "zksync-ethers";
+import { readFileSync } from "node:fs";
+import { ContractFactory, Signature, Wallet as PlainWallet, concat, getBytes, keccak256, toBeHex, toBigInt } from "ethers";
+import { EIP712Signer, MultisigECDSASmartAccount, Provider, Wallet, utils } from "zksync-ethers";
 import { ALICE, BOB, NOBODY, check, held, rpc, run, thrown, url } from "./harness.mjs";
 
 const provider = new Provider(url, undefined, { cacheTimeout: -1, polling: true });
@@ -12,6 +13,18 @@ const bob = new Wallet(BOB, provider);
 
 // The smallest code that may be published: one word.
 const WORD = toBeHex(0x1234, 32);
+
+const artifact = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url)));
+const TOKEN = artifact("../../../src/entresol/contracts/TestERC20.json");
+const PAYMASTER = artifact("../../contracts/artifacts/TokenPaymaster.json");
+const MULTISIG = artifact("../../contracts/artifacts/MultisigAccount.json");
+
+async function deployed({ abi, bytecode }, ...values) {
+  const factory = new ContractFactory(abi, bytecode, new PlainWallet(ALICE, provider));
+  const contract = await factory.deploy(...values);
+  await contract.waitForDeployment();
+  return contract;
+}
 
 // A complete transaction of Alice's, to be spoilt.
 async function whole(fields = {}) {
@@ -94,7 +107,8 @@ check("estimates with and without eip712Meta", async () => {
   for (const customData of [
     { gasPerPubdata: 0 }, { gasPerPubdata: 800 }, { gasPerPubdata: 50_000, factoryDeps: [WORD] },
   ]) {
-    assert.equal(await provider.estimateGas({ ...call, customData }), 21_000n);
+    // Room for the signatures of a multisig account, which SDKs estimate from an owner.
+    assert.equal(await provider.estimateGas({ ...call, customData }), 96_000n);
   }
 });
 
@@ -166,12 +180,56 @@ check("gets the rejection of a custom signature", async () => {
   assert.match(await rejection(utils.serializeEip712(transaction)), /^invalid signature: a signature is 65 bytes, got 64$/);
 });
 
-check("gets the rejection of a paymaster", async () => {
+check("gets the rejection of a paymaster that is none", async () => {
   const paymasterParams = utils.getPaymasterParams(NOBODY, { type: "General", innerInput: new Uint8Array() });
   const error = await thrown(alice.sendTransaction({ to: bob.address, customData: { paymasterParams } }));
-  assert.match(error.message, /paymasters are not supported/);
+  assert.match(error.message, /failed paymaster validation. error message: Paymaster returned invalid context/);
   const raw = await signed(await whole({ customData: { paymasterParams } }));
-  assert.match(await rejection(raw), /paymasters are not supported/);
+  // It has no ether either, which the pool sees first.
+  assert.match(await rejection(raw), /insufficient funds/);
+});
+
+check("lets the testnet paymaster pay for nothing", async () => {
+  const paymaster = await provider.getTestnetPaymasterAddress();
+  const paymasterParams = utils.getPaymasterParams(paymaster, { type: "General", innerInput: new Uint8Array() });
+  const [before, funds] = [await provider.getBalance(alice.address), await provider.getBalance(paymaster)];
+  await (await alice.transfer({ to: bob.address, amount: 7n, paymasterParams })).wait();
+  assert.equal(await provider.getBalance(alice.address), before - 7n);
+  assert.ok(await provider.getBalance(paymaster) < funds);
+});
+
+check("pays by token, and moves exactly what it says", async () => {
+  const token = await deployed(TOKEN, "Crown", "CRWN", 18);
+  const paymaster = await deployed(PAYMASTER, token.target);
+  await (await alice.sendTransaction({ to: paymaster.target, value: 10n ** 17n })).wait();
+  await (await token.mint(alice.address, 50n)).wait();
+  const paymasterParams = utils.getPaymasterParams(paymaster.target, {
+    type: "ApprovalBased", token: token.target, minimalAllowance: 1n, innerInput: new Uint8Array(),
+  });
+  const before = await provider.getBalance(alice.address);
+  await (await alice.transfer({ to: bob.address, amount: 7_000_000_000n, paymasterParams })).wait();
+  assert.equal(await token.balanceOf(paymaster.target), 1n);
+  assert.equal(await token.balanceOf(alice.address), 49n);
+  assert.equal(await provider.getBalance(alice.address), before - 7_000_000_000n);
+  await (await alice.transfer({ token: token.target, to: bob.address, amount: 5n, paymasterParams })).wait();
+  assert.equal(await token.balanceOf(alice.address), 49n - 1n - 5n);
+  assert.equal(await token.balanceOf(paymaster.target), 2n);
+  assert.equal(await provider.getBalance(alice.address), before - 7_000_000_000n);
+});
+
+check("sends from a multisig account, also with a paymaster", async () => {
+  const account = await deployed(MULTISIG, [alice.address, bob.address], 2);
+  await (await alice.sendTransaction({ to: account.target, value: 10n ** 17n })).wait();
+  const multisig = MultisigECDSASmartAccount.create(account.target, [ALICE, BOB], provider);
+  const before = await provider.getBalance(bob.address);
+  await (await multisig.transfer({ to: bob.address, amount: 5n })).wait();
+  assert.equal(await provider.getBalance(bob.address), before + 5n);
+  assert.equal(await provider.getTransactionCount(account.target), 1);
+  const paymaster = await provider.getTestnetPaymasterAddress();
+  const paymasterParams = utils.getPaymasterParams(paymaster, { type: "General", innerInput: new Uint8Array() });
+  const funds = await provider.getBalance(account.target);
+  await (await multisig.transfer({ to: bob.address, amount: 5n, paymasterParams })).wait();
+  assert.equal(await provider.getBalance(account.target), funds - 5n);
 });
 
 check("gets the rejection of a used nonce", async () => {

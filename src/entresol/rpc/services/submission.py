@@ -131,6 +131,7 @@ class Submission:
                 self._add(transaction, response)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             _fail(response, error)
+        self._include()
 
     def _is_validating(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> bool:
         """Start to validate a transaction that an account or a paymaster has to agree to; return whether it is one."""

@@ -1,0 +1,143 @@
+"""Accounts and paymasters that want more than they are owed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.errors import AccountRejection, NonceTooLow
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
+from entresol.rollup.system_contracts import NONCE_HOLDER
+from tests.support.contracts.accounts import (
+    AGREES,
+    ASK_PAYMASTER,
+    EXECUTE,
+    GAS,
+    PAY,
+    PAYS,
+    POST,
+    RETURN,
+    SELECTORS,
+    VALIDATE,
+    ScriptedWorld,
+    T,
+    approval_based,
+    functions,
+    pay,
+    use_nonce,
+)
+from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, artifact_for_tests, calldata
+from tests.support.evm.assembler import assemble
+
+COST = GAS * FEE
+
+
+@pytest.fixture
+def l2() -> Iterator[ScriptedWorld]:
+    """Return an L2 at its genesis."""
+    layer = ScriptedWorld()
+    yield layer
+    layer.close()
+
+
+def test_a_reentrant_paymaster_gets_no_second_fee(l2: ScriptedWorld) -> None:
+    paymaster, account = l2.paymaster(), l2.account()
+    again = (account, 0, SELECTORS[EXECUTE])
+    l2.script(account, EXECUTE)
+    l2.script(paymaster, ASK_PAYMASTER, pay(COST), again, output=PAYS)
+    l2.script(paymaster, POST, (paymaster, 0, SELECTORS[ASK_PAYMASTER]), may_fail=True)
+    result = l2.include(l2.from_contract(account, paymaster=paymaster))
+    # In the last step nobody can pay any more, so the call of itself fails.
+    assert l2.balance(paymaster) == ETHER - result.gas_used * FEE
+    assert l2.balance(account) == ETHER
+    assert l2.balance(BOOTLOADER) == 0
+
+
+def test_a_paymaster_that_returns_a_bomb_is_rejected(l2: ScriptedWorld) -> None:
+    paymaster = l2.put("62ffffff5ff3", at=0x44)
+    transaction = l2.from_key(paymaster=paymaster, gas_limit=29_000_000)
+    with pytest.raises(AccountRejection):
+        l2.open().run(transaction)
+
+
+def test_a_paymaster_takes_no_more_tokens_than_approved(l2: ScriptedWorld) -> None:
+    paymaster, token = l2.paymaster(), l2.token()
+    take = calldata("transferFrom(address,address,uint256)", ALICE, paymaster, 11)
+    l2.script(paymaster, ASK_PAYMASTER, (token, 0, take), pay(COST), output=PAYS)
+    with pytest.raises(AccountRejection):
+        l2.open().run(l2.from_key(paymaster=paymaster, paymaster_input=approval_based(token, 10)))
+
+
+def test_a_paymaster_cannot_make_another_pay(l2: ScriptedWorld) -> None:
+    rich, greedy = l2.paymaster(), l2.contract()
+    l2.script(greedy, ASK_PAYMASTER, (rich, 0, SELECTORS[ASK_PAYMASTER]), output=PAYS)
+    before = l2.balance(rich)
+    result = l2.include(l2.from_key(paymaster=greedy))
+    # A paymaster has to check its caller; this one pays whoever asks, and the change is the named one's.
+    assert before - l2.balance(rich) == COST
+    assert l2.balance(greedy) == COST - result.gas_used * FEE
+
+
+def test_a_jump_reuses_no_nonce(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    jump = (NONCE_HOLDER, 0, calldata("increaseMinNonce(uint256)", 2**32))
+    l2.script(account, VALIDATE, jump, output=AGREES)
+    l2.include(l2.from_contract(account))
+    for nonce in (0, 1, 2**32 - 1):
+        transaction = l2.from_contract(account, nonce=nonce)
+        with pytest.raises(NonceTooLow):
+            l2.open().run(transaction)
+
+
+def test_an_account_that_destroys_itself_while_it_pays_gets_only_its_change(
+    l2: ScriptedWorld,
+) -> None:
+    """The proxy runs scripts, except that it pays by a self-destruct to the bootloader."""
+    script = l2.deploy(artifact_for_tests("ScriptedContract"))
+    proxy = assemble(
+        f"0 calldataload 0xe0 shr 0x{SELECTORS[PAY].hex()} eq @pay jumpi "
+        f"calldatasize 0 0 calldatacopy 0 0 calldatasize 0 0x{script.hex()} gas delegatecall "
+        "returndatasize 0 0 returndatacopy @ok jumpi returndatasize 0 revert "
+        f"ok: returndatasize 0 return pay: 0x{BOOTLOADER.hex()} selfdestruct"
+    )
+    account = l2.put(proxy.hex(), at=0x43)
+    l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
+    l2.set_version(account, 1)
+    l2.script(account, VALIDATE, use_nonce(0), output=AGREES)
+    l2.script(account, EXECUTE, (BOB, 5, b""))
+    supply, bob = l2.supply(), l2.balance(BOB)
+    result = l2.include(l2.from_contract(account))
+    assert result.succeeded
+    assert functions(result) == [VALIDATE, EXECUTE]
+    assert l2.balance(account) == ETHER - 5 - result.gas_used * FEE
+    assert (l2.balance(BOB), l2.balance(BOOTLOADER)) == (bob + 5, 0)
+    assert l2.supply() == supply - result.gas_used * FEE
+
+
+def test_an_account_cannot_pay_with_what_the_bootloader_has(l2: ScriptedWorld) -> None:
+    l2.chain.edit(BOOTLOADER, lambda it: it.set_balance(BOOTLOADER, ETHER))
+    account = l2.account(fee=0)
+    with pytest.raises(AccountRejection, match="Failed to charge fee"):
+        l2.open().run(l2.from_contract(account))
+    assert l2.balance(BOOTLOADER) == ETHER
+
+
+def test_a_sender_cannot_take_back_its_fee_in_the_execution(l2: ScriptedWorld) -> None:
+    account = l2.account()
+    l2.script(account, EXECUTE, (BOOTLOADER, 0, b"\x01"), ending=RETURN, may_fail=True)
+    result = l2.include(l2.from_contract(account))
+    assert l2.balance(account) == ETHER - result.gas_used * FEE
+
+
+def test_an_impostor_of_the_bootloader_is_not_believed(l2: ScriptedWorld) -> None:
+    artifact = artifact_for_tests("MultisigAccount")
+    account = l2.deploy(artifact, "(address[],uint256)", [ALICE, BOB], 2)
+    l2.send(account, b"", value=ETHER)
+    transaction: tuple[object, ...] = (
+        0x71, int.from_bytes(account), int.from_bytes(BOB), 0, 0, 0, 0, 0, 0, ETHER, [0] * 4,
+        b"", b"", [], b"", b"",
+    )  # fmt: skip
+    data = calldata(f"executeTransaction(bytes32,bytes32,{T})", bytes(32), bytes(32), transaction)
+    assert not l2.send(account, data).succeeded
+    assert l2.balance(account) == ETHER
