@@ -63,6 +63,8 @@ ELSEWHERE = {
     "--hardhat-errors",
     # Which senders need no signature: test_anvil_command.py.
     "--auto-impersonate",
+    # Whether browsers get pages: test_explorer.py.
+    "--explorer",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
     "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
