@@ -1,6 +1,6 @@
 // What people do on the pages: cross between the floors, send, control the chain, lose the node.
 
-import { ALICE, BOB, check, expect, l1Rpc, rpc, run, sees, until, visit } from "./harness.mjs";
+import { ALICE, BOB, check, expect, l1Rpc, MESSENGER, messageData, rpc, run, sees, until, visit } from "./harness.mjs";
 
 check("a deposit by clicks climbs to layer 2", async () => {
   const before = BigInt(await rpc("eth_getBalance", BOB, "latest"));
@@ -142,6 +142,20 @@ check("a snapshot is taken and reverted, and the pages go back", async () => {
     await page.getByRole("button", { name: "Revert", exact: true }).click();
     await until(async () => Number(await rpc("eth_blockNumber")) === before);
     await sees(page, "#banner", "went back to block");
+  });
+});
+
+check("what crossed in blocks that are reverted is gone from the bridge", async () => {
+  await visit("bridge", async (page) => {
+    await page.locator(".lines li").first().waitFor();
+    const snapshot = await rpc("evm_snapshot");
+    const lines = await page.locator(".lines li").count();
+    await rpc("eth_sendTransaction", { from: ALICE, to: MESSENGER, data: messageData("not for long") });
+    await until(async () => (await page.locator(".lines li").count()) === lines + 1);
+    await rpc("evm_revert", snapshot);
+    await rpc("anvil_mine", "0x3");
+    await until(async () => (await page.locator(".lines li").count()) === lines);
+    await sees(page, ".lines li", "Paid");
   });
 });
 

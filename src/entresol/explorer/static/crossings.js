@@ -79,11 +79,13 @@ async function search(layer) {
   const head = live[layer].head;
   if (head < 0) return;
   const before = searched[layer];
-  if (before && before[1] > head) {
+  const kept = Math.min(head, live[layer].backTo);
+  live[layer].backTo = Infinity;
+  if (before && before[1] > kept) {
     // A revert: what is gone is gone, and other blocks may have its numbers.
-    for (const [id, it] of all) if ((it.kind === "deposit") === (layer === "l1") && it.block > head) all.delete(id);
-    for (const it of all.values()) it.final = false;
-    before[1] = Math.max(before[0] - 1, head - 1);
+    for (const [id, it] of all) if ((it.kind === "deposit") === (layer === "l1") && it.block > kept) all.delete(id);
+    for (const it of all.values()) Object.assign(it, { final: false, stage: 0, failed: false, batch: 0, leaf: -1 });
+    before[1] = Math.max(before[0] - 1, kept);
   }
   const from = before ? before[1] + 1 : Math.max(0, head - PAGE_BLOCKS);
   if (from > head) return;

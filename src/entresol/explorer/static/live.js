@@ -5,7 +5,8 @@
  *   fee: bigint}} Block
  * @typedef {{number: number, first: number, last: number, at: number, l1Txs: number, l2Txs: number, stage: number,
  *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string}} Batch
- * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, state: string}} FloorState
+ * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, state: string,
+ *   backTo: number}} FloorState what went back since the crossings were read
  */
 
 import { bridgeBalance } from "./describe.js";
@@ -22,7 +23,7 @@ const DRAW_MS = 250;
 const NOTICE_MS = 8000;
 
 /** @returns {FloorState} */
-const newFloor = () => ({ head: -1, blocks: new Map(), price: 0n, state: "connecting" });
+const newFloor = () => ({ head: -1, blocks: new Map(), price: 0n, state: "connecting", backTo: Infinity });
 
 export const live = {
   l1: newFloor(),
@@ -139,6 +140,7 @@ function onHead(state, head) {
  * @param {number} to
  */
 function goBack(state, to) {
+  state.backTo = Math.min(state.backTo, to);
   for (const number of state.blocks.keys()) if (number > to) state.blocks.delete(number);
   if (state === live.l2) {
     for (const [number, batch] of live.batches) if (batch.last > to) live.batches.delete(number);
@@ -193,7 +195,7 @@ async function refreshBlocks(layer) {
   const child = /** @type {Block} */ (state.blocks.get(state.head));
   // The parent that we have is another one: what we have is gone.
   if (state.blocks.has(state.head - 1) && state.blocks.get(state.head - 1)?.hash !== child.parent) {
-    state.blocks.clear();
+    goBack(state, -1);
     keep(state, latest);
   }
   const missing = [];
