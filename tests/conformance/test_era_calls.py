@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from web3 import Web3
 
+from entresol.execution.call.account_call import OWNER_MARGIN
 from entresol.primitives.addresses import alias
 from tests.support.clients.accounts import ALICE, BOB, NOBODY, send_next
 from tests.support.clients.contracts import CONTRACTS
@@ -132,7 +133,9 @@ def test_51_an_estimate_is_enough_and_not_twice_as_much(
 ) -> None:
     client("anvil_setCode", TARGET, "0x" + program([demand_gas(threshold)]) + "00")
     estimated = estimate(client, method, {"from": SENDER, "to": TARGET, **extra})
-    assert threshold <= estimated < 2 * threshold
+    # With eip712Meta there is room for the signatures of a multisig account, whose owner may ask.
+    room = OWNER_MARGIN if "eip712Meta" in extra else 0
+    assert threshold <= estimated < 2 * threshold + room
     sent = send_next(client, to=Web3.to_checksum_address(TARGET), gas=estimated)
     assert sent["status"] == "0x1"
 

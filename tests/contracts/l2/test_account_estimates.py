@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from entresol._native import address_of, public_key
 from entresol._native import sign as sign_digest
@@ -228,3 +230,58 @@ def test_a_chain_without_accounts_has_no_paymasters(l2: ScriptedWorld) -> None:
     with pytest.raises(PaymasterNotSupported):
         estimate(l2, zk=FREE)
     assert estimate(l2, zk=ZkCall(has_meta=True)) == 21_000
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    is_multisig=st.booleans(),
+    flow=st.sampled_from(["none", "general", "token"]),
+    value=st.sampled_from([0, 5]),
+    to=st.sampled_from([BOB, Address(b"\x98" * 20), Address(b"\x97" * 20)]),
+    data=st.binary(max_size=300),
+)
+def test_an_estimate_used_as_the_limit_succeeds(
+    paying: tuple[ScriptedWorld, Address, Address, Address],
+    *,
+    is_multisig: bool,
+    flow: str,
+    value: int,
+    to: Address,
+    data: bytes,
+) -> None:
+    l2, account, token, paymaster = paying
+    sender = account if is_multisig else ALICE
+    zk = {
+        "none": ZkCall(),
+        "general": FREE,
+        "token": ZkCall(paymaster=paymaster, paymaster_input=approval_based(token, 1)),
+    }[flow]
+    gas = estimate(l2, sender=sender, to=to, value=value, data=data, zk=zk)
+    nonce = l2.min_nonce(account) if is_multisig else l2.nonce(ALICE)
+    payload = fill(
+        sender,
+        nonce=nonce,
+        to=to,
+        value=value,
+        data=data,
+        gas_limit=gas,
+        paymaster=zk.paymaster,
+        paymaster_input=zk.paymaster_input,
+    )
+    l2.chain.submit(signed(payload, *OWNERS[: 2 if is_multisig else 1]))
+    assert l2.last().succeeded
+
+
+@pytest.fixture(scope="module")
+def paying() -> Iterator[tuple[ScriptedWorld, Address, Address, Address]]:
+    """Return an L2 with a multisig account, a token and a paymaster that takes it."""
+    l2 = ScriptedWorld(paymaster_balance=100 * ETHER)
+    multisig = artifact_for_tests("MultisigAccount")
+    account = l2.deploy(multisig, "(address[],uint256)", [ALICE, BOB], 2)
+    token = l2.token()
+    l2.send(token, calldata("mint(address,uint256)", account, 1_000))
+    paymaster = l2.deploy(artifact_for_tests("TokenPaymaster"), "(address)", token)
+    for address in (account, paymaster):
+        l2.send(address, b"", value=ETHER)
+    yield l2, account, token, paymaster
+    l2.close()
