@@ -9,8 +9,8 @@ from entresol.explorer.files import explorer_files, without_comments
 STATIC: Final = Path(str(resources.files("entresol.explorer"))) / "static"
 
 MAX_LINES: Final = 300
-# What a browser receives, in bytes.
-MAX_ALL: Final = 80_000
+# What a browser receives that has seen every page, in bytes; tests/explorer/budget.mjs measures single visits.
+MAX_ALL: Final = 82_000
 MAX_STYLES: Final = 9_000
 
 
