@@ -13,7 +13,8 @@ import pytest
 
 from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, run_checks
-from tests.support.node_process import ENTRESOL, RunningNode, running_node
+from tests.support.clients.layers import OPERATOR_KEY
+from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL, RunningNode, running_node
 
 pytestmark = [
     pytest.mark.clients,
@@ -27,7 +28,8 @@ pytestmark = [
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = ("pages.mjs", "acting.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
 ALONE: Final = "alone.mjs"
-ELSEWHERE: Final = {"harness.mjs", "screenshots.mjs", ALONE}
+REMOTE: Final = "remote.mjs"
+ELSEWHERE: Final = {"harness.mjs", "screenshots.mjs", ALONE, REMOTE}
 """What the files use, and what is run by hand."""
 
 
@@ -63,4 +65,14 @@ def test_a_layer_alone_draws_only_its_floor(layer: str) -> None:
         running_anvil(program=(*ENTRESOL, "anvil")) if layer == "l1" else running_node("--no-l1")
     ) as node:
         found = run_checks(ALONE, node.url, folder=FOLDER)
+    assert [problem for problem in found.values() if problem is not None] == []
+
+
+def test_a_remote_layer_1_is_drawn() -> None:
+    flags = ("--deploy-l1", "--operator-key", OPERATOR_KEY, "--l1-confirmations", "0")
+    with (
+        running_anvil(program=(*ENTRESOL, "anvil")) as l1,
+        running_node("--l1-url", f"{l1.url}/a-key", *flags, *DEVELOPMENT_FLAGS) as node,
+    ):
+        found = run_checks(REMOTE, node.url, folder=FOLDER)
     assert [problem for problem in found.values() if problem is not None] == []
