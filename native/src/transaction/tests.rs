@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rlp::{Item, Reader, close_list, encode_bytes};
-use alloy_consensus::{Transaction, TxEip1559, TxEip2930, TxEip7702, TxLegacy};
+use alloy_consensus::{Transaction, TxEip1559, TxEip2930, TxEip4844, TxEip7702, TxLegacy};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_eips::eip2930::{AccessList, AccessListItem};
 use alloy_eips::eip7702::{Authorization, SignedAuthorization};
@@ -44,6 +44,15 @@ fn legacy(chain_id: Option<u64>) -> TxLegacy {
     TxLegacy { chain_id, nonce: 1, gas_limit: 21_000, ..Default::default() }
 }
 
+fn blob() -> TxEip4844 {
+    TxEip4844 {
+        chain_id: 270,
+        max_fee_per_blob_gas: 7,
+        blob_versioned_hashes: vec![B256::repeat_byte(1)],
+        ..Default::default()
+    }
+}
+
 fn set_code() -> TxEip7702 {
     let inner = Authorization { chain_id: U256::ZERO, address: Address::ZERO, nonce: 4 };
     TxEip7702 {
@@ -67,6 +76,7 @@ fn decodes_what_alloy_encodes() {
         signed(legacy(Some(270))),
         signed(access),
         signed(set_code()),
+        signed(blob()),
     ];
     for (raw, decoded) in all.iter().zip(decode_many(&all)) {
         let decoded = decoded.unwrap();
@@ -87,7 +97,8 @@ fn a_known_sender_is_trusted() {
 
 #[test]
 fn truncated_and_extended_inputs_are_rejected() {
-    for raw in [signed(fee_market()), signed(legacy(Some(270))), signed(set_code())] {
+    for raw in [signed(fee_market()), signed(legacy(Some(270))), signed(set_code()), signed(blob())]
+    {
         for length in 0..raw.len() {
             assert!(decode(&raw[..length], None).is_err(), "{length}");
         }
@@ -99,7 +110,7 @@ fn truncated_and_extended_inputs_are_rejected() {
 
 #[test]
 fn other_types_are_not_supported() {
-    for other in [0, 3, 5, 0x71, 0x7f] {
+    for other in [0, 5, 0x71, 0x7f] {
         assert_eq!(decode(&[other, 0xc0], None).unwrap_err(), DecodeError::Unsupported(other));
     }
     assert!(matches!(decode(&[0x80], None), Err(DecodeError::Malformed { .. })));
