@@ -161,25 +161,26 @@ def _reject_l1(raw: bytes) -> None:
 
 def _decode_zk(raw: bytes) -> Transaction:
     payload = ZkTransaction.decode(raw)
+    digest, error = payload.signing_hash(), None
     try:
-        verify(payload)
-    except InvalidSignature as error:
-        transaction = _from_zk(payload, raw, error)
-        if transaction.is_impersonated:
-            raise
-        return transaction
-    return _from_zk(payload, raw)
-
-
-def _from_zk(
-    payload: ZkTransaction, raw: bytes, error: InvalidSignature | None = None
-) -> Transaction:
-    return Transaction(
+        verify(payload, digest)
+    except InvalidSignature as problem:
+        error = problem
+    transaction = Transaction(
         payload=payload,
         sender=payload.sender,
-        hash=transaction_hash(payload),
+        hash=transaction_hash(payload, digest),
         raw=raw,
         signature_error=error,
+    )
+    if error is not None and transaction.is_impersonated:
+        raise error
+    return transaction
+
+
+def _from_zk(payload: ZkTransaction, raw: bytes) -> Transaction:
+    return Transaction(
+        payload=payload, sender=payload.sender, hash=transaction_hash(payload), raw=raw
     )
 
 

@@ -193,17 +193,18 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 NO_PAYMASTER: Final = Paymaster(Address.zero())
 
 
-def transaction_hash(payload: ZkTransaction) -> Hash32:
-    """Return the transaction hash, which covers the signature that counts."""
-    return Hash32(keccak256(payload.signing_hash() + keccak256(payload.signature)))
+def transaction_hash(payload: ZkTransaction, digest: bytes | None = None) -> Hash32:
+    """Return the transaction hash, which covers the signature that counts; `digest` is the signing hash, if known."""
+    signed = payload.signing_hash() if digest is None else digest
+    return Hash32(keccak256(signed + keccak256(payload.signature)))
 
 
-def verify(payload: ZkTransaction) -> None:
+def verify(payload: ZkTransaction, digest: bytes) -> None:
     """Reject a transaction that its sender's key did not sign.
 
     Client libraries put an ordinary signature into either form. What a contract account accepts, only its code knows.
     """
-    digest, signature = payload.signing_hash(), payload.signature
+    signature = payload.signature
     if not signature:
         raise InvalidSignature("the transaction is not signed")
     if len(signature) != _SIGNATURE_SIZE:
