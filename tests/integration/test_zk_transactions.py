@@ -54,6 +54,12 @@ def client() -> Iterator[ApiClient]:
         yield client
 
 
+def custom_signature(secret: bytes) -> bytes:
+    """Return the signature of the plain transaction in the form that clients send."""
+    signature = sign_digest(PLAIN.signing_hash(), secret)
+    return signature[:64] + bytes([27 + signature[64]])
+
+
 def signed(payload: ZkTransaction = PLAIN, secret: bytes = SECRETS[0], **changes: Any) -> bytes:
     return sign(replace(payload, **changes), secret).raw
 
@@ -124,7 +130,7 @@ def test_r_and_s_beside_a_custom_signature_do_not_make_it_impersonated() -> None
             "invalid signature: a signature is 65 bytes, got 64",
         ),
         (
-            replace(PLAIN, custom_signature=sign_digest(PLAIN.signing_hash(), SECRETS[1])).encode(),
+            replace(PLAIN, custom_signature=custom_signature(SECRETS[1])).encode(),
             "invalid signature: signed by",
         ),
         (

@@ -13,6 +13,7 @@ from entresol.errors import (
     InsufficientFunds,
     InvalidSignature,
     MixedNonces,
+    NonceOverflow,
     NonceTooLow,
     PaymasterNotSupported,
     SenderLimitExceeded,
@@ -106,6 +107,25 @@ def test_a_key_signs_with_65_bytes(l2: ScriptedWorld, size: int) -> None:
     payload = fill(ALICE, custom_signature=bytes(size))
     with pytest.raises(InvalidSignature, match="65 bytes"):
         l2.chain.submit(payload.encode())
+
+
+ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+
+
+@pytest.mark.parametrize("is_high", [False, True], ids=["v of 0 or 1", "high s"])
+def test_a_key_signs_in_one_way_only(l2: ScriptedWorld, *, is_high: bool) -> None:
+    payload = l2.from_key(1).payload
+    assert isinstance(payload, ZkTransaction)
+    r, s, v = (
+        payload.signature[:32],
+        int.from_bytes(payload.signature[32:64]),
+        payload.signature[64],
+    )
+    other = (
+        (ORDER - s).to_bytes(32) + bytes([55 - v]) if is_high else s.to_bytes(32) + bytes([v - 27])
+    )
+    with pytest.raises(InvalidSignature):
+        l2.chain.submit(fill(BOB, custom_signature=r + other).encode())
 
 
 def test_a_key_does_not_sign_for_another(l2: ScriptedWorld) -> None:
@@ -410,3 +430,8 @@ def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Ad
         l2.chain.submit(l2.from_key(1, paymaster=paymaster).raw)
     l2.chain.seal()
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
+
+
+def test_a_nonce_beyond_32_bits_is_rejected(l2: ScriptedWorld, account: Address) -> None:
+    with pytest.raises(NonceOverflow, match="nonce has max value"):
+        l2.chain.submit(fill(account, nonce=2**32, custom_signature=b"x").encode())

@@ -31,6 +31,7 @@ DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 """What a transaction allows for a published byte if its author says nothing."""
 
 _PLAIN_V: Final = frozenset({0, 1, 27, 28})
+_CUSTOM_V: Final = frozenset({27, 28})
 _SIGNATURE_SIZE: Final = 65
 
 
@@ -209,6 +210,8 @@ def verify(payload: ZkTransaction, digest: bytes) -> None:
         raise InvalidSignature("the transaction is not signed")
     if len(signature) != _SIGNATURE_SIZE:
         raise InvalidSignature(f"a signature is {_SIGNATURE_SIZE} bytes, got {len(signature)}")
+    if signature[-1] not in _CUSTOM_V:
+        raise InvalidSignature(f"v of a custom signature is 27 or 28, got {signature[-1]}")
     signed_by = Address(recover(digest, signature))
     if signed_by != payload.sender:
         raise InvalidSignature(f"signed by {signed_by}, sent from {payload.sender}")

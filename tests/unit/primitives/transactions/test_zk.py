@@ -162,7 +162,8 @@ def test_a_custom_signature_that_only_an_account_can_judge_is_none_of_a_key() ->
 
 
 def test_a_custom_signature_of_another_key_is_rejected() -> None:
-    stolen = sign_digest(PLAIN.signing_hash(), b"\x07" * 32)
+    signature = sign_digest(PLAIN.signing_hash(), b"\x07" * 32)
+    stolen = signature[:64] + bytes([27 + signature[64]])
     payload = msgspec.structs.replace(PLAIN, custom_signature=stolen)
     assert re.search(f"sent from {SENDER}", signature_problem(payload.encode()))
 
