@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import ExecutedBlock
-    from entresol.primitives.headers import Header
+    from entresol.primitives.headers import ForkFields, Header
     from entresol.primitives.records import BlockRecord
     from entresol.storage.price_table import Prices
     from entresol.storage.store import Store
@@ -100,6 +100,11 @@ class Ledger:
     def latest(self) -> Snapshot:
         """The state after the last block."""
         return self._snapshots.after(self.number)
+
+    @property
+    def genesis_fields(self) -> ForkFields:
+        """What the fork of the chain adds to the header of its genesis."""
+        return self.blob_fees.fork_fields(None)
 
     def header(self, number: int) -> Header:
         """Return the header of a block."""
@@ -253,8 +258,7 @@ class Ledger:
         self._heads.put(header.number, (header, self._head_hash))
 
     def _init_genesis(self, genesis: Genesis) -> None:
-        fields = self.blob_fees.fork_fields(None)
-        record, nodes = genesis_block(genesis, self.store, self.trie, fields)
+        record, nodes = genesis_block(genesis, self.store, self.trie, self.genesis_fields)
         self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id)
 
 

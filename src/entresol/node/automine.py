@@ -76,7 +76,7 @@ class Automine:
     async def stop(self) -> None:
         """Stop sealing in the background; who still waits has an error."""
         self._chain.events.unsubscribe(self._events)
-        if self._task is not None:
+        if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._report_all(StoreFailed("the node stops; the transaction is in no block"))

@@ -66,7 +66,7 @@ class LinkedChains:
         for chain in self.chains:
             self._check_batches(chain, 0)
         for chain in self.chains:
-            store = build_genesis(chain.genesis, identity_of(chain))
+            store = build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
             try:
                 for entry in list(chain.pool.listing().by_sender()):
                     chain.pool.remove(entry.transaction.hash, "the chain was reset")

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.state_file.state_file import ChainPart, FileAccount, FileBlock, StateFile
+    from entresol.primitives.headers import ForkFields
 
 
-def build_genesis(genesis: Genesis, identity: bytes) -> Store:
-    """Return a store with the genesis alone."""
-    return _build(lambda builder: builder.start(genesis, identity))
+def build_genesis(genesis: Genesis, identity: bytes, fields: ForkFields) -> Store:
+    """Return a store with the genesis alone; the fork of the chain adds `fields` to its header."""
+    return _build(lambda builder: builder.start(genesis, identity, fields))
 
 
 def build_own(part: ChainPart, genesis: Genesis, identity: bytes) -> Store:
@@ -56,9 +57,9 @@ class _Builder:
         self._root = Hash32(EMPTY_ROOT)
         self._roots: dict[bytes, bytes] = {}
 
-    def start(self, genesis: Genesis, identity: bytes) -> None:
+    def start(self, genesis: Genesis, identity: bytes, fields: ForkFields) -> None:
         """Append our genesis."""
-        record, nodes = genesis_block(genesis, self._store, self._trie)
+        record, nodes = genesis_block(genesis, self._store, self._trie, fields)
         self._store.init_genesis(record, nodes, identity, genesis.chain_id)
 
     def restore(self, part: ChainPart, genesis: Genesis, identity: bytes) -> None:

@@ -139,7 +139,8 @@ class PairState:
             store = build_own(part, chain.genesis, key)
             return Replacement(chain, store, part.edits, part.edited_codes)
         if own is None or self._is_merged(chain, own):
-            return Replacement(chain, build_genesis(chain.genesis, key))
+            store = build_genesis(chain.genesis, key, chain.ledger.genesis_fields)
+            return Replacement(chain, store)
         return Replacement(chain, build_foreign(own, chain.genesis, key))
 
     def _check_deposits(

@@ -117,7 +117,7 @@ def test_a_dump_of_our_own_is_restored_exactly(chain: Chain) -> None:
     part = ChainDump(chain).part()
     store = build_own(part, chain.genesis, identity_of(chain))
     before = [chain.blocks.record(number) for number in range(chain.number + 1)]
-    chain.replace(build_genesis(chain.genesis, identity_of(chain)))
+    chain.replace(build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields))
     assert (chain.number, chain.ledger.store.loaded.last) == (0, 0)
     chain.replace(store)
     assert [chain.blocks.record(number) for number in range(chain.number + 1)] == before
