@@ -180,6 +180,8 @@ class BookMachine(RuleBasedStateMachine):
         length: int,
         on_loop: bool,
     ) -> None:
+        # A range that begins above the head is rejected.
+        first = min(first, self.chain.number)
         query = LogQuery(addresses=frozenset[bytes](addresses), topics=tuple(topics))
         wanted = LogFilter(query=query, from_block=first, to_block=first + length)
         limits = LogLimits(follows_geth=True)
