@@ -158,10 +158,9 @@ def test_a_request_is_a_line_and_a_transaction_a_block() -> None:
     assert " ".join(after[2].split()).endswith(
         "ms error -32601: the method eth_nothing does not exist/is not available"
     )
-    # The sender has its response once the block is sealed, so either may come first.
-    assert f"    Transaction       {transaction}" in after[3:]
-    (sent,) = [line for line in after[3:] if line.startswith("eth_sendRawTransaction ")]
-    assert sent.endswith(" ms  ok")
+    assert after[3].startswith("eth_sendRawTransaction ")
+    assert after[3].endswith(" ms  ok")
+    assert after[5] == f"    Transaction       {transaction}"
     assert "\x1b" not in output
 
 
@@ -204,10 +203,24 @@ def test_json_logs_have_an_object_per_line() -> None:
             json.loads(line)
             for line in output_with(node, '"request"', '"transaction"').splitlines()
         ]
-    first, *others = [entry["message"].partition(" 127")[0] for entry in entries]
-    assert (first, sorted(others)) == ("Listening on", ["request", "transaction"])
+    assert [entry["message"].partition(" 127")[0] for entry in entries] == [
+        "Listening on",
+        "request",
+        "transaction",
+    ]
     assert {tuple(entry) for entry in entries} == {("level", "time", "message", "fields")}
     assert entries[0]["fields"]["chain_id"] == 270
+
+
+@pytest.mark.parametrize("method", ["eth_sendRawTransaction", "eth_sendRawTransactionSync"])
+def test_a_batch_of_sends_is_logged_before_its_transactions(method: str) -> None:
+    with running_node("--json-logs") as node:
+        client = HttpRpcClient(node.url)
+        client.batch([(method, [signed_transfer(nonce)]) for nonce in range(20)])
+        client.close()
+        eventually(lambda: node.printed().count('"transaction"') == 20)
+        entries = [json.loads(line)["message"] for line in node.printed().splitlines()]
+    assert entries[1:] == ["batch", *(["transaction"] * 20)]
 
 
 def test_a_log_level_above_info_logs_no_requests() -> None:

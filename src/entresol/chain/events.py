@@ -82,25 +82,25 @@ class EventSubscription:
 
 
 class ChainEvents:
-    """Publishes events, in order, to every subscription.
+    """Publishes events, in order, to every subscription, the oldest first.
 
     Remembers: the subscriptions. Persists: nothing. Fails: never; a slow subscriber loses its own events.
     """
 
     def __init__(self) -> None:
-        self._subscriptions: set[EventSubscription] = set()
+        self._subscriptions: dict[EventSubscription, None] = {}
 
     def subscribe(
         self, *, backlog: int = BACKLOG, wake: Callable[[], None] | None = None
     ) -> EventSubscription:
         """Subscribe to all further events; `wake` is called after each, on the chain's thread."""
         subscription = EventSubscription(backlog, wake)
-        self._subscriptions.add(subscription)
+        self._subscriptions[subscription] = None
         return subscription
 
     def unsubscribe(self, subscription: EventSubscription) -> None:
         """End a subscription."""
-        self._subscriptions.discard(subscription)
+        self._subscriptions.pop(subscription, None)
 
     def publish(self, event: Event) -> None:
         """Add an event to every subscription."""

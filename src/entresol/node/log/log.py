@@ -11,6 +11,7 @@ from entresol.node.log.console import OUT, Console, LineWriter
 from entresol.node.log.details import TRACES, LogDetails
 from entresol.node.log.entries import ConsoleLogged, LogMessage
 from entresol.node.log.jsonl import JsonLogFormat, json_line
+from entresol.node.log.open_sends import OpenSends
 from entresol.node.log.rejections import RejectionLog
 from entresol.node.log.requests import RequestLog
 from entresol.node.log.text import TextLogFormat
@@ -101,11 +102,11 @@ class NodeLog:
         )
         return ChainLog(self, layer, hidden, details)
 
-    def wrap(self, handler: Handler, layer: str = "") -> Handler:
+    def wrap(self, handler: Handler, layer: str = "", sends: OpenSends | None = None) -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""
         if not self.logs_requests:
             return handler
-        return RequestLog(handler, self._format, self._write, layer)
+        return RequestLog(handler, self._format, self._write, layer, sends)
 
     def on_rejection(self, layer: str = "") -> OnRejection | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
@@ -115,8 +116,15 @@ class NodeLog:
         self._rejections.append(log)
         return log
 
-    def follow(self, chain: Chain, layer: str, hidden: Address | None, details: LogDetails) -> None:
-        """Log the transactions of a chain, if they are logged, except those of the sender `hidden`."""
+    def follow(
+        self,
+        chain: Chain,
+        layer: str,
+        hidden: Address | None,
+        details: LogDetails,
+        sends: OpenSends,
+    ) -> None:
+        """Log the transactions of a chain after the requests that sent them, except those of the sender `hidden`."""
         if self.logs_requests:
             self._transactions.append(
                 TransactionLog(
@@ -129,6 +137,7 @@ class NodeLog:
                     details=details,
                     sealed_block=chain.ledger.sealed_block,
                     is_enabled=lambda: self.is_enabled,
+                    sends=sends,
                 )
             )
 
@@ -166,6 +175,7 @@ class ChainLog:
         self._layer = layer
         self._hidden = hidden
         self._details = details
+        self._sends = OpenSends()
 
     def set_enabled(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives by `anvil_setLoggingEnabled`
         """Enable or disable the log of requests and transactions, of both layers."""
@@ -173,7 +183,7 @@ class ChainLog:
 
     def wrap(self, handler: Handler) -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""
-        return self._log.wrap(handler, self._layer)
+        return self._log.wrap(handler, self._layer, self._sends)
 
     def on_rejection(self) -> OnRejection | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
@@ -181,7 +191,7 @@ class ChainLog:
 
     def follow(self, chain: Chain) -> None:
         """Log the chain's transactions, if they are logged."""
-        self._log.follow(chain, self._layer, self._hidden, self._details)
+        self._log.follow(chain, self._layer, self._hidden, self._details, self._sends)
 
     def report_console(self, method: str, calls: ConsoleCalls) -> None:
         """Log what a call or an estimate printed by `console.log`, on any thread."""

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol.node.log.entries import BatchServed, RequestServed
+from entresol.node.log.open_sends import OpenSends
 from entresol.rpc.jsonrpc.envelope import ERROR, RESULT
 from entresol.rpc.jsonrpc.errors import ErrorObject
 
@@ -52,11 +53,13 @@ class RequestLog:
         log_format: LogFormat,
         write: Callable[[str], None],
         layer: str = "",
+        sends: OpenSends | None = None,
     ) -> None:
         self._handler = handler
         self._format = log_format
         self._write = write
         self._layer = layer
+        self._sends = sends or OpenSends()
 
     def __call__(
         self, body: bytes, connection: ClientConnection
@@ -72,8 +75,9 @@ class RequestLog:
     async def _await_and_log(
         self, body: bytes, awaitable: Awaitable[bytes | None], started: float
     ) -> bytes | None:
-        response = await awaitable
-        self._log(body, response, perf_counter() - started)
+        with self._sends.holding(body):
+            response = await awaitable
+            self._log(body, response, perf_counter() - started)
         return response
 
     def _log(self, body: bytes, response: bytes | None, seconds: float) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from entresol.chain.events import BlockSealed, ChainEvents
+from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.node.log.call_tree import CallTree
 from entresol.node.log.details import LogDetails
 from entresol.node.log.entries import TransactionIncluded
+from entresol.node.log.open_sends import OpenSends
 from entresol.node.log.traces import LoggedBlock, TraceLog
 from entresol.primitives.values import Address
 from entresol.rpc.render.receipts import created_contract
@@ -41,6 +42,7 @@ class TransactionLog:
         details: LogDetails | None = None,
         sealed_block: Callable[[int], SealedBlock] | None = None,
         is_enabled: Callable[[], bool] = lambda: True,
+        sends: OpenSends | None = None,
     ) -> None:
         self._chain_events = events
         self._blocks = blocks
@@ -54,23 +56,22 @@ class TransactionLog:
             tree = CallTree(self._details.abis)
             self._traces = TraceLog(sealed_block, tree, self._write_entry)
         self._is_enabled = is_enabled
-        self._is_due = False
+        self._sends = sends or OpenSends()
+        self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
         self._events = events.subscribe(wake=self._wake)
 
     def close(self) -> None:
         """Log the blocks that are left, and unsubscribe."""
         self._chain_events.unsubscribe(self._events)
-        self.step()
+        while self._due:
+            self.step()
         if self._traces is not None:
             self._traces.close()
 
     def step(self) -> None:
-        """Log the blocks since the last step."""
-        self._is_due = False
-        events, _ = self._events.take()
-        for event in events if self._is_enabled() else ():
-            if isinstance(event, BlockSealed) and event.header.gas_used:
-                self._log(event)
+        """Log the oldest block that is not logged yet."""
+        if self._due:
+            self._log(self._due.popleft())
 
     def _log(self, sealed: BlockSealed) -> None:
         included = dict(self._included(sealed))
@@ -88,10 +89,12 @@ class TransactionLog:
         self._write(self._format.transaction(entry))
 
     def _wake(self) -> None:
-        """Schedule a step after the response to the request that sealed the block."""
-        if not self._is_due:
-            self._is_due = True
-            asyncio.get_running_loop().call_soon(self.step)
+        """Schedule the lines of new blocks, after those of the requests that sent their transactions."""
+        events, _ = self._events.take()
+        for event in events:
+            if isinstance(event, BlockSealed) and event.header.gas_used and self._is_enabled():
+                self._due.append(event)
+                self._sends.after(self.step)
 
     def _included(self, sealed: BlockSealed) -> Iterator[tuple[int, TransactionIncluded]]:
         record = self._blocks.get_record(sealed.number)
