@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from functools import partial
 from typing import TYPE_CHECKING
 
 from entresol.chain.dev.block_settings import BlockSettings
@@ -63,11 +62,18 @@ class Chain(SealingChain):
         if was is None:
             return None
         state = self.ledger.state_after(was.number) if was.edited is None else was.edited
-        pool = partial(self.pool.restored, was.pool, state, was.base_fee)
+
+        def pool() -> Mempool | None:
+            # A new pool takes longer than everything else of a revert of a few empty blocks.
+            is_empty = not was.pool.entries and not self.pool
+            return None if is_empty else self.pool.restored(was.pool, state, was.base_fee)
 
         def finish(plan: RevertPlan) -> None:
             self.checkpoints.take(checkpoint)
             self._unwind(plan, was.edited)
+            if plan.pool is None:
+                self.drop_pending()
+                self.pool.reset(state, was.base_fee)
             self.producer.priority.replace(was.priority)
             self.clock.state = was.clock
             self.configure(was.settings)
@@ -164,5 +170,6 @@ class Chain(SealingChain):
         self.ledger.unwind(plan.number)
         self.sidecars.drop_above(plan.number)
         self._edits.restore(edited)
-        self.pool.adopt(plan.pool)
+        if plan.pool is not None:
+            self.pool.adopt(plan.pool)
         self.pool.blob_base_fee = self.next_blob_base_fee()

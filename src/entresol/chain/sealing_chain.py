@@ -138,9 +138,9 @@ class SealingChain(ChainView):
         self.settle()
         self.ledger.settings = settings
         gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
-        self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
-        self.pool.base_fee = self.next_base_fee()
-        self.pool.blob_base_fee = self.next_blob_base_fee()
+        if self.pool.rules.gas_limit != gas_limit:
+            self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
+        self.pool.set_base_fees(self.next_base_fee(), self.next_blob_base_fee())
 
     def edited(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
         """Return the edits since the last block and their codes, in the form of a record."""

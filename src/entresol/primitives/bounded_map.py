@@ -58,6 +58,10 @@ class BoundedMap(Generic[K, V]):
         """Yield the keys, the oldest first."""
         return iter(self._entries)
 
+    def __reversed__(self) -> Iterator[K]:
+        """Yield the keys, the newest first."""
+        return reversed(self._entries)
+
     @property
     def weight(self) -> int:
         """The sum of the entries' weights."""

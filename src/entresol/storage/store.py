@@ -309,7 +309,8 @@ class Store:
         """Revert to block `number`, and delete the batches that have a block above it, in one write.
 
         Everything else of the blocks above stays, unread, until another block overwrites it: so the time does not
-        depend on what they contain. Trie nodes and codes stay for good, since other blocks may share them.
+        depend on what they contain. Trie nodes and codes stay for good, since other blocks may share them. The head
+        of a temporary store that no other process reads is in memory only, until the next block.
         """
         head = self._head
         if head is None or number >= head:
@@ -317,11 +318,12 @@ class Store:
         deleted = list(self.batches.keys_above(number))
         # The head first, so that no reader sees a head without its block.
         self._head = number
-        try:
-            self._db.write([(tables.HEAD, tables.number(number))], deleted)
-        except BaseException:
-            self._head = head
-            raise
+        if deleted or self._db.is_shared or not self._directory.is_temporary:
+            try:
+                self._db.write([(tables.HEAD, tables.number(number))], deleted)
+            except BaseException:
+                self._head = head
+                raise
         self.record_cache.evict_above(number)
         self._nonempty.remove_above(number)
         if deleted:

@@ -14,6 +14,13 @@ def test_get_leaves_the_order_so_the_oldest_entry_is_evicted_first() -> None:
     assert entries.get("a") is None
 
 
+def test_reversed_yields_the_newest_first() -> None:
+    entries: BoundedMap[str, int] = BoundedMap(3)
+    for key in "abc":
+        entries.put(key, 0)
+    assert list(reversed(entries)) == ["c", "b", "a"]
+
+
 def test_touch_makes_an_entry_the_newest() -> None:
     entries: BoundedMap[str, int] = BoundedMap(2)
     entries.put("a", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -13,8 +14,6 @@ from entresol.chain.mempool import PoolCheckpoint
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from entresol._native import Overlay
     from entresol.primitives.transactions import Transaction
 
@@ -72,15 +71,13 @@ class CheckpointLog:
         """Return the checkpoint with this id, and drop it with all later ones."""
         found = self._checkpoints.get(number)
         if found is not None:
-            self._drop(lambda later, _: later >= number)
+            for later in list(takewhile(number.__le__, reversed(self._checkpoints))):
+                self._checkpoints.pop(later)
         return found
 
     def drop_above(self, block: int) -> None:
         """Drop the checkpoints of blocks above `block`."""
-        self._drop(lambda _, checkpoint: checkpoint.number > block)
-
-    def _drop(self, is_dropped: Callable[[int, Checkpoint], bool]) -> None:
         checkpoints = [(it, self._checkpoints.get(it)) for it in self._checkpoints]
         for number, checkpoint in checkpoints:
-            if checkpoint is not None and is_dropped(number, checkpoint):
+            if checkpoint is not None and checkpoint.number > block:
                 self._checkpoints.pop(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS
@@ -63,5 +64,5 @@ class Checkpoints:
         return PairRevertPlan(found, lambda: self._drop_from(number))
 
     def _drop_from(self, number: int) -> None:
-        for later in [it for it in self._checkpoints if it >= number]:
+        for later in list(takewhile(number.__le__, reversed(self._checkpoints))):
             self._checkpoints.pop(later)

@@ -28,7 +28,8 @@ class LinkedChains:
     def __init__(self, *chains: Chain, foreign_l1: bool = False) -> None:
         self.chains = chains
         self._foreign_l1 = foreign_l1
-        self._journal = PairJournal(chains)
+        # A chain alone can be rolled back to any of its blocks.
+        self._journal = PairJournal(chains) if len(chains) > 1 else None
 
     def check_depth(self, chain: Chain, depth: int, *, what: str = "Rollback") -> None:
         """Reject more blocks than the chain has."""
@@ -45,11 +46,9 @@ class LinkedChains:
         if depth == 0:
             return PairRevertPlan([])
         target = chain.number - depth
-        numbers = self._journal.at(chain, target)
+        numbers = (target,) if self._journal is None else self._journal.at(chain, target)
         if numbers is None:
-            if len(self.chains) > 1:
-                raise RollbackUnknown(target)
-            numbers = (target,)
+            raise RollbackUnknown(target)
         for it, number in zip(self.chains, numbers, strict=True):
             self._check_batches(it, number)
             it.ledger.check_state(number)
@@ -77,7 +76,8 @@ class LinkedChains:
 
     def on_replaced(self) -> None:
         """Start over with what belongs together, after chains were replaced."""
-        self._journal.restart()
+        if self._journal is not None:
+            self._journal.restart()
         self._report("replaced")
 
     def check_replaceable(self) -> None:

@@ -30,7 +30,7 @@ class RevertPlan:
         self,
         chain: SealingChain,
         number: int,
-        restore_pool: Callable[[], Mempool],
+        restore_pool: Callable[[], Mempool | None],
         finish: Callable[[RevertPlan], None],
         *,
         pooled: int,
@@ -60,9 +60,8 @@ class RevertPlan:
         return unchanged and self._chain.ledger.head_hash == self._head
 
     @property
-    def pool(self) -> Mempool:
-        """The pool after the revert."""
-        assert self._pool is not None
+    def pool(self) -> Mempool | None:
+        """The pool after the revert; None if it was empty and is."""
         return self._pool
 
     def prepare(self) -> None:

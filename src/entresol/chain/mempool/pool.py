@@ -97,6 +97,10 @@ class Mempool(PoolView):
     def blob_base_fee(self, blob_base_fee: int) -> None:
         self._reprice(Pricing(self.order, self.base_fee, blob_base_fee))
 
+    def set_base_fees(self, base_fee: int, blob_base_fee: int) -> None:
+        """Set both base fees of the next block."""
+        self._reprice(Pricing(self.order, base_fee, blob_base_fee))
+
     @property
     def order(self) -> Order:
         """The order in which a block includes transactions; at first that of the configuration."""

@@ -101,3 +101,27 @@ def test_a_rollback_keeps_what_the_state_allows(chain: Chain) -> None:
     assert (chain.number, len(chain.pool), list(chain.pool.best())) == (1, 2, [])
     chain.submit(transaction(1, wei=3).raw)
     assert len(list(chain.pool.best())) == 3
+
+
+def test_an_empty_pool_stays_empty_and_accepts_what_was_reverted(chain: Chain) -> None:
+    checkpoint = chain.checkpoint()
+    seal(chain, 2)
+    plan = chain.plan_restore(checkpoint)
+    assert plan is not None
+    plan.apply()
+    assert plan.pool is None
+    assert (chain.number, len(chain.pool)) == (0, 0)
+    seal(chain, 1)
+    assert balance(chain, NOBODY) == 1
+
+
+def test_a_pool_that_was_empty_loses_what_arrives_while_the_revert_is_prepared(
+    chain: Chain,
+) -> None:
+    checkpoint = chain.checkpoint()
+    plan = chain.plan_restore(checkpoint)
+    assert plan is not None
+    plan.prepare()
+    fill_pool(chain, 1)
+    plan.apply()
+    assert not len(chain.pool)
