@@ -1,6 +1,25 @@
 // What people do on the pages: cross between the floors, send, control the chain, lose the node.
 
-import { ALICE, BOB, check, expect, l1Rpc, MESSENGER, messageData, rpc, run, sees, until, visit } from "./harness.mjs";
+import { ContractFactory, JsonRpcProvider } from "ethers";
+import { Provider, Wallet } from "zksync-ethers";
+import {
+  ALICE,
+  ALICE_KEY,
+  BOB,
+  check,
+  expect,
+  l1Rpc,
+  l1Url,
+  MESSENGER,
+  messageData,
+  rpc,
+  run,
+  sees,
+  settled,
+  until,
+  url,
+  visit,
+} from "./harness.mjs";
 
 check("a deposit by clicks climbs to layer 2", async () => {
   const before = BigInt(await rpc("eth_getBalance", BOB, "latest"));
@@ -41,6 +60,33 @@ check("a withdrawal by clicks goes down and is paid", async () => {
 
 check("a withdrawal that was paid shows on the ground floor of home", async () => {
   await visit("", (page) => sees(page, ".arrivals.ground", "1.25 ETH"));
+});
+
+// A deposit of a new token with too little gas to create it on layer 2.
+async function failingDeposit(amount) {
+  const alice = new Wallet(ALICE_KEY, new Provider(url), new JsonRpcProvider(l1Url, undefined, { cacheTimeout: -1 }));
+  const { abi, bytecode } = JSON.parse(process.env.CONTRACTS).token;
+  const factory = new ContractFactory(abi, bytecode, alice.ethWallet());
+  const token = await (await factory.deploy("Bread and Butter", "BAB", 2)).waitForDeployment();
+  await (await token.mint(ALICE, amount)).wait();
+  const deposit = { token: await token.getAddress(), amount, approveERC20: true, l2GasLimit: 300_000n };
+  await (await alice.deposit(deposit)).waitL1Commit();
+  return token;
+}
+
+check("the tokens of a deposit that failed are claimed back by clicks", async () => {
+  const token = await failingDeposit(4_200n);
+  expect((await token.balanceOf(ALICE)) === 0n, "the tokens were not deposited");
+  await visit("bridge", async (page) => {
+    const line = page.locator(".lines li").filter({ hasText: "Deposit, 42 BAB" });
+    await line.filter({ hasText: "Failed on L2" }).locator("a").click();
+    await settled(await rpc("eth_blockNumber"));
+    await page.getByRole("button", { name: "Claim back" }).click();
+    await line.filter({ hasText: "Returned" }).waitFor();
+    await sees(page, ".one", "Back on layer 1");
+    expect((await page.getByRole("button", { name: "Claim back" }).count()) === 0, "it can be claimed again");
+  });
+  expect((await token.balanceOf(ALICE)) === 4_200n, "not all of it came back");
 });
 
 check("an amount that is none and a receiver that is none are told", async () => {
@@ -147,7 +193,7 @@ check("a snapshot is taken and reverted, and the pages go back", async () => {
 
 check("what crossed in blocks that are reverted is gone from the bridge", async () => {
   await visit("bridge", async (page) => {
-    await page.locator(".lines li").first().waitFor();
+    for (const stage of ["Arrived", "Paid", "Returned"]) await sees(page, ".lines li", stage);
     const snapshot = await rpc("evm_snapshot");
     const lines = await page.locator(".lines li").count();
     await rpc("eth_sendTransaction", { from: ALICE, to: MESSENGER, data: messageData("not for long") });

@@ -7,6 +7,7 @@ export const url = process.env.NODE_URL;
 export const l1Url = process.env.L1_URL;
 
 export const ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+export const ALICE_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 export const BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 export const MESSENGER = "0x0000000000000000000000000000000000008008";
 export const BASE_TOKEN = "0x000000000000000000000000000000000000800A";

@@ -244,7 +244,7 @@ async function feeOf(floor, tx) {
  * @param {string} from
  */
 export async function claim(it, from) {
-  const [l1, l2] = /** @type {import("./rpc.js").Floor[]} */ ([node.l1, node.l2]);
+  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
   const proof = await l2.call("zks_getL2ToL1LogProof", it.tx, it.log);
   if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
   const values = [
@@ -256,39 +256,36 @@ export async function claim(it, from) {
     it.message,
     proof.proof,
   ];
-  const hash = await send(l1, {
-    from,
-    to: addressOf("L1Nullifier"),
-    data: callData("L1Nullifier", "finalizeDeposit", values),
-  });
-  const receipt = await receiptOf(l1, hash);
-  if (big(receipt.status) === 0n) throw new Error("Layer 1 did not pay: the transaction failed.");
+  await askNullifier(from, callData("L1Nullifier", "finalizeDeposit", values));
   say(`Paid: ${it.what}.`);
   await update();
 }
 
 /**
+ * @param {string} from
+ * @param {string} data
+ */
+async function askNullifier(from, data) {
+  const l1 = /** @type {import("./rpc.js").Floor} */ (node.l1);
+  const receipt = await receiptOf(l1, await send(l1, { from, to: addressOf("L1Nullifier"), data }));
+  if (big(receipt.status) === 0n) throw new Error("Layer 1 did not pay: the transaction failed.");
+}
+
+/**
  * The call that gives the tokens of a failed deposit back.
- * @param {import("./crossings.js").Crossing & {token?: string, tokens?: bigint}} it
+ * @param {import("./crossings.js").Crossing} it
  * @param {string} from
  */
 export async function claimBack(it, from) {
-  const [l1, l2] = /** @type {import("./rpc.js").Floor[]} */ ([node.l1, node.l2]);
+  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
   const [proof, receipt] = await Promise.all([
     l2.call("zks_getL2ToL1LogProof", it.l2Tx, 0),
     l2.call("eth_getTransactionReceipt", it.l2Tx),
   ]);
   if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
   const place = [it.l2Tx, big(receipt.l1BatchNumber), BigInt(proof.id), big(receipt.l1BatchTxIndex), proof.proof];
-  const data = callData(
-    "L1Nullifier",
-    "claimFailedDeposit",
-    BigInt(l2.chainId),
-    it.from,
-    it.token,
-    it.tokens,
-    ...place,
-  );
-  await receiptOf(l1, await send(l1, { from, to: addressOf("L1Nullifier"), data }));
-  say("The tokens are back.");
+  const values = [BigInt(l2.chainId), it.from, it.asset?.id, it.asset?.data, ...place];
+  await askNullifier(from, callData("L1Nullifier", "bridgeRecoverFailedTransfer", ...values));
+  say(`Back on layer 1: ${it.what}.`);
+  await update();
 }

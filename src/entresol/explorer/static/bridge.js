@@ -1,7 +1,17 @@
 /** The bridge: every deposit, message and withdrawal as a line, one of them with its stages and its proof. */
 
 import { accountSelect, canSend, claim, claimBack, depositDialog, withdrawDialog } from "./act.js";
-import { crossings, followCrossings, hasOlder, isClaimable, isMoving, loadOlder, loadOne, STEPS } from "./crossings.js";
+import {
+  crossings,
+  followCrossings,
+  hasOlder,
+  isClaimable,
+  isMoving,
+  isReturnable,
+  loadOlder,
+  loadOne,
+  STEPS,
+} from "./crossings.js";
 import { called } from "./describe.js";
 import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
 import { count, textOf } from "./format.js";
@@ -39,14 +49,14 @@ export function page(id) {
       lines,
       shown.slice(0, 200),
       (it) => it.id,
-      (it) => [it.stage, it.failed, it.what, it.batch, it.arrived, it.id === chosen],
+      (it) => [it.stage, it.failed, it.returned, it.what, it.batch, it.arrived, it.id === chosen],
       (it) => lineView(it, it.id === chosen),
     );
     older.hidden = !hasOlder();
     show(nothing, shown.length ? null : nothingYet());
     const it = all.find((one) => one.id === chosen) ?? (chosen ? null : shown[0]);
     panel.hidden = !it;
-    const next = it ? JSON.stringify([it.id, it.stage, it.failed, it.batch, it.leaf]) : "";
+    const next = it ? JSON.stringify([it.id, it.stage, it.failed, it.returned, it.batch, it.leaf]) : "";
     if (next !== state) {
       state = next;
       if (it) show(panel, oneView(it));
@@ -197,6 +207,7 @@ function depositPart(it) {
     "dl.fields",
     h("div", h("dt", "On layer 1"), h("dd", "block ", blockLink("l1", it.block))),
     h("div", h("dt", "On layer 2"), h("dd", it.stage === 2 ? txLink("l2", it.l2Tx) : h("span.muted", "not yet"))),
+    it.returned ? h("div", h("dt", "Back on layer 1"), h("dd", it.what)) : null,
   );
 }
 
@@ -230,7 +241,7 @@ async function messagePart(it, body) {
 /** @param {Crossing} it */
 function actionOf(it) {
   const l1 = node.l1;
-  const back = it.failed && /** @type {any} */ (it).token;
+  const back = isReturnable(it);
   if (!l1 || !(isClaimable(it) || back) || !canSend(l1)) return null;
   const select = accountSelect(l1);
   const problem = h("div");

@@ -4,11 +4,11 @@
  * @typedef {{id: string, kind: "deposit" | "message" | "withdrawal", what: string, from: string, to: string,
  *   tx: string, log: number, block: number, at: number, stage: number, failed: boolean, l2Tx: string,
  *   arrived: number, batch: number, leaf: number, txIndex: number, message: string, sender: string,
- *   amount: bigint | null, final: boolean, token?: string, tokens?: bigint}} Crossing
+ *   amount: bigint | null, final: boolean, returned: boolean, asset?: {id: string, data: string}}} Crossing
  */
 
 import { parseType } from "./abi.js";
-import { decode } from "./codec.js";
+import { decode, encode } from "./codec.js";
 import { tokenOf } from "./describe.js";
 import { byteLength, hex, int, units } from "./format.js";
 import { callData, decodeCall, decodeLog, topicOf } from "./known.js";
@@ -26,9 +26,13 @@ const ASSET_ROUTER = "0x0000000000000000000000000000000000010003";
 const ETHER_OUT = "0x6c0960f9";
 const TOKEN_OUT = "0x9c884fd1";
 const TRANSFER = ["address", "address", "address", "uint256", "bytes"].map(parseType);
+const BURN = ["uint256", "address", "address"].map(parseType);
 const PAGE_BLOCKS = 2000;
 const MAX = 500;
 const MAX_POLLED = 60;
+
+// What is not known of a crossing before it is asked for.
+const UNKNOWN = { final: false, stage: 0, failed: false, returned: false, batch: 0, leaf: -1 };
 
 /** @type {Map<string, Crossing>} */
 const all = new Map();
@@ -40,7 +44,13 @@ let complete = false;
 export const crossings = () => [...all.values()].sort((a, b) => b.at - a.at || b.block - a.block || b.log - a.log);
 
 /** @param {Crossing} it */
-export const stageName = (it) => (it.failed ? "Failed on L2" : STEPS[it.kind][it.stage]);
+export const stageName = (it) => (it.returned ? "Returned" : it.failed ? "Failed on L2" : STEPS[it.kind][it.stage]);
+
+/**
+ * Whether layer 1 still holds the tokens of a failed deposit.
+ * @param {Crossing} it
+ */
+export const isReturnable = (it) => it.failed && !it.returned && it.asset !== undefined;
 
 /** @param {Crossing} it */
 export const isMoving = (it) => !it.failed && it.stage < STEPS[it.kind].length - (it.kind === "withdrawal" ? 2 : 1);
@@ -84,7 +94,7 @@ async function search(layer) {
   if (before && before[1] > kept) {
     // A revert: what is gone is gone, and other blocks may have its numbers.
     for (const [id, it] of all) if ((it.kind === "deposit") === (layer === "l1") && it.block > kept) all.delete(id);
-    for (const it of all.values()) Object.assign(it, { final: false, stage: 0, failed: false, batch: 0, leaf: -1 });
+    for (const it of all.values()) Object.assign(it, UNKNOWN);
     before[1] = Math.max(before[0] - 1, kept);
   }
   const from = before ? before[1] + 1 : Math.max(0, head - PAGE_BLOCKS);
@@ -162,8 +172,8 @@ async function depositOf(log) {
       to: receiver,
       what: known ? `${units(amount, known.decimals)} ${known.symbol}` : "a token",
       amount: null,
-      token,
-      tokens: amount,
+      // As the deposit was requested, which is what layer 1 remembers of it.
+      asset: { id: inner.values[1], data: `0x${encode(BURN, [amount, receiver, token])}` },
     });
   }
   return it;
@@ -219,17 +229,13 @@ const base = (log, kind, id) => ({
   log: 0,
   block: int(log.blockNumber),
   at: int(log.blockTimestamp) || live[kind === "deposit" ? "l1" : "l2"].blocks.get(int(log.blockNumber))?.at || 0,
-  stage: 0,
-  failed: false,
   l2Tx: "",
   arrived: 0,
-  batch: 0,
-  leaf: -1,
   txIndex: 0,
   message: "",
   sender: "",
   amount: null,
-  final: false,
+  ...UNKNOWN,
 });
 
 /** @param {Crossing} it */
@@ -240,7 +246,9 @@ async function updateDeposit(it) {
     it.stage = (await l2.maybe("eth_getTransactionByHash", it.l2Tx)) ? 1 : 0;
     return;
   }
-  Object.assign(it, { stage: 2, arrived: int(receipt.blockNumber), failed: int(receipt.status) === 0, final: true });
+  Object.assign(it, { stage: 2, arrived: int(receipt.blockNumber), failed: int(receipt.status) === 0 });
+  if (it.failed && it.asset) it.returned = (await onNullifier("depositHappened", it.l2Tx)) === 0n;
+  it.final = !isReturnable(it);
 }
 
 /** @param {Crossing} it */
@@ -262,14 +270,17 @@ async function updateMessage(it) {
     it.leaf = proof.id;
   }
   if (it.kind === "message") it.final = true;
-  else if (await isPaid(it)) Object.assign(it, { stage: 5, final: true });
+  else if ((await onNullifier("isWithdrawalFinalized", BigInt(it.batch), BigInt(it.leaf))) === 1n)
+    Object.assign(it, { stage: 5, final: true });
 }
 
-/** @param {Crossing} it */
-async function isPaid(it) {
-  const values = [BigInt(/** @type {any} */ (node.l2).chainId), BigInt(it.batch), BigInt(it.leaf)];
-  const data = callData("L1Nullifier", "isWithdrawalFinalized", ...values);
-  return (
-    BigInt(await /** @type {any} */ (node.l1).call("eth_call", { to: addressOf("L1Nullifier"), data }, "latest")) === 1n
-  );
+/**
+ * What layer 1 notes of a crossing: that it was paid, or that it may still be claimed back.
+ * @param {string} name
+ * @param {...any} values
+ */
+async function onNullifier(name, ...values) {
+  const [l1, l2] = /** @type {import("./rpc.js").Floor[]} */ ([node.l1, node.l2]);
+  const data = callData("L1Nullifier", name, BigInt(l2.chainId), ...values);
+  return BigInt(await l1.call("eth_call", { to: addressOf("L1Nullifier"), data }, "latest"));
 }

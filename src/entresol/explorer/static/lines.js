@@ -28,7 +28,7 @@ export function lineView(it, isChosen) {
     isUp(it) || it.kind === "withdrawal"
       ? ["to ", called(it.to, isUp(it) ? "l2" : "l1")]
       : ["from ", called(it.from, "l2")];
-  const tone = it.failed ? ".bad" : isClaimable(it) ? ".ok" : isMoving(it) ? "" : ".muted";
+  const tone = it.failed && !it.returned ? ".bad" : isClaimable(it) ? ".ok" : isMoving(it) ? "" : ".muted";
   return h(
     "li",
     h(
