@@ -29,7 +29,7 @@ FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = ("pages.mjs", "acting.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
 ALONE: Final = "alone.mjs"
 REMOTE: Final = "remote.mjs"
-ELSEWHERE: Final = {"harness.mjs", "screenshots.mjs", ALONE, REMOTE}
+ELSEWHERE: Final = {"harness.mjs", "drawing.mjs", "screenshots.mjs", ALONE, REMOTE}
 """What the files use, and what is run by hand."""
 
 
