@@ -183,9 +183,10 @@ rust-check: $(NATIVE)
 rust-test: $(NATIVE)
 	$(call cargo,test,--release --no-default-features --quiet $(LOCKED))
 
+# tests/conftest.py orders the files: those marked `long` come first.
 .PHONY: python-test
 python-test: install $(TITANOBOA_STAMP)
-	$(BIN)/pytest --numprocesses auto --dist loadfile --quiet $(ARGS)
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet $(ARGS)
 
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow

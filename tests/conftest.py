@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import hypothesis
@@ -21,6 +22,15 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("entresol")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Start what takes minutes first where tests run beside each other, then the files with the most tests."""
+    if not hasattr(config, "workerinput"):
+        return
+    tests = Counter(it.path for it in items)
+    long = {it.path for it in items if it.get_closest_marker("long") is not None}
+    items.sort(key=lambda it: (it.path not in long, -tests[it.path]))
 
 
 @pytest.fixture

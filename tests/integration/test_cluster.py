@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from entresol.cli import main
 from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.skewed_clock import SkewedClock
 from tests.support.node_process import run_entresol
 from tests.support.polling import eventually
-from tests.support.rpc_client import RpcClient, health_of
+from tests.support.rpc_client import HttpRpcClient, RpcClient, health_of
 
 pytestmark = pytest.mark.slow
 
@@ -29,6 +31,10 @@ def cluster(postgres: Postgres, tmp_path: Path) -> Iterator[ClusterProcesses]:
 
 def nonce(client: RpcClient) -> int:
     return int(client("eth_getTransactionCount", ALICE.address, "latest"), 16)
+
+
+def number(client: RpcClient, tag: str) -> int:
+    return int(client("eth_getBlockByNumber", tag, False)["number"], 16)
 
 
 def balance(client: RpcClient) -> int:
@@ -153,7 +159,7 @@ def test_a_node_that_has_more_than_the_log_says_so_and_does_not_produce(
 def test_a_batch_that_l1_has_is_not_unwound(cluster: ClusterProcesses) -> None:
     client = cluster.producer().client
     client("eth_sendRawTransaction", signed_transfer(0))
-    eventually(lambda: client("eth_getBlockByNumber", "finalized", False)["number"] == "0x1")
+    eventually(lambda: number(client, "finalized") == 1)
     done = run_entresol("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
     assert done.returncode == 1
     assert "batch 1 ends at block 1" in done.stderr
@@ -162,6 +168,41 @@ def test_a_batch_that_l1_has_is_not_unwound(cluster: ClusterProcesses) -> None:
         eventually(lambda node=node: node.client("zks_getL1BatchDetails", 1)["executeTxHash"])  # type: ignore[misc]
         assert details["number"] == 1
     cluster.producer().client("eth_sendRawTransaction", signed_transfer(1))
+
+
+def test_a_batch_whose_settlement_is_under_way_is_not_unwound(cluster: ClusterProcesses) -> None:
+    client = cluster.producer().client
+    with contextlib.closing(HttpRpcClient(cluster.l1_url)) as l1:
+        l1("evm_setAutomine", False)
+        client("eth_sendRawTransaction", signed_transfer(0))
+        under_way = "select count(*) from entresol.log where kind = 'outgoing'"
+        eventually(lambda: cluster.fetch_value(under_way))
+        done = run_entresol("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
+        assert done.returncode == 1
+        assert "batch 1 ends at block 1" in done.stderr
+        # The next producer sends the same transaction again.
+        l1("evm_setAutomine", True)
+        l1("evm_mine")
+    for node in cluster.nodes:
+        eventually(lambda node=node: number(node.client, "finalized") == 1, node.printed)  # type: ignore[misc]
+
+
+def test_a_node_with_a_wrong_clock_follows_and_does_not_take_over(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    clock = SkewedClock(tmp_path / "clock")
+    clock.set(-10.0)
+    with running_cluster(postgres, tmp_path) as cluster:
+        node = cluster.add(command=clock.command)
+        problem = "its clock differs from the database's by -10.0 s, so it does not take over"
+        eventually(lambda: node.health()["cluster"] == problem, node.printed)
+        right = cluster.add()
+        right.client("eth_sendRawTransaction", signed_transfer(0))
+        eventually(lambda: nonce(node.client) == 1, node.printed)
+        right.kill()
+        eventually(lambda: node.health()["cluster"] == problem, node.printed)
+        clock.set(0.0)
+        eventually(lambda: node.health()["role"] == "producer", node.printed)
 
 
 def test_operators_see_the_nodes_and_go_back_to_a_block(postgres: Postgres, tmp_path: Path) -> None:

@@ -28,9 +28,10 @@ BLOCK_PARAMETERS: Final = {
 }
 """Where methods that read a state have the block."""
 
+_UNKNOWN_BLOCK: Final = (-32000, "header not found")
 ERRORS: Final = (
     (-32603, "Internal error"),
-    (-32000, "header not found"),
+    _UNKNOWN_BLOCK,
     (-32005, "rate limit exceeded"),
     (-32001, "Resource not found"),
 )
@@ -132,7 +133,19 @@ def unknown_block(request: Request, choice: random.Random) -> Answer | None:
         return None
     if not _is_unknown(request, request.params[index], _lagging(request, choice)):
         return None
-    return request.with_error(-32000, "header not found")
+    return request.with_error(*_UNKNOWN_BLOCK)
+
+
+def behind(request: Request, head: int) -> Answer:
+    """Respond as a node whose last block is `head`; what is sent is passed on."""
+    index = BLOCK_PARAMETERS.get(request.method)
+    block = request.params[index] if index is not None and len(request.params) > index else None
+    if block is not None and _is_unknown(request, block, head):
+        return request.with_error(*_UNKNOWN_BLOCK)
+    response = _at(request, head)
+    if response is None or "result" not in response:
+        return Answer(request.forward())
+    return request.with_result(response["result"])
 
 
 def _at(request: Request, head: int) -> Json | None:

@@ -28,6 +28,10 @@ class SmallDisk:
                 except OSError:
                     continue
 
+    def free(self) -> None:
+        """Give back what `fill` has used."""
+        (self.path / "ballast").unlink()
+
     def enlarge(self, megabytes: int) -> None:
         """Make the file system that large."""
         remount = ["mount", "-o", f"remount,size={megabytes}m", str(self.path)]
@@ -37,12 +41,23 @@ class SmallDisk:
 @contextmanager
 def mounted_disk(path: Path, megabytes: int) -> Iterator[SmallDisk]:
     """Mount a file system at `path`; skip the test where that is not possible."""
+    with disk_if_possible(path, megabytes) as disk:
+        if disk is None:
+            pytest.skip("mounting a file system is not possible here")
+        yield disk
+
+
+@contextmanager
+def disk_if_possible(path: Path, megabytes: int) -> Iterator[SmallDisk | None]:
+    """Mount a file system at `path`; None where that is not possible."""
     mount = shutil.which("mount")
     if mount is None or not sys.platform.startswith("linux"):
-        pytest.skip("no way to mount a file system here")
+        yield None
+        return
     command = [mount, "-t", "tmpfs", "-o", f"size={megabytes}m", "entresol-test", str(path)]
     if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("mounting a file system is not permitted here")
+        yield None
+        return
     try:
         yield SmallDisk(path)
     finally:

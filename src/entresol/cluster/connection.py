@@ -60,10 +60,12 @@ class ClusterDatabase:
     `InvalidConfig` if the server rejects the user, the password or the database.
     """
 
-    def __init__(self, address: ClusterAddress, lease_seconds: float) -> None:
+    def __init__(
+        self, address: ClusterAddress, lease_seconds: float, timeout_seconds: float | None = None
+    ) -> None:
         self.address = address
         self.lease_seconds = lease_seconds
-        self.timeout_seconds = lease_seconds / 2
+        self.timeout_seconds = lease_seconds / 2 if timeout_seconds is None else timeout_seconds
         """How long a statement may take; less than the lease, so that a lost connection is noticed within it."""
 
     async def connect(self) -> asyncpg.Connection[Any]:

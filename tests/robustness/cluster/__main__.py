@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import signal
 import statistics
 import sys
 import tempfile
@@ -18,6 +20,10 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    # A signal ends it as an exception, so that nothing is left behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    logging.getLogger("tests.robustness").setLevel(logging.INFO)
     with tempfile.TemporaryDirectory(prefix="entresol-cluster-") as folder:
         injected = run_faults(Path(folder), arguments.faults, arguments.seed)
     seconds: defaultdict[str, list[float]] = defaultdict(list)

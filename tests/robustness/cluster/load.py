@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import random
 import threading
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -32,6 +34,14 @@ class Acknowledged(NamedTuple):
     at: float
 
 
+class Unwind:
+    """A command that unwinds the chain to a block on purpose, or tries to."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.ended_at: float | None = None
+
+
 class History:
     """What clients saw: acknowledged transactions, and heads by node, in the order in which they saw them."""
 
@@ -39,6 +49,21 @@ class History:
         self.acknowledged: list[Acknowledged] = []
         self.heads: dict[str, list[int]] = {}
         self.violations: list[str] = []
+        self.unwinds: list[Unwind] = []
+
+    @contextlib.contextmanager
+    def unwinding(self, number: int) -> Iterator[None]:
+        """Note that the chain may be unwound to a block meanwhile."""
+        unwind = Unwind(number)
+        self.unwinds.append(unwind)
+        try:
+            yield
+        finally:
+            unwind.ended_at = time.monotonic()
+
+    def may_unwind_since(self, moment: float) -> bool:
+        """Return whether a block may have been unwound that was there at a moment."""
+        return any(it.ended_at is None or it.ended_at > moment for it in self.unwinds)
 
 
 class Sender(threading.Thread):
@@ -85,10 +110,11 @@ class Sender(threading.Thread):
         if url is None:
             return False
         client = HttpRpcClient(url, PATIENCE_SECONDS)
+        began = time.monotonic()
         try:
             sent = client("eth_sendRawTransaction", raw)
             self._history.acknowledged.append(Acknowledged(sent, node.name, time.monotonic()))
-            self._check_own_write(client, node, sent)
+            self._check_own_write(client, node, sent, began)
         except RpcError as error:
             if "safe to send the request again" not in error.message:
                 self._history.violations.append(f"{node.name} rejects a send: {error}")
@@ -100,24 +126,27 @@ class Sender(threading.Thread):
         finally:
             client.close()
 
-    def _check_own_write(self, client: HttpRpcClient, node: ClusterNodeProcess, sent: str) -> None:
+    def _check_own_write(
+        self, client: HttpRpcClient, node: ClusterNodeProcess, sent: str, began: float
+    ) -> None:
         """Read the receipt at the node that acknowledged it; the node may be killed meanwhile."""
         try:
             receipt = client("eth_getTransactionReceipt", sent)
         except (*FAILURES, RpcError):
             return
-        if receipt is None:
+        if receipt is None and not self._history.may_unwind_since(began):
             self._history.violations.append(f"{node.name} does not show {sent}, which it took")
 
 
 class Reader(threading.Thread):
-    """Reads the head of one node again and again: it never goes back."""
+    """Reads the head of one node again and again: it never falls, but once for each time that the chain is unwound."""
 
     def __init__(self, node: ClusterNodeProcess, history: History) -> None:
         super().__init__(daemon=True)
         self._node = node
+        self._history = history
         self._heads = history.heads.setdefault(node.name, [])
-        self._violations = history.violations
+        self._falls = 0
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -138,5 +167,13 @@ class Reader(threading.Thread):
             finally:
                 client.close()
             if self._heads and head < self._heads[-1]:
-                self._violations.append(f"{self._node.name} went from {self._heads[-1]} to {head}")
+                self._check_fall(head)
             self._heads.append(head)
+
+    def _check_fall(self, head: int) -> None:
+        self._falls += 1
+        unwinds = self._history.unwinds
+        if self._falls > len(unwinds) or head < min(it.number for it in unwinds):
+            self._history.violations.append(
+                f"{self._node.name} went from {self._heads[-1]} to {head}"
+            )

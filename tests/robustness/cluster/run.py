@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +11,22 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.robustness.cluster.checker import check
 from tests.robustness.cluster.faults import Faults, Injected
+from tests.robustness.cluster.l1_proxy import L1Proxy
 from tests.robustness.cluster.load import FAILURES, History, Reader, Sender
 from tests.robustness.cluster.proxy import PostgresProxy
-from tests.support.cluster.nodes import OPERATOR, ClusterProcesses, running_cluster
+from tests.robustness.cluster.targets import NodeTargets, Targets
+from tests.support.cluster.nodes import OPERATOR, ClusterProcesses, node_name, running_cluster
 from tests.support.cluster.postgres import running_postgres
+from tests.support.cluster.skewed_clock import SkewedClock
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.small_disk import SmallDisk, disk_if_possible
 
 NODES = 3
 SENDERS = (1, 2)
+DISK_MEGABYTES = 64
+FORWARD_SECONDS = "2"
+"""A node whose disk is full never sees what it has forwarded."""
 DEPOSIT_SECONDS = 2.0
 
 
@@ -26,18 +34,44 @@ def run_faults(folder: Path, faults: int, seed: int) -> list[Injected]:
     """Inject faults while clients write, read and deposit, and prove that nothing was lost, doubled or blocked."""
     history = History()
     with running_postgres() as postgres, contextlib.ExitStack() as stack:
-        socket = f"{parse_qs(urlsplit(postgres.url).query)['host'][0]}/.s.PGSQL.5432"
-        proxies = [stack.enter_context(PostgresProxy(socket).running()) for _ in range(NODES)]
+        disks = [stack.enter_context(own_disk(folder, number)) for number in range(NODES)]
         cluster = stack.enter_context(running_cluster(postgres, folder))
         nonce = operator_nonce(cluster)
-        for proxy in proxies:
-            cluster.add("--cluster", cluster.url_by_port(proxy.port))
-        injector = Faults(cluster, proxies, history, seed)
+        nodes = [
+            stack.enter_context(started(cluster, number, disks[number])) for number in range(NODES)
+        ]
+        injector = Faults(Targets(cluster, nodes, history, random.Random(seed)))
         with under_load(cluster, history, seed) as senders:
             cluster.producer()
             injector.run(faults)
         check(cluster, history, senders, nonce)
     return injector.injected
+
+
+@contextlib.contextmanager
+def own_disk(folder: Path, number: int) -> Iterator[SmallDisk | None]:
+    """Mount a disk for the directory of a node, if that is possible."""
+    path = folder / node_name(number)
+    path.mkdir()
+    with disk_if_possible(path, DISK_MEGABYTES) as disk:
+        yield disk
+
+
+@contextlib.contextmanager
+def started(
+    cluster: ClusterProcesses, number: int, disk: SmallDisk | None
+) -> Iterator[NodeTargets]:
+    """Start a node with a clock of its own, and with proxies to PostgreSQL and L1."""
+    socket = f"{parse_qs(urlsplit(cluster.url).query)['host'][0]}/.s.PGSQL.5432"
+    oldest = block_number(cluster)
+    clock = SkewedClock(cluster.folder / f"{node_name(number)}.clock")
+    with (
+        PostgresProxy(socket).running() as postgres,
+        L1Proxy(cluster.l1_url, oldest).running() as l1,
+    ):
+        flags = ("--cluster", cluster.url_by_port(postgres.port), "--l1-url", l1.url)
+        node = cluster.add(*flags, "--forward-seconds", FORWARD_SECONDS, command=clock.command)
+        yield NodeTargets(node, postgres, l1, clock, disk)
 
 
 @contextlib.contextmanager
@@ -81,8 +115,17 @@ class Depositor(threading.Thread):
 
 def operator_nonce(cluster: ClusterProcesses) -> int:
     """Return the operator's nonce on L1."""
+    return _number(cluster, "eth_getTransactionCount", str(OPERATOR.address), "latest")
+
+
+def block_number(cluster: ClusterProcesses) -> int:
+    """Return the last block of L1."""
+    return _number(cluster, "eth_blockNumber")
+
+
+def _number(cluster: ClusterProcesses, method: str, *params: object) -> int:
     client = HttpRpcClient(cluster.l1_url)
     try:
-        return int(client("eth_getTransactionCount", str(OPERATOR.address), "latest"), 16)
+        return int(client(method, *params), 16)
     finally:
         client.close()

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,9 +26,16 @@ LEASE_SECONDS = 1.0
 class ClusterNodeProcess:
     """A node of a cluster, which may be killed and started again on its directory."""
 
-    def __init__(self, cluster: ClusterProcesses, name: str, flags: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        cluster: ClusterProcesses,
+        name: str,
+        flags: tuple[str, ...],
+        command: Sequence[str] = ENTRESOL,
+    ) -> None:
         self.name = name
         self.flags = flags
+        self._command = command
         self._cluster = cluster
         self._stack = contextlib.ExitStack()
         self._running: RunningNode | None = None
@@ -70,7 +77,8 @@ class ClusterNodeProcess:
         """Start the node, and return once it listens."""
         data = ("--data-dir", str(self.data_dir))
         arguments = (*self._cluster.flags, *data, *self.flags)
-        self._running = self._stack.enter_context(starting_node(*arguments)).ready()
+        starting = starting_node(*arguments, command=self._command)
+        self._running = self._stack.enter_context(starting).ready()
 
     def health(self) -> dict[str, Any]:
         """Return what the node says of itself."""
@@ -125,9 +133,9 @@ class ClusterProcesses:
             *("--lease-seconds", str(LEASE_SECONDS)),
         )
 
-    def add(self, *flags: str) -> ClusterNodeProcess:
+    def add(self, *flags: str, command: Sequence[str] = ENTRESOL) -> ClusterNodeProcess:
         """Start another node."""
-        node = ClusterNodeProcess(self, f"node-{len(self.nodes)}", flags)
+        node = ClusterNodeProcess(self, node_name(len(self.nodes)), flags, command)
         self.nodes.append(node)
         node.start()
         return node
@@ -162,9 +170,13 @@ class ClusterProcesses:
 
     def contracts(self) -> dict[str, Address]:
         """Return the contracts on L1."""
-        document = asyncio.run(fetch_value(self.url, "select settlement::text from entresol.chain"))
+        document = self.fetch_value("select settlement::text from entresol.chain")
         contracts = json.loads(document)["contracts"]
         return {name: Address.parse(text) for name, text in contracts.items()}
+
+    def fetch_value(self, query: str) -> Any:
+        """Return the one value of a query in the cluster's database."""
+        return asyncio.run(fetch_value(self.url, query))
 
     def execute(self, statement: str) -> None:
         """Execute a statement in the cluster's database."""
@@ -174,6 +186,11 @@ class ClusterProcesses:
         """Kill what is running."""
         for node in self.nodes:
             node.kill()
+
+
+def node_name(number: int) -> str:
+    """Return the name of a node, which its directory has, too."""
+    return f"node-{number}"
 
 
 @contextlib.contextmanager

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+UNWIND_SECONDS: Final = 60.0
+"""How long a command that unwinds holds the lease at most: it reads the log meanwhile, and gives up the lease then."""
+
 _OPERATOR: Final = "entresol cluster unwind"
 _NODES: Final = """
 select role, url, epoch, head, seq, extract(epoch from clock_timestamp() - seen)::float8 as age
@@ -116,11 +119,9 @@ async def unwind(config: NodeConfig, number: int) -> str:
     async with database.session() as connection:
         await schema.check(connection)
         head = (await read_lease(connection)).head
-        held = await seize_lease(connection, _OPERATOR, config.cluster.lease_seconds)
+        held = await seize_lease(connection, _OPERATOR, UNWIND_SECONDS)
         try:
-            count = await _unwind(
-                connection, LogWriter(connection, held, config.cluster.lease_seconds), number
-            )
+            count = await _unwind(connection, LogWriter(connection, held, UNWIND_SECONDS), number)
         finally:
             await give_up_lease(connection, held.epoch, _OPERATOR)
     return f"went back from block {head} to {number}; {count} transactions are pending again"

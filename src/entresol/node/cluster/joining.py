@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
 
+COMMAND_SECONDS: Final = 20.0
+"""How long a statement of a command, or of a start, may take: it holds no lease that could expire meanwhile."""
+
 SHARED: Final = {
     "chain": (
         "hardfork",
@@ -60,21 +63,25 @@ class Joined(NamedTuple):
     settlement_layer: SettlementLayer
 
 
-def open_database(config: NodeConfig) -> ClusterDatabase:
-    """Return the database that `--cluster` names."""
-    if config.cluster.cluster is None:
+def open_database(
+    config: NodeConfig, timeout_seconds: float | None = COMMAND_SECONDS
+) -> ClusterDatabase:
+    """Return the database that `--cluster` names; without a timeout, that of a node that may hold the lease."""
+    settings = config.cluster
+    if settings.cluster is None:
         raise InvalidConfig(FLAG, "this command needs the URL of the cluster's database")
-    return ClusterDatabase(ClusterAddress(config.cluster.cluster), config.cluster.lease_seconds)
+    address = ClusterAddress(settings.cluster)
+    return ClusterDatabase(address, settings.lease_seconds, timeout_seconds)
 
 
 async def join(config: NodeConfig) -> Joined:
     """Open the chain of a cluster; errors name the flag that has to change."""
-    database = open_database(config)
     check_l1_url(config)
-    async with database.session() as connection:
+    async with open_database(config).session() as connection:
         await schema.check(connection)
         row = await read_chain(connection)
     config = with_shared(config, row.settings)
+    database = open_database(config, None)
     chain, fees = _open(config, row)
     with contextlib.ExitStack() as cleanup:
         cleanup.callback(chain.close)
