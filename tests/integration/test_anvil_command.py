@@ -17,6 +17,7 @@ from entresol.primitives.values import Hash32
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.node_process import ENTRESOL, run_entresol
 from tests.support.polling import eventually
+from tests.support.rpc_client import RpcError
 
 COMMAND = (*ENTRESOL, "anvil")
 GENESIS_SECONDS = 1_700_000_000
@@ -61,6 +62,38 @@ def facts(client: Anvil) -> dict[str, Any]:
         "order": info["transactionOrder"],
         "tip": client("eth_maxPriorityFeePerGas"),
     }
+
+
+def numbered(client: Anvil) -> dict[str, Any]:
+    """Return what a chain whose genesis is block 100 responds, before and after a block."""
+    result: dict[str, Any] = {}
+    for step in ("genesis", "mined", "rolled back", "reset"):
+        if step == "mined":
+            client("anvil_mine", 2)
+        elif step == "rolled back":
+            client("anvil_rollback", 1)
+        elif step == "reset":
+            client("anvil_reset")
+        blocks = [client("eth_getBlockByNumber", it, False) for it in ("0x0", "0x63", "earliest")]
+        result[step] = {
+            "head": client("eth_blockNumber"),
+            "blocks": [it and (it["number"], it["parentHash"]) for it in blocks],
+            "balance": client("eth_getBalance", client("eth_accounts")[0], "0x64"),
+            "logs": client("eth_getLogs", {"fromBlock": "earliest", "toBlock": "latest"}),
+        }
+        if result[step]["head"] != "0x64":
+            # Ours rejects to trace a genesis.
+            result[step]["traces"] = client("debug_traceBlockByNumber", "latest")
+    return result
+
+
+@pytest.mark.peer
+def test_the_genesis_has_the_number_of_the_flag() -> None:
+    with both("--number", "100") as (node, anvil):
+        assert numbered(node) == numbered(anvil)
+        for method in ("eth_getBalance", "eth_getCode"):
+            with pytest.raises(RpcError, match="doesn't exist"):
+                node(method, STRANGER, "0x63")
 
 
 @pytest.mark.peer
@@ -209,7 +242,6 @@ def test_the_developers_methods_are_served_wherever_it_listens() -> None:
         (("anvil", "--fork-block-number=5"), "--fork-block-number: forking"),
         (("--fork-url", "http://localhost:1"), "--fork-url: forking"),
         (("--rpc-url", "http://localhost:1"), "--rpc-url: forking"),
-        (("anvil", "--number", "5"), "--number: a chain starts with block 0"),
         (("anvil", "--network", "optimism"), "--network: "),
         (("anvil", "--ipc"), "--ipc: "),
         (("anvil", "--mixed-mining"), "--mixed-mining: it needs --block-time"),

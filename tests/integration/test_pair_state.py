@@ -174,3 +174,29 @@ def test_a_rollback_before_the_start_is_rejected_with_the_reason(tmp_path: Path)
         with pytest.raises(RpcError, match="sealed before the node started"):
             pair.l2("anvil_rollback", 2)
         assert heads(pair)[1] >= 3
+
+
+def test_both_layers_can_start_at_a_number(tmp_path: Path) -> None:
+    flags = (
+        "--number",
+        "100",
+        "--l1-number",
+        "1000",
+        "--l1-delay",
+        "0",
+        "--data-dir",
+        str(tmp_path),
+    )
+    with running_pair(*flags) as pair:
+        firsts = [
+            it("eth_getBlockByNumber", "earliest", False)["number"] for it in (pair.l1, pair.l2)
+        ]
+        assert firsts == [hex(1000), hex(100)]
+        assert pair.l2("eth_getBlockByNumber", "0x0", False) is None
+        bridges(pair)
+        pair.settled()
+        assert pair.l2("zks_getL1BatchBlockRange", 0) == [hex(100), hex(100)]
+        before = heads(pair), received(pair)
+    with running_pair("--l1-delay", "0", "--data-dir", str(tmp_path)) as pair:
+        assert (heads(pair), received(pair)) == before
+        bridges(pair)

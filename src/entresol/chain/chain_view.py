@@ -84,7 +84,11 @@ class ChainView:
 
     def resolve(self, block: int | BlockTag) -> int:
         """Return the number of a block; the pending block has the number after the head's."""
-        return self.finality.resolve(block, self.number) if isinstance(block, BlockTag) else block
+        return (
+            self.finality.resolve(block, self.number, self.ledger.first)
+            if isinstance(block, BlockTag)
+            else block
+        )
 
     @property
     def is_edited(self) -> bool:

@@ -48,14 +48,14 @@ class Finality(msgspec.Struct, frozen=True):
         """Return the finality of a chain that was reverted to `head`."""
         return self.updated(min(self.safe, head), min(self.finalized, head))
 
-    def resolve(self, tag: BlockTag, head: int) -> int:
-        """Return the block number of `tag`; the pending block has the number after the head's."""
+    def resolve(self, tag: BlockTag, head: int, first: int = 0) -> int:
+        """Return the block number of `tag`; the pending block has the number after the head's, genesis is `first`."""
         if tag in _SAFE:
-            return self._behind(head, 1, self.safe)
+            return max(self._behind(head, 1, self.safe), first)
         if tag in _FINALIZED:
-            return self._behind(head, 2, self.finalized)
+            return max(self._behind(head, 2, self.finalized), first)
         if tag is BlockTag.EARLIEST:
-            return 0
+            return first
         return head + 1 if tag is BlockTag.PENDING else head
 
     def _behind(self, head: int, epochs: int, reported: int) -> int:

@@ -97,6 +97,11 @@ class Ledger:
         return head
 
     @property
+    def first(self) -> int:
+        """The number of the genesis block."""
+        return self.store.first_number
+
+    @property
     def latest(self) -> Snapshot:
         """The state after the last block."""
         return self._snapshots.after(self.number)
@@ -116,7 +121,7 @@ class Ledger:
 
     def state_after(self, number: int) -> Snapshot:
         """Return the state after a block."""
-        if not 0 <= number <= self.number:
+        if not self.first <= number <= self.number:
             raise UnknownBlock(number)
         self.check_state(number)
         return self._snapshots.after(number)
@@ -231,7 +236,7 @@ class Ledger:
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
         """Re-execute every block that was executed here; raise `ReplayMismatch` at the first that differs."""
-        loaded = self.store.loaded.last
+        loaded = max(self.store.loaded.last, self.first)
         parent = self.header(loaded)
         for number in range(loaded + 1, self.number + 1):
             record = self.record(number)

@@ -252,7 +252,7 @@ def chain_id_of(config: ChainConfig) -> int:
 
 def genesis_batch_hash(chain: Chain) -> Hash32:
     """Return the hash of the genesis batch, which L1 stores for a registered chain."""
-    return StoredBatchInfo.genesis(chain.blocks.header(0).state_root).hash()
+    return StoredBatchInfo.genesis(chain.blocks.header(chain.ledger.first).state_root).hash()
 
 
 def _start_clock(chain: Chain, config: ChainConfig) -> None:

@@ -65,6 +65,8 @@ class LayerTwoGenesis:
             yield f"{flag}: {stored.chain_id}, not {expected.chain_id}"
         if self._config.timestamp not in (None, stored.timestamp):
             yield f"--timestamp: {stored.timestamp}, not {self._config.timestamp}"
+        if self._config.number not in (None, stored.number):
+            yield f"--number: {stored.number}, not {self._config.number}"
         yield from _settlement_differences(stored, expected)
         if self._file is None:
             yield from _funding_differences(self._config, stored, self._predeploys.keys())
@@ -97,7 +99,12 @@ class LayerTwoGenesis:
         timestamp = _now_unless(config.chain.timestamp)
         # A call on the genesis block must not cost more than one on the next block. --gas-price is
         # not part of the genesis: a chain can be opened again with another one.
-        return msgspec.structs.replace(funded, base_fee=DEFAULT_GAS_PRICE, timestamp=timestamp)
+        return msgspec.structs.replace(
+            funded,
+            base_fee=DEFAULT_GAS_PRICE,
+            timestamp=timestamp,
+            number=config.chain.number or 0,
+        )
 
     def _of(self, file: Genesis) -> Genesis:
         # The accounts of a genesis file override the system contracts.
@@ -118,6 +125,7 @@ class LayerOneGenesis:
         timestamp: int,
     ) -> None:
         self._config = config.chain
+        self._number = config.l1_blocks.l1_number
         self._deployment = deployment
         self._predeploys = predeploys
         addresses = [account.address for account in development_accounts(config.chain)]
@@ -126,6 +134,7 @@ class LayerOneGenesis:
         funded = Genesis.development(config.l1.l1_chain_id, addresses, balance, enabled)
         file = _load_l1_file(config) or Genesis(
             chain_id=config.l1.l1_chain_id,
+            number=blocks.l1_number or 0,
             timestamp=timestamp,
             gas_limit=blocks.l1_gas_limit,
             base_fee=blocks.l1_base_fee,
@@ -139,6 +148,8 @@ class LayerOneGenesis:
         """Yield the flags whose values differ from those that a chain was created with."""
         if stored.chain_id != expected.chain_id:
             yield f"--l1-chain-id: {stored.chain_id}, not {expected.chain_id}"
+        if self._number not in (None, stored.number):
+            yield f"--l1-number: {stored.number}, not {self._number}"
         contract = self._deployment.contracts.chain
         batches: dict[Word, Value] = {0: self._deployment.genesis_batch_hash}
         storage = storage_of(artifact("ZKChain"), {"_storedBatchHashes": batches})
@@ -157,7 +168,10 @@ def anvil_genesis(config: NodeConfig) -> Genesis:
     """Return the genesis that anvil has: a file's or an empty one, the accounts, and the CREATE2 deployer."""
     settings = config.chain
     file = load_file(settings) or Genesis(
-        chain_id=settings.chain_id, timestamp=_now_unless(settings.timestamp), alloc={}
+        chain_id=settings.chain_id,
+        number=settings.number or 0,
+        timestamp=_now_unless(settings.timestamp),
+        alloc={},
     )
     addresses = [account.address for account in requested_accounts(settings)]
     deployer = GenesisAccount(code=PROXY_CODE)
@@ -186,25 +200,29 @@ def _enabled(
 
 
 def load_file(config: ChainConfig) -> Genesis | None:
-    """Read the genesis file of the chain, if a flag names one; --timestamp overrides its time."""
+    """Read the genesis file of the chain, if a flag names one; --timestamp and --number override its own."""
     if config.genesis is not None and config.init is not None:
         raise InvalidConfig("--init", "it cannot be combined with --genesis: both give the genesis")
-    return _load(config.genesis or config.init, config.timestamp)
+    return _load(config.genesis or config.init, config.timestamp, config.number)
 
 
 def _load_l1_file(config: NodeConfig) -> Genesis | None:
-    file = _load(config.l1.l1_init, config.chain.timestamp)
+    file = _load(config.l1.l1_init, config.chain.timestamp, config.l1_blocks.l1_number)
     if file is not None and file.chain_id != config.l1.l1_chain_id:
         problem = f"its config.chainId is {file.chain_id}; give --l1-chain-id {file.chain_id}, too"
         raise InvalidConfig("--l1-init", problem)
     return file
 
 
-def _load(path: str | None, timestamp: int | None) -> Genesis | None:
+def _load(path: str | None, timestamp: int | None, number: int | None) -> Genesis | None:
     if path is None:
         return None
     file = Genesis.load(Path(path))
-    return file if timestamp is None else msgspec.structs.replace(file, timestamp=timestamp)
+    return msgspec.structs.replace(
+        file,
+        timestamp=file.timestamp if timestamp is None else timestamp,
+        number=file.number if number is None else number,
+    )
 
 
 def has_other_contracts(stored: Genesis, expected: Genesis) -> bool:

@@ -294,4 +294,5 @@ def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:
         l1_chain_id=chain.rules.chain_id,
         contracts=development_contracts(),
         operator_keys=OperatorKeys.of(OPERATOR.secret),
+        deployment_block=chain.ledger.first,
     )

@@ -77,7 +77,7 @@ class Batcher:
         """The last sealed batch; a new chain, or one that was reset, gets the batch of the genesis."""
         last = self._batches.last()
         if last is None:
-            last = genesis_batch(self._record(0))
+            last = genesis_batch(self._record(self._blocks.first_number))
             self._batches.append(last, b"", [(0, 0)])
         return last
 

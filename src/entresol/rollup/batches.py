@@ -151,8 +151,8 @@ def genesis_batch(record: BlockRecord) -> Batch:
     header = record.header()
     return Batch(
         number=0,
-        first_block=0,
-        last_block=0,
+        first_block=header.number,
+        last_block=header.number,
         first_timestamp=header.timestamp,
         last_timestamp=header.timestamp,
         transactions=0,

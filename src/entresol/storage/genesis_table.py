@@ -1,4 +1,4 @@
-"""What identifies the genesis of a chain: rows of the table of metadata, written with block 0."""
+"""What identifies the genesis of a chain: rows of the table of metadata, written with the genesis block."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ if TYPE_CHECKING:
 
 
 class GenesisTable:
-    """The hash of the genesis as it was given, and the chain id, which no block commits to."""
+    """The hash of the genesis as it was given, its block number, and the chain id, which no block commits to.
+
+    Remembers: the block number. Persists: nothing; the store writes the rows with the genesis block.
+    """
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the block number again, after the chain was created or replaced."""
+        row = self._db.get(tables.FIRST)
+        self.number = 0 if row is None else int.from_bytes(row)
+        """The number of the genesis block: 0 unless the chain was started with another one."""
 
     @property
     def identity(self) -> bytes | None:
@@ -28,6 +38,7 @@ class GenesisTable:
         return None if row is None else int.from_bytes(row)
 
     @staticmethod
-    def rows_of(identity: bytes, chain_id: int) -> list[tuple[bytes, bytes]]:
-        """Return the rows of a new chain."""
-        return [(tables.IDENTITY, identity), (tables.CHAIN_ID, tables.number(chain_id))]
+    def rows_of(identity: bytes, chain_id: int, number: int) -> list[tuple[bytes, bytes]]:
+        """Return the rows of a new chain whose genesis has this block number."""
+        rows = [(tables.IDENTITY, identity), (tables.CHAIN_ID, tables.number(chain_id))]
+        return [*rows, (tables.FIRST, tables.number(number))] if number else rows

@@ -22,15 +22,16 @@ class NonEmptyBlocks:
     Remembers: them, in order, and from which block on they are known. Persists: nothing. Assumes: one writer.
     """
 
-    def __init__(self, head: int | None, max_blocks: int = MAX_BLOCKS) -> None:
-        """Know nothing about the blocks up to `head`."""
+    def __init__(self, head: int | None, first: int = 0, max_blocks: int = MAX_BLOCKS) -> None:
+        """Know nothing about the blocks from `first`, the genesis, up to `head`."""
         self._max_blocks = max_blocks
-        self.reset(head)
+        self.reset(head, first)
 
-    def reset(self, head: int | None) -> None:
-        """Forget everything about the blocks up to `head`."""
+    def reset(self, head: int | None, first: int = 0) -> None:
+        """Forget everything about the blocks from `first`, the genesis, up to `head`."""
         self._numbers = array("Q")
-        self._known_from = 0 if head is None else head + 1
+        self._first = first
+        self._known_from = first if head is None else head + 1
 
     def add(self, number: int, record: BlockRecord) -> None:
         """Note what was appended as block `number`."""
@@ -45,17 +46,20 @@ class NonEmptyBlocks:
     def above(self, number: int) -> Iterable[int]:
         """Return the blocks above `number` that have contents or are unknown, in order."""
         known = self._numbers[bisect_right(self._numbers, number) :]
-        return chain(range(number + 1, self._known_from), known)
+        return chain(self._unknown_above(number), known)
 
     def count_above(self, number: int) -> int:
         """Return how many blocks `above` returns."""
         known = len(self._numbers) - bisect_right(self._numbers, number)
-        return known + len(range(number + 1, self._known_from))
+        return known + len(self._unknown_above(number))
 
     def remove_above(self, number: int) -> None:
         """Forget the blocks above `number`, which are deleted."""
         del self._numbers[bisect_right(self._numbers, number) :]
         self._known_from = min(self._known_from, number + 1)
+
+    def _unknown_above(self, number: int) -> range:
+        return range(max(number + 1, self._first), self._known_from)
 
 
 def has_contents(record: BlockRecord) -> bool:

@@ -46,6 +46,10 @@ class BlockReader(LogReader, Protocol):
         """The directory of the store, for errors that name it."""
 
     @property
+    def first_number(self) -> int:
+        """The number of the genesis block."""
+
+    @property
     def head_number(self) -> int | None:
         """The number of the last block, or None before genesis."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import StoreDamaged
 from entresol.storage import tables
+from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.key_value import KeyValueStore
 
 if TYPE_CHECKING:
@@ -70,7 +71,10 @@ def _check_samples(links: Path, recovery: Recovery) -> None:
     try:
         head = _head_number(db)
         db.get(tables.REBUILDING)
-        for block in sorted({head * part // SAMPLES for part in range(SAMPLES + 1)}):
+        first = GenesisTable(db).number
+        for block in sorted(
+            {first + (head - first) * part // SAMPLES for part in range(SAMPLES + 1)}
+        ):
             if head >= 0 and db.get(tables.record_key(block)) is None:
                 raise StoreDamaged(links, f"block {block} of {head} is missing")
     finally:

@@ -57,7 +57,7 @@ class Store:
         self.loaded = LoadedHistory(db)
         head = db.get(tables.HEAD)
         self._head = None if head is None else int.from_bytes(head)
-        self._nonempty = NonEmptyBlocks(self._head)
+        self._nonempty = NonEmptyBlocks(self._head, self.first_number)
         # The block that is written, but not the head yet.
         self._next: BlockRecord | None = None
 
@@ -134,6 +134,11 @@ class Store:
         return self._head
 
     @property
+    def first_number(self) -> int:
+        """The number of the genesis block."""
+        return self.genesis.number
+
+    @property
     def sync_seconds(self) -> float:
         """How long the last durable write took to reach the disk."""
         return self._db.sync_seconds
@@ -177,7 +182,7 @@ class Store:
 
     def records(self, first: int = 0) -> Iterator[BlockRecord]:
         """Yield the records from block `first` on."""
-        number = first
+        number = max(first, self.first_number)
         while (record := self._read_record(number)) is not None:
             yield record
             number += 1
@@ -263,10 +268,13 @@ class Store:
         identity: bytes,
         chain_id: int,
     ) -> None:
-        """Add block 0 to an empty store, with the hash that identifies the genesis and the chain id."""
+        """Add the genesis block to an empty store, with the hash that identifies the genesis and the chain id."""
+        number = record.header().number
         if self._head is not None:
-            raise WrongParent(record.header().number, self._head)
-        self._append(record, nodes, self.genesis.rows_of(identity, chain_id))
+            raise WrongParent(number, self._head)
+        self.genesis.number = number
+        self._nonempty.reset(None, number)
+        self._append(record, nodes, self.genesis.rows_of(identity, chain_id, number))
 
     def append(
         self,
@@ -275,8 +283,7 @@ class Store:
         prices: Prices | None = None,
     ) -> None:
         """Add the next block with its new trie nodes and its prices, in one durable write."""
-        number = 0 if self._head is None else self._head + 1
-        self._append(record, nodes, self.prices.rows_of(number, prices))
+        self._append(record, nodes, self.prices.rows_of(self._next_number, prices))
 
     def write_next(
         self,
@@ -288,10 +295,9 @@ class Store:
 
         Nothing else may change blocks until then. If `sync` fails, the next block takes its place.
         """
-        number = 0 if self._head is None else self._head + 1
         # Processes that share the store see what is written at once, so there it is durable at once.
         sync = self._db.is_shared
-        self._write(record, nodes, self.prices.rows_of(number, prices), sync=sync)
+        self._write(record, nodes, self.prices.rows_of(self._next_number, prices), sync=sync)
         self._next = record
 
     def sync(self) -> None:
@@ -355,7 +361,8 @@ class Store:
                 self._head = head
                 raise
         self.record_cache.evict_above(-1)
-        self._nonempty.reset(self._head)
+        self.genesis.refresh()
+        self._nonempty.reset(self._head, self.first_number)
         self.loaded.refresh()
         self.batches.refresh()
 
@@ -371,12 +378,17 @@ class Store:
         self._db.write([(tables.REBUILDING, b"")])
         for table in tables.DERIVED:
             self._db.drop(table)
-        total = 0 if self._head is None else self._head + 1
-        for number, record in enumerate(self.records()):
-            rows = rows_of(self._db, record, number, nodes_of(record))
+        first = self.first_number
+        total = 0 if self._head is None else self._head + 1 - first
+        for done, record in enumerate(self.records()):
+            rows = rows_of(self._db, record, first + done, nodes_of(record))
             self._db.write(rows, sync=False)
-            progress(number + 1, total)
+            progress(done + 1, total)
         self._db.write([], [tables.REBUILDING])
+
+    @property
+    def _next_number(self) -> int:
+        return self.first_number if self._head is None else self._head + 1
 
     def _append(
         self,
@@ -412,9 +424,8 @@ class Store:
         self._head = number
 
     def _continues(self, number: int, parent_hash: bytes) -> bool:
-        if self._head is None:
-            return number == 0
-        return number == self._head + 1 and self.block_hash(self._head) == parent_hash
+        is_child = self._head is None or self.block_hash(self._head) == parent_hash
+        return number == self._next_number and is_child
 
     def _left_by_reverted(self, number: int) -> list[bytes]:
         """Return the keys that a reverted block with this number has left."""
@@ -443,7 +454,7 @@ class Store:
         return TransactionLocation(tables.block_of(found[0]), int.from_bytes(found[1]))
 
     def _has(self, number: int) -> bool:
-        return self._head is not None and number <= self._head
+        return self._head is not None and self.first_number <= number <= self._head
 
     def _hash_row(self, number: int) -> bytes | None:
         return self._db.get(tables.HASH_OF_NUMBER + tables.number(number))

@@ -73,7 +73,8 @@ def test_going_back_leaves_what_was_there_before(
     chain: list[BlockRecord], data: st.DataObject
 ) -> None:
     target = data.draw(st.integers(0, len(chain) - 1))
-    store = Store.temporary()
+    # A temporary store has its head in memory, unless others read it.
+    store = Store.temporary(shared=True)
     fill(store, chain[: target + 1])
     before = dump(store)
     fill(store, chain[target + 1 :])

@@ -42,3 +42,9 @@ def test_the_oldest_become_unknown_if_there_are_too_many() -> None:
         blocks.add(number, FULL)
         blocks.add(number + 1, EMPTY)
     assert list(blocks.above(-1)) == [0, 1, 2, 4, 6, 8]
+
+
+def test_no_block_before_the_genesis_is_unknown() -> None:
+    blocks = NonEmptyBlocks(head=10**12 + 2, first=10**12)
+    assert list(blocks.above(-1)) == [10**12, 10**12 + 1, 10**12 + 2]
+    assert blocks.count_above(10**12) == 2

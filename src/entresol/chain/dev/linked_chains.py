@@ -33,7 +33,7 @@ class LinkedChains:
 
     def check_depth(self, chain: Chain, depth: int, *, what: str = "Rollback") -> None:
         """Reject more blocks than the chain has."""
-        if depth > chain.number:
+        if depth > chain.number - chain.ledger.first:
             raise RollbackTooDeep(what, chain.number, depth)
 
     def roll_back(self, chain: Chain, depth: int) -> None:
@@ -63,7 +63,7 @@ class LinkedChains:
     def reset(self) -> None:
         """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""
         for chain in self.chains:
-            self._check_batches(chain, 0)
+            self._check_batches(chain, chain.ledger.first)
         for chain in self.chains:
             store = build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
             try:
@@ -83,7 +83,7 @@ class LinkedChains:
     def check_replaceable(self) -> None:
         """Reject to replace a chain that has batches on a foreign L1."""
         for chain in self.chains:
-            self._check_batches(chain, 0)
+            self._check_batches(chain, chain.ledger.first)
 
     def _check_batches(self, chain: Chain, number: int) -> None:
         """Reject to go below a batch that a foreign L1 may have: it cannot go back with us."""

@@ -46,9 +46,9 @@ def block_fees(record: BlockRecord, blob_fees: BlobFees) -> BlockFees:
     )
 
 
-def first_block(count: int, newest: int) -> int:
+def first_block(count: int, newest: int, genesis: int = 0) -> int:
     """Return the first of the `count` blocks up to `newest`, of which there are at least one and at most a limit."""
-    return newest + 1 - min(max(count, 1), MAX_BLOCKS, newest + 1)
+    return newest + 1 - min(max(count, 1), MAX_BLOCKS, newest + 1 - genesis)
 
 
 def check_percentiles(percentiles: Sequence[float]) -> None:

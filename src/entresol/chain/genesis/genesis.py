@@ -18,12 +18,14 @@ from entresol.chain.genesis.geth_json import (
     required,
     within,
 )
-from entresol.errors import InvalidGenesis, MalformedValue
+from entresol.errors import InvalidGenesis
 from entresol.primitives.headers import ForkFields, Header
 from entresol.primitives.values import Address, Data, Hash32, Nonce8, Quantity, Quantity64
 
 DEFAULT_GAS_LIMIT: Final = 30_000_000
 DEFAULT_BASE_FEE: Final = 1_000_000_000
+MAX_NUMBER: Final = 2**53 - 1
+"""JavaScript clients read numbers of blocks as doubles."""
 
 _NO_FIELDS: Final = ForkFields()
 
@@ -75,6 +77,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     chain_id: int
+    number: int = 0
     timestamp: int = 0
     gas_limit: int = DEFAULT_GAS_LIMIT
     base_fee: int = DEFAULT_BASE_FEE
@@ -89,6 +92,8 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         _check("config.chainId", self.chain_id, Quantity64)
         if self.chain_id == 0:
             raise InvalidGenesis("a chain id is at least 1", field="config.chainId")
+        if not 0 <= self.number <= MAX_NUMBER:
+            raise InvalidGenesis(f"is from 0 to {MAX_NUMBER}, got {self.number}", field="number")
         _check("timestamp", self.timestamp, Quantity64)
         _check("gasLimit", self.gas_limit, Quantity64)
         _check("baseFeePerGas", self.base_fee, Quantity64)
@@ -127,9 +132,9 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         Forks and unknown fields are ignored; the default base fee is that of a chain that starts with London.
         """
         item = geth_json.parse_document(document)
-        optional(item, "number", _read_block_number, 0)
         return cls(
             chain_id=required(item, "config", _read_chain_id),
+            number=optional(item, "number", read_number, 0),
             timestamp=optional(item, "timestamp", read_number, 0),
             gas_limit=required(item, "gasLimit", read_number),
             base_fee=optional(item, "baseFeePerGas", read_number, DEFAULT_BASE_FEE),
@@ -162,7 +167,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
             "difficulty": hex(self.difficulty),
             "mixHash": str(self.mix_hash),
             "coinbase": str(self.beneficiary),
-            "number": "0x0",
+            "number": hex(self.number),
             "baseFeePerGas": hex(self.base_fee),
         }
 
@@ -183,13 +188,13 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def header(self, state_root: Hash32, fields: ForkFields = _NO_FIELDS) -> Header:
-        """Return the header of block 0, given the root of `state` and the fields of the chain's fork."""
+        """Return the header of the genesis block, given the root of `state` and the fields of the chain's fork."""
         return Header(
             parent_hash=Hash32.zero(),
             beneficiary=self.beneficiary,
             state_root=state_root,
             difficulty=self.difficulty,
-            number=0,
+            number=self.number,
             gas_limit=self.gas_limit,
             timestamp=self.timestamp,
             extra_data=self.extra_data,
@@ -235,13 +240,6 @@ def _read_chain_id(value: object) -> int:
 
 def _read_header_nonce(value: object) -> Nonce8:
     return Nonce8(Quantity64(read_number(value)).to_bytes(8))
-
-
-def _read_block_number(value: object) -> int:
-    number = read_number(value)
-    if number:
-        raise MalformedValue(f"a genesis is block 0, got {number}")
-    return number
 
 
 def _check(field: str, value: int, kind: type[Quantity]) -> None:

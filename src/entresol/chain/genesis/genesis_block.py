@@ -1,4 +1,4 @@
-"""Block 0 of a chain, built from its genesis."""
+"""The genesis block of a chain, built from its genesis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_FIELDS: Final = ForkFields()
 def genesis_block(
     genesis: Genesis, store: StateReader, trie: StateTrie, fields: ForkFields = _NO_FIELDS
 ) -> tuple[BlockRecord, list[tuple[bytes, bytes]]]:
-    """Return the record of block 0 and its trie nodes, for an empty store; the fork of the chain adds `fields`."""
+    """Return the record of the genesis block and its trie nodes, for an empty store; the fork of the chain adds `fields`."""
     overlay = Overlay(Snapshot(HistoricalState(store, 0)))
     state = genesis.state()
     for address, account in state.accounts.items():

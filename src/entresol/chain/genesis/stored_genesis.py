@@ -86,12 +86,14 @@ def open_genesis(store: Store, expected: ExpectedGenesis) -> Genesis:
 
 
 def read_genesis(store: Store, expected: Genesis) -> Genesis:
-    """Read the genesis from block 0.
+    """Read the genesis from its block.
 
     A store of an earlier version has no chain id. It is the expected one, if the identity says so.
     """
     try:
-        stored = _of_record(store.record(0), store.genesis.chain_id or expected.chain_id)
+        stored = _of_record(
+            store.record(store.first_number), store.genesis.chain_id or expected.chain_id
+        )
     except (MalformedValue, InvalidGenesis, UnknownBlock) as error:
         raise StoreDamaged(store.path, f"its genesis: {error}") from error
     if store.genesis.chain_id is None and store.genesis.identity != identity(
@@ -107,6 +109,7 @@ def _of_record(record: BlockRecord, chain_id: int) -> Genesis:
     codes = {keccak256(code): code for code in record.codes}
     return Genesis(
         chain_id=chain_id,
+        number=header.number,
         timestamp=header.timestamp,
         gas_limit=header.gas_limit,
         base_fee=header.base_fee_per_gas,

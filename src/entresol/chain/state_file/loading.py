@@ -68,7 +68,8 @@ class _Builder:
         if not all(map(is_kept_row, rows)):
             raise InvalidStateFile("has rows of an unknown table", field="entresol.chains.rows")
         loaded = LoadedBlocks.of(rows)
-        for number, record in enumerate(part.records):
+        start = part.records[0].header().number if part.records else 0
+        for number, record in enumerate(part.records, start):
             header = record.header()
             if header.number != number:
                 problem = f"block {number} is missing"
@@ -88,15 +89,15 @@ class _Builder:
         best = 0 if file.best is None else file.best
         if best not in file.blocks:
             raise BestBlockMissing(best)
-        first = _first_known(file, best)
+        start, first = _genesis_of(file), _first_known(file, best)
         record, _ = genesis_block(genesis, self._store, self._trie)
         before: Mapping[Address, FileAccount] = {}
-        for number in range(best + 1):
+        for number in range(start, best + 1):
             block = file.blocks.get(number)
             if block is None:
                 raise InvalidStateFile(f"block {number} is missing", field="blocks")
             overlay = self._overlay(number)
-            if number == 0:
+            if number == start:
                 apply_changes(overlay, record.changes, record.codes)
             if number >= first:
                 after = file.accounts if number == best else file.states[block.header.hash()]
@@ -138,6 +139,14 @@ class _Builder:
             self._store.init_genesis(record, nodes, identity, genesis.chain_id)
         else:
             self._store.append(record, nodes)
+
+
+def _genesis_of(file: StateFile) -> int:
+    """Return the number of the genesis block, which may be other than 0."""
+    first = min(file.blocks)
+    if first and file.blocks[first].header.parent_hash != Hash32.zero():
+        raise InvalidStateFile(f"block {first - 1} is missing", field="blocks")
+    return first
 
 
 def _first_known(file: StateFile, best: int) -> int:

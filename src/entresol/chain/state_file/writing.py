@@ -91,7 +91,10 @@ class ChainDump:
 
     def records(self) -> Iterator[BlockRecord]:
         """Yield the records of all blocks."""
-        return (self._store.record(number) for number in range(self.number + 1))
+        return (
+            self._store.record(number)
+            for number in range(self._store.first_number, self.number + 1)
+        )
 
     def _accounts(self, state: State) -> Iterator[tuple[str, dict[str, Any]]]:
         edited = {bytes(it.address) for it in self._edits}

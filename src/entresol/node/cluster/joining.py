@@ -121,14 +121,15 @@ def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
     assert identity(genesis) == row.identity
     # Log and position restore what a power cut undoes.
     chain, fees = open_with_genesis(config, ExpectedGenesis(genesis), is_synced=False)
-    if chain.number and chain.ledger.store.position.get() == START:
+    if chain.number > chain.ledger.first and chain.ledger.store.position.get() == START:
         path = chain.blocks.path
         chain.close()
         raise InvalidConfig(
             "--data-dir", f"the chain in {path} is not of this cluster: choose another directory"
         )
     if chain.batches.last() is None:
-        chain.batches.append(genesis_batch(chain.ledger.record(0)), b"", [(0, 0)])
+        genesis_record = chain.ledger.record(chain.ledger.first)
+        chain.batches.append(genesis_batch(genesis_record), b"", [(0, 0)])
     return chain, fees
 
 

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from entresol.chain.dev.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_PATH
+from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
 from entresol.node.config.evm import Fork
 from entresol.node.config.loader import Settings
@@ -63,6 +64,12 @@ class AnvilChain(Struct, frozen=True, kw_only=True):
     timestamp: Annotated[
         Annotated[int, Meta(ge=0, le=LATEST)] | None,
         Meta(title="SECONDS", description="Unix time of the genesis; by default now."),
+    ] = None
+    number: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_NUMBER)] | None,
+        Meta(
+            title="N", description="Number of the genesis block; by default that of --init, or 0."
+        ),
     ] = None
     gas_limit: Annotated[
         Annotated[int, Meta(ge=21_000)] | None,

@@ -78,6 +78,7 @@ def _chain(flags: AnvilConfig, genesis: Genesis) -> ChainConfig:
         hardfork=LATEST_FORK if chain.hardfork == "latest" else chain.hardfork,
         init=chain.init,
         timestamp=chain.timestamp,
+        number=chain.number,
         accounts=accounts.accounts,
         balance=accounts.balance,
         mnemonic=_mnemonic(accounts),

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from entresol.chain.genesis.genesis import DEFAULT_BASE_FEE, DEFAULT_GAS_LIMIT
+from entresol.chain.genesis.genesis import DEFAULT_BASE_FEE, DEFAULT_GAS_LIMIT, MAX_NUMBER
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE, SUGGESTED_TIP
 
 Fork: TypeAlias = Literal[
@@ -64,6 +64,13 @@ class EvmConfig(Struct, frozen=True, kw_only=True):
 class L1BlockConfig(Struct, frozen=True, kw_only=True):
     """The blocks of the development L1."""
 
+    l1_number: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_NUMBER)] | None,
+        Meta(
+            title="N",
+            description="Number of the genesis block of the development L1; by default that of --l1-init, or 0.",
+        ),
+    ] = None
     l1_gas_limit: Annotated[
         int, Meta(ge=1_000_000, description="Gas limit of a block of the development L1.")
     ] = DEFAULT_GAS_LIMIT

@@ -25,6 +25,5 @@ ANVIL_REJECTED: Final = {
     **FORK_FLAGS,
     **dict.fromkeys(("-n", "--network", "--celo", "--optimism", "--odyssey"), _NETWORKS),
     **dict.fromkeys(("--ipc", "--ipcpath"), _PIPE),
-    "--number": "a chain starts with block 0, from which its records, proofs and state files are counted",
     "--disable-pool-balance-checks": "a transaction that its sender cannot pay is never accepted",
 }

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from entresol.chain.dev.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
+from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.l1.layer_one import L1Finality
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.cluster import ClusterConfig
@@ -55,6 +56,13 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             title="SECONDS",
             description="Unix time of the genesis of both layers, from which their clocks start; by default "
             "the time of the genesis file, or now.",
+        ),
+    ] = None
+    number: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_NUMBER)] | None,
+        Meta(
+            title="N",
+            description="Number of the genesis block of the L2; by default that of the genesis file, or 0.",
         ),
     ] = None
     accounts: Annotated[

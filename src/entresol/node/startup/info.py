@@ -92,7 +92,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             money=_money(config, chain.genesis),
             unlocked=_unlocked(keyring),
             methods=_methods(config),
-            genesis_timestamp=chain.blocks.header(0).timestamp,
+            genesis_timestamp=chain.blocks.header(chain.blocks.first_number).timestamp,
             address=address,
             data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
             l1=l1,

@@ -44,7 +44,7 @@ class BlockResolver:
         if block.tag is BlockTag.PENDING:
             return self._chain.number
         number = self.number(block)
-        if number is None or number > self._chain.number:
+        if number is None or not self._chain.ledger.first <= number <= self._chain.number:
             raise UnknownBlock(number if block.block_hash is None else block.block_hash)  # type: ignore[arg-type]
         return number
 

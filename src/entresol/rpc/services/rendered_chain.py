@@ -247,8 +247,9 @@ class RenderedChain:
 
     def _record(self, number: int) -> BlockRecord | None:
         """Return the record of a block; clients send numbers that no block can have."""
-        head = self._blocks.head_number
-        return self._blocks.get_record(number) if head is not None and 0 <= number <= head else None
+        first, head = self._blocks.first_number, self._blocks.head_number
+        is_known = head is not None and first <= number <= head
+        return self._blocks.get_record(number) if is_known else None
 
     def _inclusion(self, record: BlockRecord) -> tuple[Header, BlockInclusion]:
         header = record.header()

@@ -70,9 +70,13 @@ class TraceRunner:
             raise PendingNotTraceable
         return self._resolver.inspected(block)
 
+    def is_genesis(self, number: int) -> bool:
+        """Return whether a block is the genesis, which was not executed."""
+        return number == self._ledger.first
+
     def block(self, number: int) -> SealedBlock:
         """Return a sealed block; the genesis was not executed."""
-        if number == 0:
+        if self.is_genesis(number):
             raise GenesisNotTraceable
         return self._ledger.sealed_block(number)
 
@@ -86,7 +90,7 @@ class TraceRunner:
     def env(self, block: BlockNumber, index: int | None = None) -> Callable[[], EvmEnv]:
         """Return a function that builds the environment after a block, or before one of its transactions."""
         number = self.number(block)
-        if index is None or number == 0:
+        if index is None or self.is_genesis(number):
             evm_env = self._resolver.evm_env(block)
             return lambda: evm_env
         sealed = self.block(number)

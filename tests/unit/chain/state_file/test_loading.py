@@ -11,6 +11,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.dev.linked_chains import identity_of
+from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.rebuild import rebuild
 from entresol.chain.state_file.loading import build_foreign, build_genesis, build_own
 from entresol.chain.state_file.reading import read_state_file
@@ -106,7 +107,7 @@ def test_a_file_without_its_best_block_is_rejected_in_the_words_of_anvil(chain: 
 def test_a_gap_between_blocks_is_named(chain: Chain) -> None:
     document = anvil_file()
     document["blocks"] = [it for it in document["blocks"] if it["header"]["number"] != "0x1"]
-    with pytest.raises(InvalidStateFile, match="blocks: block 0 is missing"):
+    with pytest.raises(InvalidStateFile, match="blocks: block 1 is missing"):
         load(chain, document)
 
 
@@ -140,3 +141,28 @@ def test_rows_of_other_tables_are_rejected(chain: Chain) -> None:
     part = msgspec.structs.replace(ChainDump(chain).part(), rows=((b"mhead", b"\x01"),))
     with pytest.raises(InvalidStateFile, match="rows of an unknown table"):
         build_own(part, chain.genesis, identity_of(chain))
+
+
+def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> None:
+    genesis = msgspec.structs.replace(chain.genesis, number=100)
+    store = build_genesis(genesis, identity(genesis), chain.ledger.genesis_fields)
+    chain.replace(store)
+    store.close()
+    chain.seal()
+    document = ChainDump(chain).document()
+    assert (document["best_block_number"], len(document["blocks"])) == (101, 2)
+    for part in (True, False):
+        loaded = layer_one()
+        file = read(document)
+        own = file.part_of(chain.rules.chain_id)
+        assert own is not None
+        source = (
+            build_own(own, loaded.genesis, identity_of(loaded))
+            if part
+            else build_foreign(file, loaded.genesis, identity_of(loaded))
+        )
+        loaded.replace(source)
+        source.close()
+        assert (loaded.ledger.first, loaded.number) == (100, 101)
+        assert loaded.head.hash() == chain.head.hash()
+        loaded.close()

@@ -189,7 +189,7 @@ class DebugRanges:
 
     def _state_before(self, number: int, index: int) -> tuple[NodeReader, Hash32]:
         """Return the trie nodes and the root of the state before a transaction of a block."""
-        if number == 0:
+        if number == self._ledger.first:
             raise GenesisNotExecuted
         self._ledger.check_executed(number)
         ledger, record = self._ledger, self._ledger.record(number)

@@ -59,7 +59,7 @@ class DebugState:
     def execution_witness(self, block: BlockId) -> WitnessResult:
         """Return the trie nodes, codes and headers that suffice to execute a block again."""
         number = self._resolver.inspected(block)
-        if number == 0:
+        if number == self._ledger.first:
             raise GenesisNotExecuted
         self._ledger.check_executed(number)
         ledger = self._ledger

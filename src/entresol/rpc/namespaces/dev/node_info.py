@@ -129,7 +129,7 @@ class AnvilNode:
     @method(served_by=ServedBy.PRODUCER)
     def get_genesis_time(self) -> int:
         """Return the timestamp of the genesis block."""
-        return self._chain.blocks.header(0).timestamp
+        return self._chain.blocks.header(self._chain.ledger.first).timestamp
 
     @method(served_by=ServedBy.PRODUCER)
     def set_rpc_url(self, url: str) -> None:

@@ -82,7 +82,7 @@ class EthCallMany:
         """Return a function that builds the environment after the first `count` transactions of a block."""
         evm_env, blocks = self._resolver.evm_env(block), self._chain.blocks
         number = evm_env.block.number
-        if count is None or number == 0 or block.tag is BlockTag.PENDING:
+        if count is None or number == blocks.first_number or block.tag is BlockTag.PENDING:
             return lambda: evm_env
         record, parent = blocks.record(number), blocks.header(number - 1)
         if count >= len(record.transactions):

@@ -72,7 +72,7 @@ class EthFees:
         """Return base fees, gas used ratios and priority fees at percentiles of gas, for a range of blocks."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
         check_percentiles(percentiles)
-        first, history = first_block(block_count, newest), self._history
+        first, history = first_block(block_count, newest, self._chain.ledger.first), self._history
 
         def work() -> Raw:
             return Raw(history.render(first, newest, percentiles))

@@ -48,7 +48,7 @@ class OtsSearch:
         newest = head if block == 0 else min(int(block) - 1, head)
 
         def work() -> TransactionPage:
-            page = self._search.page(address, range(newest, 0, -1), int(size))
+            page = self._search.page(address, range(newest, self._ledger.first, -1), int(size))
             return self._rendered(page, first_page=block == 0, last_page=not page.has_more)
 
         return Offload(work)
@@ -62,7 +62,9 @@ class OtsSearch:
         head = self._ledger.number
 
         def work() -> TransactionPage:
-            page = self._search.page(address, range(int(block) + 1, head + 1), int(size))
+            page = self._search.page(
+                address, range(max(int(block), self._ledger.first) + 1, head + 1), int(size)
+            )
             return self._rendered(page, first_page=not page.has_more, last_page=block == 0)
 
         return Offload(work)

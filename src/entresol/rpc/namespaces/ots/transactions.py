@@ -100,7 +100,7 @@ class OtsTransactions:
 
     def _creator(self, address: Address) -> ContractCreator | None:
         number = self._first_block_with_code(address)
-        if not number:
+        if number is None or self._traces.is_genesis(number):
             return None
         options, budget = frame_options(to_address=[address]), self._traces.budget()
         for traced in trace_block(self._traces.block(number), options, budget):
@@ -115,7 +115,7 @@ class OtsTransactions:
 
     def _first_block_with_code(self, address: Address) -> int | None:
         """Return the block since which the account has had its code; None if it has none."""
-        low, high = 0, self._ledger.number
+        low, high = self._ledger.first, self._ledger.number
         if not self._has_code(address, high):
             return None
         while low < high:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from entresol.rpc.services.trace_runner import TraceRunner
 
 _ALL: Final = frame_options()
+_EARLIEST: Final = BlockNumber.parse(str(BlockTag.EARLIEST))
 _LATEST: Final = BlockNumber.parse(str(BlockTag.LATEST))
 
 
@@ -88,7 +89,7 @@ class TraceFrames:
         With addresses of both kinds one of them has to match, with the mode `intersection` both. `after` frames are
         skipped, and at most `count` are returned.
         """
-        first = 0 if filter.from_block is None else self._traces.number(filter.from_block)
+        first = self._traces.number(filter.from_block or _EARLIEST)
         last = self._traces.number(filter.to_block or _LATEST)
         check_range(first, last)
         options, after = filter.options(), int(filter.after or 0)
@@ -107,7 +108,7 @@ class TraceFrames:
         self, budget: TraceBudget, numbers: range, options: bytes
     ) -> Iterator[ExecutionResult]:
         for number in numbers:
-            if number == 0:
+            if self._traces.is_genesis(number):
                 continue
             for traced in trace_block(self._traces.block(number), options, budget):
                 if isinstance(traced.outcome, Exception):

@@ -188,7 +188,7 @@ class ZksBatches:
     @method(served_by=ServedBy.REPLICA)
     def get_block_finality(self, block: Number) -> BlockFinality | None:
         """Return the settlement stage of a block."""
-        if block > self._chain.number:
+        if not self._chain.ledger.first <= block <= self._chain.number:
             return None
         return self._finality(block, self._batch_status.batch_of(block))
 

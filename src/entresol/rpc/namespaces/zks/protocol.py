@@ -57,7 +57,7 @@ class FundedAccount(msgspec.Struct, frozen=True, kw_only=True):
 class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
     """The genesis of a chain; zksync-os uses snake case here.
 
-    Code and storage by address, and the state root of block 0. `initial_accounts` is this node's own: balances
+    Code and storage by address, and the state root of the genesis block. `initial_accounts` is this node's own: balances
     and nonces, without which the root could not be computed.
     """
 
@@ -124,5 +124,5 @@ class ZksProtocol:
                 )
                 for address, account in alloc.items()
             },
-            genesis_root=self._blocks.header(0).state_root,
+            genesis_root=self._blocks.header(self._blocks.first_number).state_root,
         )

@@ -113,9 +113,9 @@ class ZksTransactions:
         self, block: Number
     ) -> Annotated[Raw, list[RawTransaction]] | Offload[Raw]:
         """Return the transactions of a block with all their fields; none for an unknown block."""
-        if block > self._chain.number:
+        record = self._chain.blocks.get_record(block)
+        if record is None:
             return raw_array(())
-        record = self._chain.blocks.record(block)
         received, count = record.header().timestamp, len(record.transactions)
 
         def work() -> Raw:
