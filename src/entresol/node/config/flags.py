@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, NoReturn
 
 from entresol.errors import InvalidConfig
 from entresol.node.config.secrets import redact
@@ -17,6 +17,18 @@ MAX_INLINE_CHOICES: Final = 4
 _METAVARS: Final = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
 
+class Argument(NamedTuple):
+    """What a shell completes: a flag and its values, or a word of the command."""
+
+    flags: Sequence[str]
+    """None of a word that stands by itself."""
+    takes_value: bool
+    values: Sequence[str]
+    """The values that it may have, if they are enumerated."""
+    metavar: str
+    description: str
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that reports errors in one line, and suggests the flag that was probably meant."""
 
@@ -24,6 +36,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**options)
         self._rejected = rejected or {}
         """Why each flag is rejected that users of anvil may expect."""
+        self.values: dict[str, Sequence[str]] = {}
+        """The values that a flag may have, by its name, if they are enumerated."""
 
     def parse(self, arguments: Sequence[str] | None) -> dict[str, Any]:
         """Return the arguments by name."""
@@ -35,6 +49,18 @@ class Parser(argparse.ArgumentParser):
             if flag.startswith("--") and flag not in self._option_string_actions:
                 raise InvalidConfig(flag, self._unknown_flag(flag))
         return vars(self.parse_args(words))
+
+    def arguments(self) -> Iterator[Argument]:
+        """Yield the flags and the words that it accepts, without hidden ones."""
+        for action in self._actions:
+            if action.help != argparse.SUPPRESS:
+                yield Argument(
+                    flags=action.option_strings,
+                    takes_value=action.nargs != 0,
+                    values=self.values.get(action.dest) or tuple(action.choices or ()),
+                    metavar=str(action.metavar or ""),
+                    description=(action.help or "").replace("%%", "%"),
+                )
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print after the usage."""
@@ -55,9 +81,7 @@ class HelpFormatter(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=34)
 
 
-def add_flags(
-    parser: argparse.ArgumentParser, settings: Iterable[Setting], titles: Mapping[str, str]
-) -> None:
+def add_flags(parser: Parser, settings: Iterable[Setting], titles: Mapping[str, str]) -> None:
     """Add a flag for each setting to `parser`, grouped by section."""
     groups: dict[str, argparse._ArgumentGroup] = {}
     for setting in settings:
@@ -65,6 +89,7 @@ def add_flags(
         if section not in groups:
             groups[section] = parser.add_argument_group(section, titles[section])
         _add_flag(groups[section], setting)
+        parser.values[setting.name] = setting.choices
 
 
 def metavar_of(setting: Setting) -> str:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 from typing import Annotated, Literal
 
 import msgspec
@@ -28,7 +27,7 @@ SETTINGS = Settings(House)
 
 
 def test_the_help_lists_each_setting_with_its_default() -> None:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
     text = " ".join(parser.format_help().split())
     assert "--width N How wide it is. [80]" in text

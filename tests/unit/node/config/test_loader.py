@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +8,7 @@ import pytest
 from msgspec import Meta
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.flags import add_flags
+from entresol.node.config.flags import Parser, add_flags
 from entresol.node.config.loader import Settings
 
 
@@ -34,9 +33,9 @@ SETTINGS = Settings(House)
 
 
 def flags(*arguments: str) -> dict[str, object]:
-    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser = Parser()
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
-    return vars(parser.parse_args(arguments))
+    return parser.parse(arguments)
 
 
 def test_without_any_source_the_defaults_apply() -> None:

@@ -1,4 +1,4 @@
-"""The command line: `entresol run`, `anvil`, `rebuild`, `verify`, `backup` and `cluster`."""
+"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster` and `completion`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from importlib import metadata
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
 
+from entresol.cli.parsers import (
+    anvil_parser,
+    backup_parser,
+    cluster_parser,
+    completion_parser,
+    node_parser,
+)
 from entresol.errors import EntresolError, InvalidConfig, ReplayMismatch
-from entresol.node.config.flags import HelpFormatter, Parser, add_flags
-from entresol.node.config.rejected_flags import ANVIL_REJECTED, FORK_FLAGS
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.setting import PREFIX
@@ -47,23 +51,6 @@ PROGRESS_BLOCKS: Final = 1_000
 
 LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
-USAGE: Final = (
-    "entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind] [flags]"
-)
-COMMANDS_HELP: Final = """\
-run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
-verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; cluster creates, shows or unwinds the cluster of --cluster"""
-CLUSTER_HELP: Final = """\
-init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
-unwind goes back to the block of --to"""
-BACKUP_DESCRIPTION: Final = (
-    "Copy the chain of a node that settles on a remote L1, also while the node runs."
-)
-ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
-EPILOG: Final = """\
-Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
-(chain_id under [chain]). Flags override variables, and variables the file."""
-
 
 def command() -> NoReturn:
     """Run the command line, and exit the process."""
@@ -86,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _cluster(words[1:])
         if words[:1] == ["backup"]:
             return _backup(words[1:])
-        flags = _parser().parse(words)
+        if words[:1] == ["completion"]:
+            return _completion(words[1:])
+        flags = node_parser().parse(words)
         config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
         return _COMMANDS[flags["command"]](config)
     except KeyboardInterrupt:
@@ -102,12 +91,10 @@ def _anvil(words: Sequence[str]) -> int:
     from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
     from entresol.node.layer_one_node import LayerOneNode  # noqa: PLC0415
 
-    parser = _new_parser(ANVIL_REJECTED, prog="entresol anvil", description=ANVIL_DESCRIPTION)
-    add_flags(parser, ANVIL_SETTINGS.all, ANVIL_SETTINGS.titles())
     # The one variable that anvil reads.
     host = os.environ.get("ANVIL_IP_ADDR")
     environment = {} if host is None else {f"{PREFIX}HOST": host}
-    config = node_config(ANVIL_SETTINGS.load(parser.parse(words), environment))
+    config = node_config(ANVIL_SETTINGS.load(anvil_parser().parse(words), environment))
     return _start(config, LayerOneNode.open)
 
 
@@ -121,14 +108,7 @@ def _run(config: NodeConfig) -> int:
 
 def _cluster(words: Sequence[str]) -> int:
     """Run a command of operators on a cluster."""
-    usage = "entresol cluster {init,status,unwind --to BLOCK} --cluster URL [flags]"
-    parser = _new_parser(FORK_FLAGS, prog="entresol cluster", usage=usage, epilog=EPILOG)
-    choice: dict[str, Any] = {"choices": ("init", "status", "unwind")}
-    parser.add_argument("command", metavar="command", help=CLUSTER_HELP, **choice)
-    parser.add_argument("--to", type=int, metavar="BLOCK", help="Block that unwind goes back to.")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, SETTINGS.all, SETTINGS.titles())
-    flags = parser.parse(words)
+    flags = cluster_parser().parse(words)
     config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
     commands, block = _cluster_module("commands"), flags["to"]
     if flags["command"] == "unwind":
@@ -147,17 +127,21 @@ def _backup(words: Sequence[str]) -> int:
     from entresol.node.chains import L1_FOLDER  # noqa: PLC0415
     from entresol.storage.replication.backup import copy_chain  # noqa: PLC0415
 
-    usage = "entresol backup --data-dir CHAIN DEST"
-    parser = _new_parser({}, prog="entresol backup", usage=usage, description=BACKUP_DESCRIPTION)
-    parser.add_argument("--data-dir", metavar="DIR", help="Directory that the chain is in.")
-    parser.add_argument("dest", type=Path, metavar="DEST", help="Directory to create.")
-    flags = parser.parse(words)
+    flags = backup_parser().parse(words)
     config = SETTINGS.load({"data_dir": flags["data_dir"]}, os.environ)
     source = _data_directory(config)
     if (source / L1_FOLDER).exists():
         problem = "it has a development L1, too: stop the node, and copy the directory"
         raise InvalidConfig("--data-dir", problem)
     copy_chain(source, flags["dest"])
+    return 0
+
+
+def _completion(words: Sequence[str]) -> int:
+    """Print the script that completes commands and flags in a shell."""
+    from entresol.cli.completion import script  # noqa: PLC0415
+
+    print(script(completion_parser().parse(words)["shell"]), end="")
     return 0
 
 
@@ -267,27 +251,6 @@ _COMMANDS: Final[dict[str, Callable[[NodeConfig], int]]] = {
     "rebuild": _rebuild,
     "verify": _verify,
 }
-
-
-def _parser() -> Parser:
-    description = "A layer-2 node of the ZK Stack family, for development."
-    parser = _new_parser(
-        FORK_FLAGS, prog="entresol", usage=USAGE, description=description, epilog=EPILOG
-    )
-    choice: dict[str, Any] = {"nargs": "?", "choices": _COMMANDS, "default": "run"}
-    parser.add_argument("command", metavar="command", help=COMMANDS_HELP, **choice)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, SETTINGS.all, SETTINGS.titles())
-    return parser
-
-
-def _new_parser(rejected: Mapping[str, str], **texts: str) -> Parser:
-    parser = Parser(rejected=rejected, formatter_class=HelpFormatter, allow_abbrev=False, **texts)
-    version = f"entresol {metadata.version('entresol')}"
-    parser.add_argument(
-        *("-V", "--version"), action="version", version=version, help="Print the version."
-    )
-    return parser
 
 
 def _data_directory(config: NodeConfig) -> Path:

@@ -1,0 +1,110 @@
+"""The parser of each command: its usage, its arguments and its flags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from entresol.cli.version import PrintVersion
+from entresol.node.config.flags import HelpFormatter, Parser, add_flags
+from entresol.node.config.rejected_flags import ANVIL_REJECTED, FORK_FLAGS
+from entresol.node.config.schema import SETTINGS
+
+USAGE: Final = """\
+entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | completion SHELL] [flags]"""
+COMMANDS_HELP: Final = """\
+run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
+verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; \
+cluster creates, shows or unwinds the cluster of --cluster; completion prints a script that completes commands and flags in a shell"""
+CLUSTER_HELP: Final = """\
+init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
+unwind goes back to the block of --to"""
+BACKUP_DESCRIPTION: Final = (
+    "Copy the chain of a node that settles on a remote L1, also while the node runs."
+)
+ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
+COMPLETION_DESCRIPTION: Final = """\
+Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
+~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
+EPILOG: Final = """\
+Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
+(chain_id under [chain]). Flags override variables, and variables the file."""
+
+SHELLS: Final = ("bash", "zsh", "fish")
+CLUSTER_COMMANDS: Final = ("init", "status", "unwind")
+
+
+def node_parser() -> Parser:
+    """Return the parser of `run`, `rebuild` and `verify`."""
+    description = "A layer-2 node of the ZK Stack family, for development."
+    parser = _new_parser(
+        FORK_FLAGS, prog="entresol", usage=USAGE, description=description, epilog=EPILOG
+    )
+    parser.add_argument(
+        "command",
+        metavar="command",
+        help=COMMANDS_HELP,
+        nargs="?",
+        choices=("run", "rebuild", "verify"),
+        default="run",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    return parser
+
+
+def anvil_parser() -> Parser:
+    """Return the parser of `anvil`."""
+    from entresol.node.config.anvil import ANVIL_SETTINGS  # noqa: PLC0415
+
+    parser = _new_parser(ANVIL_REJECTED, prog="entresol anvil", description=ANVIL_DESCRIPTION)
+    add_flags(parser, ANVIL_SETTINGS.all, ANVIL_SETTINGS.titles())
+    return parser
+
+
+def cluster_parser() -> Parser:
+    """Return the parser of `cluster`."""
+    usage = "entresol cluster {init,status,unwind --to BLOCK} --cluster URL [flags]"
+    parser = _new_parser(FORK_FLAGS, prog="entresol cluster", usage=usage, epilog=EPILOG)
+    parser.add_argument("command", metavar="command", help=CLUSTER_HELP, choices=CLUSTER_COMMANDS)
+    parser.add_argument("--to", type=int, metavar="BLOCK", help="Block that unwind goes back to.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    return parser
+
+
+def backup_parser() -> Parser:
+    """Return the parser of `backup`."""
+    usage = "entresol backup --data-dir CHAIN DEST"
+    parser = _new_parser({}, prog="entresol backup", usage=usage, description=BACKUP_DESCRIPTION)
+    parser.add_argument("--data-dir", metavar="DIR", help="Directory that the chain is in.")
+    parser.add_argument("dest", type=Path, metavar="DEST", help="Directory to create.")
+    return parser
+
+
+def completion_parser() -> Parser:
+    """Return the parser of `completion`."""
+    parser = _new_parser({}, prog="entresol completion", description=COMPLETION_DESCRIPTION)
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish.")
+    return parser
+
+
+PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
+    "run": node_parser,
+    "anvil": anvil_parser,
+    "rebuild": node_parser,
+    "verify": node_parser,
+    "backup": backup_parser,
+    "cluster": cluster_parser,
+    "completion": completion_parser,
+}
+"""The parser of each command."""
+
+
+def _new_parser(rejected: Mapping[str, str], **texts: str) -> Parser:
+    parser = Parser(rejected=rejected, formatter_class=HelpFormatter, allow_abbrev=False, **texts)
+    parser.add_argument(
+        *("-V", "--version"), action=PrintVersion, help="Print the version and its commit."
+    )
+    return parser
