@@ -123,7 +123,9 @@ def imports_of(tree: ast.Module) -> Iterator[str]:
     """Yield the modules of the package that a module imports, also within functions and for types."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("entresol"):
-            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            # It is no Python, and imports nothing.
+            whole = [name for name in names if name != "entresol._native"]
             named = [name for name in whole if name in package_trees()]
             yield from named
             # Importing submodules from a package does not need what the package itself defines.

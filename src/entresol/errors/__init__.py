@@ -143,6 +143,11 @@
     │   ├── LogDamaged                 an entry does not have its digest
     │   └── DepositsNotNext            a block skips or repeats a deposit
     │
+    │ devnet
+    ├── DevnetStopped                  a request to a devnet that is not running
+    ├── MethodFailed                   a layer of a devnet has responded with an error
+    ├── BridgeFailed                   something on the bridge has reverted, or is not settled in time
+    │
     │ debug
     ├── NotInspectable                 is not there, or cannot be inspected
     │   ├── BlockNotFound              there is no block to inspect
@@ -243,6 +248,7 @@ from entresol.errors.debug import (
     TransactionIndexTooHigh,
     TransactionNotFound,
 )
+from entresol.errors.devnet import BridgeFailed, DevnetStopped, MethodFailed
 from entresol.errors.engine import (
     DeadlinePassed,
     EngineError,
@@ -396,6 +402,7 @@ __all__ = [
     "BlockFullOfMessages",
     "BlockHashWithRange",
     "BlockNotFound",
+    "BridgeFailed",
     "CallGasSpent",
     "ClusterFailed",
     "ClusterFenced",
@@ -404,6 +411,7 @@ __all__ = [
     "DeadlinePassed",
     "DepositsMissing",
     "DepositsNotNext",
+    "DevnetStopped",
     "DumpInterrupted",
     "DuplicatePrecompileMove",
     "EmptyAuthorizations",
@@ -457,6 +465,7 @@ __all__ = [
     "LogTruncated",
     "MalformedTransaction",
     "MalformedValue",
+    "MethodFailed",
     "MintOverflow",
     "MissingNode",
     "MissingSidecar",

@@ -167,6 +167,9 @@ class Settler:
                 await sender.send(SettlementOperation(step, number, number), clock())
         while (by := self._batches.settled(number, step)) is None:
             await self._step_or_wait(sender, clock())
+        async with self._lock:
+            # For `finalized`: if batches are settled on request only, the next step may never come.
+            await self._l1_sync.refresh()
         return by
 
     # The loop

@@ -1,0 +1,31 @@
+"""Errors of a devnet: chains that a Python program runs in its own process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entresol.errors.base import EntresolError
+
+
+class DevnetStopped(EntresolError, ConnectionError):
+    """A request to a devnet that is not running."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the devnet is not running: make requests inside of `with entresol.devnet()`"
+        )
+
+
+class MethodFailed(EntresolError):
+    """A layer of a devnet has responded to a request with an error."""
+
+    def __init__(self, method: str, code: int, message: str, data: Any = None) -> None:
+        super().__init__(f"{method}: {message} ({code})")
+        self.method = method
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class BridgeFailed(EntresolError):
+    """What was sent over the bridge of a devnet has reverted, or is not settled in time."""

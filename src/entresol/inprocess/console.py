@@ -1,0 +1,76 @@
+"""What contracts of a devnet have printed by `console.log`: the last of it, for failing tests."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from entresol.chain.events import BlockSealed
+from entresol.node.log.console_log import console_lines
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.execution.console import ConsoleCalls, ReportConsole
+
+MAX_RECORDED: Final = 1_000
+MAX_BYTES: Final = 4 << 20
+"""What is remembered; older calls are dropped."""
+
+
+class RecordedConsole(NamedTuple):
+    """The calls of one execution."""
+
+    layer: str
+    origin: str
+    """The RPC method that executed it, or `transaction`."""
+    calls: ConsoleCalls
+
+    def lines(self) -> list[str]:
+        """Return what it printed."""
+        return [f"[{self.layer} {self.origin}] {line}" for line in console_lines(self.calls)]
+
+
+class ConsoleRecorder:
+    """Records what transactions, calls and estimates print, and decodes it on request."""
+
+    def __init__(self) -> None:
+        self._recorded: deque[RecordedConsole] = deque(maxlen=MAX_RECORDED)
+        self._bytes = 0
+        self.total = 0
+        """Executions that have printed something so far; a position for `since`."""
+
+    def record(self, layer: str, origin: str, calls: ConsoleCalls) -> None:
+        """Record the calls of an execution, on any thread."""
+        while self._recorded and (
+            len(self._recorded) == MAX_RECORDED or self._bytes + calls.size > MAX_BYTES
+        ):
+            self._bytes -= self._recorded.popleft().calls.size
+        self._recorded.append(RecordedConsole(layer, origin, calls))
+        self._bytes += calls.size
+        self.total += 1
+
+    def since(self, position: int) -> list[str]:
+        """Return the lines that were printed since `total` was `position`, as far as they are remembered."""
+        recorded = list(self._recorded)
+        first = max(0, len(recorded) - (self.total - position))
+        return [line for it in recorded[first:] for line in it.lines()]
+
+    def follow(self, chain: Chain, layer: str) -> None:
+        """Record what the transactions of a chain print."""
+
+        def wake() -> None:
+            for event in subscription.take()[0]:
+                if isinstance(event, BlockSealed):
+                    for calls in event.console.values():
+                        self.record(layer, "transaction", calls)
+
+        subscription = chain.events.subscribe(wake=wake)
+
+    def also(self, layer: str, report: ReportConsole) -> ReportConsole:
+        """Return a `report` of calls and estimates that records them, too."""
+
+        def reported(method: str, calls: ConsoleCalls) -> None:
+            self.record(layer, method, calls)
+            report(method, calls)
+
+        return reported

@@ -1,0 +1,241 @@
+"""A devnet: both layers, started and stopped by a Python program in its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+
+from entresol.errors import DevnetStopped, InvalidConfig
+from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
+from entresol.inprocess.channel import LayerChannel
+from entresol.inprocess.console import ConsoleRecorder
+from entresol.inprocess.layer import DevnetAccount, DevnetLayer
+from entresol.inprocess.loop_thread import LoopThread
+from entresol.inprocess.web3_package import require_web3
+from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.config.secrets import read_secret_files
+from entresol.node.log.abi_files import abis_of
+from entresol.node.log.console import OUT, Console
+from entresol.node.log.log import NodeLog
+from entresol.node.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from web3 import Web3
+
+    from entresol.contracts.abi_registry import AbiRegistry
+    from entresol.inprocess.bridge import Bridge
+    from entresol.node.chain_service import ChainService
+
+SettingValue: TypeAlias = str | float | bool | Path | tuple[str, ...] | None
+"""The value of a setting, as the configuration has it; text is converted as from a flag."""
+
+DEFAULTS: Final[Mapping[str, SettingValue]] = {
+    # Any number of devnets run beside each other.
+    "port": 0,
+    "l1_port": 0,
+    # A program reads its own output; `silent=False` shows the log of the node.
+    "silent": True,
+    # A test need not wait for L1; only clients that cache a nonce need the delay.
+    "l1_delay": 0.0,
+}
+"""Where a devnet differs from a node on the command line."""
+
+LOGGER: Final = logging.getLogger("entresol")
+# Programs that configure no logging should not see warnings of a node on stderr.
+LOGGER.addHandler(logging.NullHandler())
+
+
+def devnet(**settings: SettingValue) -> Devnet:
+    """Return a devnet with these settings, which have the names of the configuration (docs/config.md).
+
+    `with devnet() as net` starts both layers, and stops them at the end; so does `async with`.
+    """
+    return Devnet(devnet_config(settings))
+
+
+def devnet_config(settings: Mapping[str, SettingValue]) -> NodeConfig:
+    """Return the configuration of a devnet; environment variables have no influence on it."""
+    known = {setting.name for setting in SETTINGS.all}
+    for name in settings:
+        if name not in known:
+            raise InvalidConfig(name, "there is no such setting; docs/config.md has all of them")
+    given = {name: _plain(value) for name, value in {**DEFAULTS, **settings}.items()}
+    config = read_secret_files(SETTINGS.load(given, {}))
+    if config.cluster.cluster is not None or config.l1.l1_url is not None:
+        name = "cluster" if config.l1.l1_url is None else "l1_url"
+        raise InvalidConfig(name, "a devnet has all of its chains in one process; run `entresol`")
+    return config
+
+
+def _plain(value: SettingValue) -> Any:
+    return str(value) if isinstance(value, Path) else value
+
+
+class Devnet:
+    """Both layers in this process, on a thread with an event loop of its own.
+
+    Any thread and any event loop may use it. Remembers: nothing of its own. Persists: the chains, if there is a
+    `data_dir`. Assumes: nothing about the caller. Fails: to start, with the error that says why; nothing is left
+    running then. Requests before the start and after the stop fail with `DevnetStopped`.
+    """
+
+    def __init__(self, config: NodeConfig) -> None:
+        self.config = config
+        self.console = ConsoleRecorder()
+        """What contracts print by `console.log`."""
+        self._loop = LoopThread("entresol devnet")
+        self._layers: dict[str, DevnetLayer] = {}
+        self._node: Node | None = None
+        self._log: NodeLog | None = None
+
+    # From start to stop
+
+    def start(self) -> Self:
+        """Start both layers, and return once they serve requests."""
+        self._log = self._open_log()
+        self._loop.start()
+        try:
+            self._loop.run(self._start())
+        except BaseException:
+            self.stop()
+            raise
+        stop_at_exit(self)
+        return self
+
+    def stop(self) -> None:
+        """Stop both layers, and return once nothing of them runs; again it does nothing."""
+        need_not_stop(self)
+        node, self._node = self._node, None
+        log, self._log = self._log, None
+        try:
+            if node is not None:
+                with contextlib.suppress(DevnetStopped):
+                    self._loop.run(node.stop())
+        finally:
+            self._loop.stop()
+            if log is not None:
+                LOGGER.removeHandler(log.handler)
+                log.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        starting = asyncio.ensure_future(asyncio.to_thread(self.start))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # A thread cannot be cancelled: what it starts is stopped.
+            with contextlib.suppress(Exception):
+                await starting
+            await asyncio.to_thread(self.stop)
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.stop)
+
+    # What is on it
+
+    @property
+    def l1(self) -> DevnetLayer:
+        """The layer 1."""
+        return self._layer("l1")
+
+    @property
+    def l2(self) -> DevnetLayer:
+        """The layer 2."""
+        return self._layer("l2")
+
+    @property
+    def layers(self) -> tuple[DevnetLayer, ...]:
+        """The layers that there are, the L1 first."""
+        return tuple(self._layers.values())
+
+    @property
+    def accounts(self) -> tuple[DevnetAccount, ...]:
+        """The development accounts, which have ether on both layers."""
+        return self.l2.accounts
+
+    @cached_property
+    def bridge(self) -> Bridge:
+        """The bridge between the layers, by their web3.py clients."""
+        return self.bridge_of(self.l1.w3, self.l2.w3)
+
+    def bridge_of(self, l1: Web3, l2: Web3) -> Bridge:
+        """Return the bridge by other clients of the two layers."""
+        require_web3()
+        from entresol.inprocess.bridge import Bridge  # noqa: PLC0415 - it imports web3.py
+
+        return Bridge(l1, l2, settles_by_itself=self.config.settlement.settle)
+
+    @cached_property
+    def abis(self) -> AbiRegistry:
+        """The ABIs of the setting `abi`, and those of the contracts of both layers."""
+        return abis_of(self.config.log)
+
+    # Both layers at once
+
+    def snapshot(self) -> str:
+        """Take a snapshot of both layers, and return its id."""
+        taken: str = self.l2.request("evm_snapshot")
+        return taken
+
+    def revert(self, snapshot: str) -> bool:
+        """Revert both layers to a snapshot, and return whether it existed."""
+        existed: bool = self.l2.request("evm_revert", snapshot)
+        return existed
+
+    @contextlib.contextmanager
+    def isolated(self) -> Iterator[None]:
+        """Revert both layers at the end to what they are now."""
+        snapshot = self.snapshot()
+        try:
+            yield
+        finally:
+            self.revert(snapshot)
+
+    def _layer(self, name: str) -> DevnetLayer:
+        if name in self._layers:
+            return self._layers[name]
+        if self._layers:
+            raise InvalidConfig("l1", "this devnet has no L1: it was started with l1=False")
+        raise DevnetStopped
+
+    def _open_log(self) -> NodeLog | None:
+        if self.config.log.silent:
+            return None
+        coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
+        log = NodeLog(self.config.log, Console(), colours=coloured)
+        LOGGER.addHandler(log.handler)
+        return log
+
+    async def _start(self) -> None:
+        node = self._node = await Node.open(self.config, self._log)
+        await node.start()
+        info = node.info()
+        if self.config.log.config_out is not None:
+            info.write(Path(self.config.log.config_out))
+        accounts = [DevnetAccount.of(it) for it in info.accounts]
+        for name, service in (("l1", node.layer_one), ("l2", node.layer_two)):
+            if service is not None:
+                self._layers[name] = self._serve(name, service, accounts)
+
+    def _serve(
+        self, name: str, service: ChainService, accounts: list[DevnetAccount]
+    ) -> DevnetLayer:
+        label, api, chain = name.upper(), service.api, service.chain
+        self.console.follow(chain, label)
+        api.report_console = self.console.also(label, api.report_console)
+        channel = LayerChannel(self._loop, service.handler, self.config.server.body_limit_bytes)
+        chain_id = chain.rules.chain_id
+        return DevnetLayer(label, service.address, chain_id, accounts, channel, self.console)

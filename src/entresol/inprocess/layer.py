@@ -1,0 +1,120 @@
+"""One layer of a devnet: URLs, accounts, requests and clients."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from entresol.errors import MethodFailed
+from entresol.inprocess.web3_package import require_web3
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eth_account.signers.local import LocalAccount
+    from eth_typing import ChecksumAddress
+    from web3 import AsyncWeb3, Web3
+
+    from entresol.chain.genesis.accounts import DevAccount
+    from entresol.inprocess.async_layer_provider import AsyncLayerProvider
+    from entresol.inprocess.channel import LayerChannel
+    from entresol.inprocess.console import ConsoleRecorder
+    from entresol.inprocess.layer_provider import LayerProvider
+
+
+class DevnetAccount(msgspec.Struct, frozen=True):
+    """A development account; both layers have its ether, and sign for it."""
+
+    address: ChecksumAddress
+    """Checksummed, as web3.py wants it."""
+    key: str
+
+    @classmethod
+    def of(cls, account: DevAccount) -> DevnetAccount:
+        """Return an account of a genesis."""
+        address = cast("ChecksumAddress", account.address.checksummed())
+        return cls(address, str(account.secret))
+
+    @property
+    def signer(self) -> LocalAccount:
+        """The account as eth-account has it, which signs without the node."""
+        require_web3()
+        from eth_account import Account  # noqa: PLC0415 - comes with web3.py
+
+        signer: LocalAccount = Account.from_key(self.key)
+        return signer
+
+
+class DevnetLayer:
+    """A running layer, for clients in this process and, by its URLs, for all others."""
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        chain_id: int,
+        accounts: Sequence[DevnetAccount],
+        channel: LayerChannel,
+        console: ConsoleRecorder,
+    ) -> None:
+        self.name = name
+        self.url = f"http://{address}"
+        self.ws_url = f"ws://{address}"
+        self.chain_id = chain_id
+        self.accounts = tuple(accounts)
+        self.channel = channel
+        self.console = console
+        self._ids = itertools.count(1)
+
+    def __repr__(self) -> str:
+        return f"<{self.name} at {self.url}, chain {self.chain_id}>"
+
+    def request(self, method: str, *params: Any) -> Any:
+        """Return the result of a method, as JSON has it; an error is raised as `MethodFailed`."""
+        call = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
+        response = msgspec.json.decode(self.channel.respond(msgspec.json.encode(call)))
+        error = response.get("error")
+        if error is not None:
+            raise MethodFailed(method, error["code"], error["message"], error.get("data"))
+        return response["result"]
+
+    def provider(self) -> LayerProvider:
+        """Return a new provider for web3.py."""
+        require_web3()
+        from entresol.inprocess.layer_provider import LayerProvider  # noqa: PLC0415
+
+        return LayerProvider(self.channel, self.console)
+
+    def async_provider(self) -> AsyncLayerProvider:
+        """Return a new asynchronous provider for web3.py."""
+        require_web3()
+        from entresol.inprocess.async_layer_provider import AsyncLayerProvider  # noqa: PLC0415
+
+        return AsyncLayerProvider(self.channel)
+
+    @cached_property
+    def w3(self) -> Web3:
+        """A web3.py client."""
+        return self.new_w3()
+
+    @cached_property
+    def async_w3(self) -> AsyncWeb3[Any]:
+        """An asynchronous web3.py client, for one event loop."""
+        return self.new_async_w3()
+
+    def new_w3(self) -> Web3:
+        """Return a web3.py client of its own, whose middleware and default account nobody shares."""
+        provider = self.provider()
+        from web3 import Web3  # noqa: PLC0415 - importing it takes half a second
+
+        return Web3(provider)
+
+    def new_async_w3(self) -> AsyncWeb3[Any]:
+        """Return an asynchronous web3.py client of its own."""
+        provider = self.async_provider()
+        from web3 import AsyncWeb3  # noqa: PLC0415 - importing it takes half a second
+
+        return AsyncWeb3(provider)

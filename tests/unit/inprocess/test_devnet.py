@@ -1,0 +1,240 @@
+"""Both layers in this process, from start to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+import entresol
+from entresol.errors import DevnetStopped, InvalidConfig, StoreForeign
+from entresol.inprocess.devnet import Devnet, SettingValue, devnet, devnet_config
+from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import HttpRpcClient
+
+
+def names_of_threads() -> set[str]:
+    return {it.name for it in threading.enumerate()}
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh interpreter."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+        env=os.environ | environment,
+    )
+
+
+def test_it_serves_both_layers_over_http(net: Devnet) -> None:
+    for layer, chain_id in ((net.l1, 31337), (net.l2, 270)):
+        client = HttpRpcClient(layer.url)
+        assert int(client("eth_chainId"), 16) == layer.chain_id == chain_id
+        client.close()
+        assert layer.ws_url == layer.url.replace("http", "ws")
+    assert net.layers == (net.l1, net.l2)
+
+
+def test_its_accounts_have_ether_and_their_keys(net: Devnet) -> None:
+    first = net.accounts[0]
+    assert first.address == "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+    assert first.key == "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+    assert first.signer.address == first.address
+    for layer in net.layers:
+        assert int(layer.request("eth_getBalance", first.address, "latest"), 16) == 10**22
+
+
+def test_both_layers_are_reverted_together(net: Devnet) -> None:
+    with net.isolated():
+        for layer in net.layers:
+            layer.request("evm_mine")
+        assert [it.request("eth_blockNumber") for it in net.layers] == ["0x1", "0x1"]
+    assert [it.request("eth_blockNumber") for it in net.layers] == ["0x0", "0x0"]
+    assert not net.revert("0x7777")
+
+
+def test_nothing_is_left_when_it_has_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before, descriptors = names_of_threads(), len(list(Path("/dev/fd").iterdir()))
+    with devnet() as net:
+        net.l2.request("evm_mine")
+        assert list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+    eventually(lambda: names_of_threads() <= before, lambda: str(names_of_threads()))
+    eventually(lambda: len(list(Path("/dev/fd").iterdir())) <= descriptors)
+    for request in (lambda: net.l2.request("eth_blockNumber"), net.snapshot):
+        with pytest.raises(DevnetStopped):
+            request()
+    net.stop()
+
+
+def test_it_is_an_asynchronous_context_too() -> None:
+    async def use() -> None:
+        async with devnet(l1=False) as net:
+            assert await net.l2.async_w3.eth.block_number == 0
+            # A synchronous client in a coroutine does not wait for itself.
+            assert net.l2.w3.eth.block_number == 0
+
+    asyncio.run(use())
+
+
+def test_a_cancelled_start_leaves_nothing() -> None:
+    before = names_of_threads()
+
+    async def cancel() -> None:
+        task = asyncio.create_task(devnet(l1=False).__aenter__())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    eventually(lambda: "entresol devnet" not in names_of_threads() - before)
+
+
+def test_several_run_beside_each_other(net: Devnet) -> None:
+    with devnet(l1=False, chain_id=999) as other:
+        other.l2.request("evm_mine")
+        assert (other.l2.chain_id, net.l2.request("eth_blockNumber")) == (999, "0x0")
+        assert other.l2.url != net.l2.url
+
+
+def test_a_devnet_without_an_l1_has_none() -> None:
+    with devnet(l1=False) as net:
+        assert net.layers == (net.l2,)
+        with pytest.raises(InvalidConfig, match="started with l1=False"):
+            _ = net.l1
+
+
+def test_a_layer_needs_a_running_devnet() -> None:
+    with pytest.raises(DevnetStopped, match="inside of"):
+        _ = devnet().l2
+
+
+def test_a_failed_start_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "something").touch()
+    before = names_of_threads()
+    with pytest.raises(StoreForeign), devnet(data_dir=tmp_path):
+        pass
+    assert names_of_threads() <= before
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"chain_idd": 1}, "chain_idd: there is no such setting"),
+        ({"chain_id": 0}, "--chain-id: Expected `int` >= 1"),
+        ({"l1_url": "http://localhost:1"}, "l1_url: a devnet has all of its chains in one process"),
+        ({"cluster": "postgresql://x/y"}, "cluster: a devnet has all of its chains"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings: dict[str, SettingValue], problem: str) -> None:
+    with pytest.raises(InvalidConfig) as raised:
+        devnet(**settings)
+    assert str(raised.value).startswith(problem)
+
+
+def test_settings_are_those_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTRESOL_CHAIN_ID", "5")
+    config = devnet_config({"gas_limit": 10**9, "abi": ("a", "b"), "data_dir": Path("x")})
+    assert (config.chain.gas_limit, config.log.abi, config.chain.data_dir) == (
+        10**9,
+        ("a", "b"),
+        "x",
+    )
+    assert (config.chain.chain_id, config.server.port, config.log.silent) == (270, 0, True)
+
+
+def test_a_chain_in_a_directory_goes_on(tmp_path: Path) -> None:
+    for block in range(2):
+        with devnet(data_dir=tmp_path, l1=False) as net:
+            assert int(net.l2.request("eth_blockNumber"), 16) == block
+            net.l2.request("evm_mine")
+
+
+def test_it_writes_its_configuration_for_other_programs(tmp_path: Path) -> None:
+    file = tmp_path / "devnet.json"
+    with devnet(config_out=file) as net:
+        written = json.loads(file.read_text(encoding="utf-8"))
+        assert (written["http_url"], written["l1"]["http_url"]) == (net.l2.url, net.l1.url)
+
+
+def test_it_is_silent_and_leaves_logging_alone() -> None:
+    shown = run("""
+import entresol, logging
+with entresol.devnet(l1=False) as net:
+    net.l2.request("eth_blockNumber")
+    logging.getLogger("entresol.node").warning("a warning")
+assert logging.getLogger().handlers == []
+""")
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
+
+
+def test_its_log_can_be_shown() -> None:
+    shown = run("""
+import entresol, logging
+with entresol.devnet(l1=False, silent=False) as net:
+    net.l2.request("eth_gasPrice")
+    logging.getLogger("entresol.node").warning("a warning")
+""")
+    assert shown.returncode == 0, shown.stderr
+    assert "eth_gasPrice" in shown.stdout
+    assert "a warning" in shown.stderr
+
+
+def test_a_program_that_does_not_stop_it_ends_all_the_same(tmp_path: Path) -> None:
+    code = "import entresol; net = entresol.devnet().start(); print(net.l2.request('net_version'))"
+    shown = run(code, TMPDIR=str(tmp_path))
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "270\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_warnings_of_a_node_reach_configured_loggers(caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("entresol.node").warning("a warning")
+    assert caplog.messages == ["a warning"]
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    shown = run("""
+import sys
+before = set(sys.modules)
+import entresol
+print(sorted(it for it in set(sys.modules) - before if it.partition(".")[0] in ("entresol", "web3")))
+assert {"devnet", "EntresolProvider"} <= set(dir(entresol))
+""")
+    assert (shown.stdout, shown.stderr) == ("['entresol']\n", "")
+
+
+def test_the_package_has_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'devnets'"):
+        _ = entresol.devnets  # type: ignore[attr-defined]
+
+
+def test_it_works_without_web3_except_for_clients() -> None:
+    shown = run("""
+import sys
+sys.modules["web3"] = None
+import entresol
+with entresol.devnet(l1=False) as net:
+    assert net.l2.request("eth_blockNumber") == "0x0"
+    for name in ("w3", "async_w3"):
+        try:
+            getattr(net.l2, name)
+        except entresol.errors.InvalidConfig as error:
+            print(error)
+""")
+    needs = "this needs web3.py: pip install 'entresol[testing]'\n"
+    assert (shown.stdout, shown.stderr) == (needs * 2, "")

@@ -1,0 +1,107 @@
+"""web3.py in this process: everything as over HTTP."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+import pytest
+from web3 import HTTPProvider, Web3
+from web3.exceptions import ProviderConnectionError, Web3RPCError
+
+from entresol import Devnet, EntresolProvider
+from tests.support.clients.accounts import signed_transfer
+
+CALLS: list[tuple[str, list[Any]]] = [
+    ("eth_chainId", []),
+    ("eth_getBlockByNumber", ["latest", True]),
+    ("eth_getBalance", ["0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "latest"]),
+    ("eth_nothing", []),
+    ("eth_getBalance", ["0x12"]),
+    ("eth_call", [{"data": "0x60aa5f526001601ffd"}, "latest"]),
+    ("eth_sendRawTransaction", [signed_transfer(0, chainId=5)]),
+    ("eth_sendRawTransaction", ["0x1234"]),
+    ("eth_subscribe", ["newHeads"]),
+    ("debug_traceCall", [{"to": "0x" + "11" * 20}, "latest", {"tracer": "callTracer"}]),
+]
+
+
+@pytest.fixture(params=["l1", "l2"])
+def layer(net: Devnet, request: pytest.FixtureRequest) -> Any:
+    return getattr(net, request.param)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"), CALLS, ids=[f"{n}: {it[0]}" for n, it in enumerate(CALLS)]
+)
+def test_a_response_is_that_of_http(layer: Any, method: Any, params: list[Any]) -> None:
+    ours = EntresolProvider(layer).make_request(method, params)
+    assert ours == HTTPProvider(layer.url).make_request(method, params)
+
+
+def test_a_batch_has_its_responses_in_order(layer: Any) -> None:
+    w3, http = Web3(EntresolProvider(layer)), Web3(HTTPProvider(layer.url))
+    for client in (w3, http):
+        with client.batch_requests() as batch:
+            batch.add(client.eth.get_block(0))
+            batch.add(client.eth.get_transaction_count(Web3.to_checksum_address("0x" + "11" * 20)))
+            block, nonce = cast("list[Any]", batch.execute())
+        assert (block["number"], nonce) == (0, 0)
+
+
+def test_a_batch_that_is_too_long_is_one_error(layer: Any) -> None:
+    calls: Any = [("eth_chainId", [])] * 501
+    ours = EntresolProvider(layer).make_batch_request(calls)
+    assert ours == HTTPProvider(layer.url).make_batch_request(calls)
+    assert isinstance(ours, dict)
+
+
+def test_errors_are_raised_as_web3_raises_them(net: Devnet) -> None:
+    w3 = Web3(EntresolProvider(net.l2))
+    with pytest.raises(Web3RPCError, match="transaction type not supported: 0x12"):
+        w3.eth.send_raw_transaction(b"\x12\x34")
+
+
+def test_threads_share_a_provider(net: Devnet) -> None:
+    w3 = Web3(EntresolProvider(net.l2))
+    sender, receiver = net.accounts[0].address, net.accounts[1].address
+
+    def send(nonce: int) -> Any:
+        fields: Any = {"from": sender, "to": receiver, "value": 1, "gas": 21_000, "nonce": nonce}
+        return w3.eth.send_transaction(fields)
+
+    with ThreadPoolExecutor(4) as pool:
+        hashes = list(pool.map(send, range(12)))
+    assert all(w3.eth.get_transaction_receipt(it)["status"] for it in hashes)
+
+
+def test_it_starts_a_chain_of_its_own() -> None:
+    provider = EntresolProvider(chain_id=1234)
+    w3 = Web3(provider)
+    assert (w3.eth.chain_id, w3.eth.block_number, w3.is_connected()) == (1234, 0, True)
+    provider.close()
+    assert not w3.is_connected()
+    with pytest.raises(ProviderConnectionError, match="DevnetStopped"):
+        w3.is_connected(show_traceback=True)
+
+
+def test_its_own_chain_stops_when_nothing_refers_to_it() -> None:
+    before = {it.name for it in threading.enumerate()}
+    provider = EntresolProvider()
+    running = {it.name for it in threading.enumerate()} - before
+    del provider
+    gc.collect()
+    assert not [it for it in threading.enumerate() if it.name in running - {"call_0"}]
+
+
+def test_settings_of_a_given_layer_are_rejected(net: Devnet) -> None:
+    with pytest.raises(TypeError, match="of a chain of its own"):
+        EntresolProvider(net.l2, chain_id=5)
+
+
+def test_closing_leaves_the_devnet_of_a_given_layer_alone(net: Devnet) -> None:
+    provider = EntresolProvider(net.l2)
+    provider.close()
+    assert provider.is_connected()
