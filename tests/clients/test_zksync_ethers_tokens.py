@@ -24,7 +24,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.native_reads import new_fee_history
 from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.submission import Submission
+from entresol.rpc.services.sending.submission import Submission
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo
 from tests.support.http_server import running_server

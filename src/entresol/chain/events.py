@@ -89,20 +89,33 @@ class ChainEvents:
 
     def __init__(self) -> None:
         self._subscriptions: dict[EventSubscription, None] = {}
+        self._of_transactions: dict[EventSubscription, None] = {}
 
     def subscribe(
-        self, *, backlog: int = BACKLOG, wake: Callable[[], None] | None = None
+        self,
+        *,
+        backlog: int = BACKLOG,
+        wake: Callable[[], None] | None = None,
+        transactions: bool = True,
     ) -> EventSubscription:
-        """Subscribe to all further events; `wake` is called after each, on the chain's thread."""
+        """Subscribe to all further events; `wake` is called after each, on the chain's thread.
+
+        Without `transactions`, only to those of blocks: there are far more transactions.
+        """
         subscription = EventSubscription(backlog, wake)
         self._subscriptions[subscription] = None
+        if transactions:
+            self._of_transactions[subscription] = None
         return subscription
 
     def unsubscribe(self, subscription: EventSubscription) -> None:
         """End a subscription."""
         self._subscriptions.pop(subscription, None)
+        self._of_transactions.pop(subscription, None)
 
     def publish(self, event: Event) -> None:
-        """Add an event to every subscription."""
-        for subscription in tuple(self._subscriptions):
+        """Add an event to every subscription that wants it."""
+        is_transaction = isinstance(event, TransactionPending)
+        wanted = self._of_transactions if is_transaction else self._subscriptions
+        for subscription in tuple(wanted):
             subscription.put(event)

@@ -163,7 +163,7 @@ class Ledger:
     def append(self, executed: ExecutedBlock, prices: Prices | None = None) -> None:
         """Make an executed block the head, durably."""
         self.store.append(executed.record, executed.nodes, prices)
-        self._advance(executed.header, executed.overlay)
+        self._advance(executed.record, executed.overlay)
 
     def write(self, executed: ExecutedBlock, prices: Prices | None = None) -> None:
         """Write an executed block without making it the head; `Store.sync` makes it durable, then `show`."""
@@ -172,7 +172,7 @@ class Ledger:
     def show(self, executed: ExecutedBlock) -> None:
         """Make the block that was written the head."""
         self.store.show_next()
-        self._advance(executed.header, executed.overlay)
+        self._advance(executed.record, executed.overlay)
 
     def import_block(
         self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
@@ -192,7 +192,7 @@ class Ledger:
                 record, self._head.state_root, snapshot=self.latest, trie=self.trie
             )
         self.store.append(record, nodes, prices)
-        self._advance(header, overlay)
+        self._advance(record, overlay)
 
     def reverted_by(self, number: int) -> RevertedBlocks:
         """Return the blocks that reverting to block `number` removes; any thread may call it."""
@@ -253,13 +253,14 @@ class Ledger:
             trie=self.trie,
         )
 
-    def _advance(self, header: Header, overlay: Overlay) -> None:
+    def _advance(self, record: BlockRecord, overlay: Overlay) -> None:
+        header = record.header()
         self._snapshots.advance(header.number, overlay)
-        self._set_head(header)
+        self._set_head(header, Hash32(keccak256(record.header_rlp)))
 
-    def _set_head(self, header: Header) -> None:
+    def _set_head(self, header: Header, block_hash: Hash32 | None = None) -> None:
         self._head = header
-        self._head_hash = header.hash()
+        self._head_hash = header.hash() if block_hash is None else block_hash
         self._heads.put(header.number, (header, self._head_hash))
 
     def _init_genesis(self, genesis: Genesis) -> None:

@@ -26,6 +26,7 @@ from entresol.primitives.transactions import (
     BlobTransaction,
     PriorityTransaction,
     Transaction,
+    ZkTransaction,
     decode,
 )
 from entresol.primitives.values import Address, Hash32
@@ -89,6 +90,8 @@ class SealingChain(ChainView):
         self.include: Callable[[Hash32, OnIncluded], None] = self._include
         """Seal a transaction of the pool with automine, and report when its sender can be answered; a node seals those
         of many senders together."""
+        self.seal_included: Callable[[], None] = lambda: None
+        """Seal what is to be included at once, if a node would wait for more."""
         self.accepts_known = False
         """Whether a transaction may be sent again that is pending or in a block, as after a lost response."""
         self.mine: Callable[[], Awaitable[Header]] = self._mine
@@ -199,6 +202,8 @@ class SealingChain(ChainView):
 
         None if neither has to be called. Raises what the pool rejects a transaction for before that.
         """
+        if not isinstance(transaction.payload, ZkTransaction):
+            return None
         state = self.latest
         if transaction.is_impersonated or not runs_in_steps(transaction, state):
             return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import importlib
 import os
 import signal
@@ -174,6 +173,7 @@ def _start(config: NodeConfig, open_node: OpenNode) -> int:
 
 async def _serve(config: NodeConfig, log: NodeLog, open_node: OpenNode) -> None:
     from entresol.node.startup.banner import banner, ready_line  # noqa: PLC0415
+    from entresol.node.startup.garbage import collect_less  # noqa: PLC0415
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -184,9 +184,7 @@ async def _serve(config: NodeConfig, log: NodeLog, open_node: OpenNode) -> None:
         return
     await node.start()
     try:
-        # What exists now stays: the garbage collector need not traverse it again.
-        gc.collect()
-        gc.freeze()
+        collect_less()
         info = node.info()
         if config.log.config_out is not None:
             info.write(Path(config.log.config_out))

@@ -298,7 +298,7 @@ class BlockExecutor:
             gas_used=ran.gas_used,
             created=ran.created,
             logs=logs,
-            l2_to_l1_logs=tuple(message_logs(logs, len(self._transactions))),
+            l2_to_l1_logs=tuple(message_logs(logs, len(self._transactions))) if logs else (),
         )
 
     def _header(self, state_root: Hash32) -> Header:
@@ -311,7 +311,7 @@ class BlockExecutor:
             state_root=state_root,
             transactions_root=_root([transaction.raw for transaction in self._transactions]),
             receipts_root=_root([receipt.encode() for receipt in receipts]),
-            logs_bloom=union(receipt.bloom for receipt in receipts),
+            logs_bloom=union(receipt.bloom for receipt in receipts if receipt.logs),
             number=self.env.number,
             gas_limit=self.env.gas_limit,
             gas_used=self.gas_used,
@@ -336,7 +336,7 @@ class BlockExecutor:
             stored_changes(changes),
             tuple(codes[code_hash] for code_hash in sorted(codes)),
             self._edits,
-        )
+        ).with_header(header)
 
     def _stored_transactions(self) -> tuple[tuple[bytes, bytes], ...]:
         return tuple((it.raw, bytes(it.sender)) for it in self._transactions)

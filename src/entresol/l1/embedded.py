@@ -141,7 +141,7 @@ class EmbeddedLayerOne:
     async def wait_for_block(self, seconds: float) -> None:
         """Wait for the next block, up to so many seconds."""
         woken = asyncio.Event()
-        subscription = self._chain.events.subscribe(backlog=1, wake=woken.set)
+        subscription = self._chain.events.subscribe(backlog=1, wake=woken.set, transactions=False)
         try:
             with contextlib.suppress(TimeoutError):
                 # Not `wait_for`, which on Python 3.11 can lose a cancellation.

@@ -72,7 +72,7 @@ from entresol.rpc.services.native_reads import (
 )
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.submission import Submission
+from entresol.rpc.services.sending.submission import Submission
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.events import TransactionPending
 from entresol.errors import StoreFailed
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class Automine:
         self._waiting: dict[Hash32, list[OnIncluded]] = {}
         self._task: asyncio.Task[None] | None = None
         self._is_scheduled = False
-        self._events = chain.events.subscribe(wake=self._on_event)
+        self._events = chain.events.subscribe(wake=self._on_event, transactions=False)
 
     @property
     def is_busy(self) -> bool:
@@ -68,6 +67,11 @@ class Automine:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._seal_turn)
 
+    def seal_included(self) -> None:
+        """Seal what is to be included before the turn ends."""
+        if self._is_scheduled:
+            self._seal_turn()
+
     async def drain(self) -> None:
         """Wait until nothing is sealed in the background."""
         if self._task is not None:
@@ -85,9 +89,10 @@ class Automine:
         self._task = asyncio.get_running_loop().create_task(self._seal_all())
 
     def _seal_turn(self) -> None:
-        self._is_scheduled = False
-        if self.is_busy:
+        if not self._is_scheduled or self.is_busy:
+            self._is_scheduled = False
             return
+        self._is_scheduled = False
         if self._sealer.is_heavy or self._sealer.is_disk_slow:
             self._start()
             return
@@ -121,9 +126,7 @@ class Automine:
         self._report_all(None)
 
     def _on_event(self) -> None:
-        events, _ = self._events.take()
-        if not self._waiting or all(isinstance(it, TransactionPending) for it in events):
-            return
+        self._events.take()
         for it in self._not_includable():
             self._report(it, None)
 

@@ -125,6 +125,7 @@ class ChainService:
         if self._automine is not None:
             chain.automine = self._automine.seal
             chain.include = self._automine.include
+            chain.seal_included = self._automine.seal_included
             chain.mine = self._sealer.seal
 
     @property

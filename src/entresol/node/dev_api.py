@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from entresol.rpc.namespaces.dev.tokens import TokenEdits
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.submission import Submission
+    from entresol.rpc.services.sending.submission import Submission
 
 
 def dev_namespaces(  # noqa: PLR0913 - independent parts

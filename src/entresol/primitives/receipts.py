@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FIELD_COUNT: Final = 4
 
+_NO_BLOOM: Final = Bloom.zero()
+
 # Types of L1 transactions that equal the first byte of a list longer than 2^48 bytes. There is no
 # such list, so the byte is a type.
 _HIGH_TYPES: Final = frozenset({0xFE, 0xFF})
@@ -45,7 +47,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
             type=transaction_type,
             succeeded=succeeded,
             cumulative_gas_used=cumulative_gas_used,
-            bloom=bloom_of(logs),
+            bloom=bloom_of(logs) if logs else _NO_BLOOM,
             logs=logs,
         )
 

@@ -85,6 +85,11 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
     edits: tuple[StoredChange, ...] = ()
     """State edits before the first transaction; `changes` include them."""
 
+    def with_header(self, header: Header) -> Self:
+        """Return the record with the header that `header_rlp` encodes, so that nobody decodes it."""
+        self.__dict__["_header"] = header
+        return self
+
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """Decode what `encode` writes; reject any other encoding."""
@@ -143,7 +148,7 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
                 transaction_type(raw),
                 succeeded=result.succeeded,
                 cumulative_gas_used=cumulative,
-                logs=tuple(logs_of(result)),
+                logs=tuple(logs_of(result)) if result.logs else (),
             )
 
 
@@ -183,9 +188,9 @@ def stored_changes(changes: Changes) -> tuple[StoredChange, ...]:
             change.address,
             None if (after := change.after) is None else stored_account(after),
             change.destroyed,
-            tuple(
-                (slot, value.lstrip(b"\0")) for slot, (_, value) in sorted(change.storage.items())
-            ),
+            tuple((slot, value.lstrip(b"\0")) for slot, (_, value) in sorted(storage.items()))
+            if (storage := change.storage)
+            else (),
         )
         for change in changes.accounts
     )

@@ -123,7 +123,7 @@ class Batcher:
 
     async def run(self, chain_events: ChainEvents) -> None:
         """Seal batches for ever."""
-        subscription = chain_events.subscribe(backlog=1, wake=self._worker.wake)
+        subscription = chain_events.subscribe(backlog=1, wake=self._worker.wake, transactions=False)
         try:
             await self._worker.run()
         finally:

@@ -24,20 +24,20 @@ _NATIVE_TYPES = frozenset({1, 2, 3, 4})
 
 def rows_of(
     db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[tuple[bytes, bytes]]
-) -> Iterator[Row]:
-    """Yield every row that is derived from the record of block `number`."""
+) -> list[Row]:
+    """Return every row that is derived from the record of block `number`."""
     # Computed once, because it decodes the transactions that may have factory dependencies.
     published = [(name, code, keccak256(code)) for name, code in published_by(record)]
+    codes = {code_hash: code for _, code, code_hash in published}
     block_hash = keccak256(record.header_rlp)
-    yield tables.HASH_OF_NUMBER + tables.number(number), block_hash
-    yield tables.NUMBER_OF_HASH + block_hash, tables.number(number)
-    yield from _contents_rows(db, record, number)
-    for name, _, code_hash in published:
-        yield tables.published_key(name, number), code_hash
-    for code_hash, code in {it[2]: it[1] for it in published}.items():
-        yield tables.CODE + code_hash, code
-    for node_hash, node in nodes:
-        yield tables.NODE + node_hash, node
+    return [
+        (tables.HASH_OF_NUMBER + tables.number(number), block_hash),
+        (tables.NUMBER_OF_HASH + block_hash, tables.number(number)),
+        *_contents_rows(db, record, number),
+        *((tables.published_key(name, number), code_hash) for name, _, code_hash in published),
+        *((tables.CODE + code_hash, code) for code_hash, code in codes.items()),
+        *[(tables.NODE + node_hash, node) for node_hash, node in nodes],
+    ]
 
 
 def contents_keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
@@ -53,13 +53,18 @@ def contents_keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Ite
         yield tables.published_key(name, number)
 
 
-def _contents_rows(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[Row]:
+def _contents_rows(db: KeyValueStore, record: BlockRecord, number: int) -> list[Row]:
+    rows: list[Row] = []
     for index, (raw, sender) in enumerate(record.transactions):
-        yield from _transaction_rows(raw, sender, number, index)
+        rows += _transaction_rows(raw, sender, number, index)
     for change in record.changes:
-        yield from _state_rows(db, change, number)
-    for key in index_keys(record, number):
-        yield key, b""
+        rows.append(
+            (tables.account_key(change.address, number), tables.pack_account(change.account))
+        )
+        if change.destroyed or change.slots:
+            rows += _slot_rows(db, change, number)
+    rows += [(key, b"") for key in index_keys(record, number)]
+    return rows
 
 
 def _slot_keys(db: KeyValueStore, change: StoredChange, number: int) -> Iterator[bytes]:
@@ -72,7 +77,7 @@ def _slot_keys(db: KeyValueStore, change: StoredChange, number: int) -> Iterator
             yield tables.slot_key(change.address, slot, number)
 
 
-def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> Iterator[Row]:
+def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> list[Row]:
     location = tables.pack_index(index)
     if raw[0] in _NATIVE_TYPES or 0xC0 <= raw[0] < 0xFE:
         # Costs a quarter of decoding the whole transaction.
@@ -81,17 +86,16 @@ def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> Ite
     else:
         transaction = load(raw, Address(sender))
         transaction_hash, nonce = transaction.hash, transaction.payload.nonce
-    yield tables.location_key(transaction_hash, number), location
+    rows = [(tables.location_key(transaction_hash, number), location)]
     if raw[0] in PRIORITY_TYPES:
         # The nonce of a priority transaction is its id on L1.
-        yield tables.priority_key(nonce, number), location
+        rows.append((tables.priority_key(nonce, number), location))
     elif raw[0] not in L1_TYPES:
-        yield tables.nonce_key(sender, nonce, number), transaction_hash
+        rows.append((tables.nonce_key(sender, nonce, number), transaction_hash))
+    return rows
 
 
-def _state_rows(db: KeyValueStore, change: StoredChange, number: int) -> Iterator[Row]:
-    key = tables.account_key(change.address, number)
-    yield key, tables.pack_account(change.account)
+def _slot_rows(db: KeyValueStore, change: StoredChange, number: int) -> Iterator[Row]:
     if change.destroyed:
         for slot in _live_slots(db, change.address, number):
             yield tables.slot_key(change.address, slot, number), b""

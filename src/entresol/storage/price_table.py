@@ -32,12 +32,17 @@ class Prices(NamedTuple):
 class PriceTable:
     """The prices of a chain's blocks.
 
-    Persists: a row for each block whose prices differ from the previous block's, in the write that
-    appends the block. They were observed on L1, so they cannot be rebuilt from the records.
+    Remembers: the row of the last block. Persists: a row for each block whose prices differ from the previous block's,
+    in the write that appends the block. They were observed on L1, so they cannot be rebuilt from the records.
     """
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
+        self._last: tuple[int, bytes] = (-1, b"")
+
+    def refresh(self) -> None:
+        """Forget the last row, because all were replaced."""
+        self._last = (-1, b"")
 
     def at(self, block: int) -> Prices | None:
         """Return the prices of a block, or None if none were recorded."""
@@ -51,6 +56,9 @@ class PriceTable:
         if prices is None:
             return []
         row = prices.pack()
+        last, self._last = self._last, (block, row)
+        if last == (block - 1, row):
+            return []
         # A reverted block may have left a row for this one.
         if block and Prices.unpack(row) == self.at(block - 1):
             return []

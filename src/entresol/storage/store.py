@@ -365,6 +365,7 @@ class Store:
         self._nonempty.reset(self._head, self.first_number)
         self.loaded.refresh()
         self.batches.refresh()
+        self.prices.refresh()
 
     def rebuild(
         self,

@@ -28,7 +28,7 @@ class PairJournal:
         self._cuts: list[tuple[int, ...]] = []
         self.restart()
         for chain in chains:
-            chain.events.subscribe(backlog=1, wake=self._on_event)
+            chain.events.subscribe(backlog=1, wake=self._on_event, transactions=False)
 
     def restart(self) -> None:
         """Forget everything but where the chains are now."""

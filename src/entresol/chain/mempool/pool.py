@@ -86,7 +86,8 @@ class Mempool(PoolView):
 
     @base_fee.setter
     def base_fee(self, base_fee: int) -> None:
-        self._reprice(Pricing(self.order, base_fee, self.blob_base_fee))
+        if base_fee != self._pricing.base_fee:
+            self._reprice(Pricing(self.order, base_fee, self.blob_base_fee))
 
     @property
     def blob_base_fee(self) -> int:
@@ -95,7 +96,8 @@ class Mempool(PoolView):
 
     @blob_base_fee.setter
     def blob_base_fee(self, blob_base_fee: int) -> None:
-        self._reprice(Pricing(self.order, self.base_fee, blob_base_fee))
+        if blob_base_fee != self._pricing.blob_base_fee:
+            self._reprice(Pricing(self.order, self.base_fee, blob_base_fee))
 
     def set_base_fees(self, base_fee: int, blob_base_fee: int) -> None:
         """Set both base fees of the next block."""
@@ -274,7 +276,7 @@ class Mempool(PoolView):
         own = [] if replaced is not None else select_own_victims(sender_txs, entry, self.config)
         removed = own if replaced is None else [replaced]
         excess = len(self._entries) + 1 - len(removed) - self.config.limit
-        freed = sum(other.size for other in removed)
+        freed = sum([other.size for other in removed]) if removed else 0
         excess_bytes = self._bytes + entry.size - freed - self.config.limit_bytes
         if excess <= 0 and excess_bytes <= 0:
             return own

@@ -25,8 +25,9 @@ _AUTHORIZATION_BYTES: Final = 512
 def memory_of(transaction: Transaction) -> int:
     """Return how much memory a pooled transaction takes, roughly: its bytes are there raw and decoded."""
     payload = transaction.payload
-    items = sum(1 + len(access.slots) for access in payload.access_list)
-    lists = _LIST_ITEM_BYTES * items + _AUTHORIZATION_BYTES * len(payload.authorizations)
+    lists = _AUTHORIZATION_BYTES * len(payload.authorizations)
+    if payload.access_list:
+        lists += _LIST_ITEM_BYTES * sum(1 + len(access.slots) for access in payload.access_list)
     blobs = 0 if transaction.sidecar is None else transaction.sidecar.size
     return _TRANSACTION_BYTES + 2 * len(transaction.raw) + lists + blobs
 

@@ -58,7 +58,7 @@ class TransactionLog:
         self._is_enabled = is_enabled
         self._sends = sends or OpenSends()
         self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
-        self._events = events.subscribe(wake=self._wake)
+        self._events = events.subscribe(wake=self._wake, transactions=False)
 
     def close(self) -> None:
         """Log the blocks that are left, and unsubscribe."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import gc
 import logging
 import os
 import signal
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import uvloop
 
 from entresol.node.log.log import NodeLog
+from entresol.node.startup.garbage import collect_less
 from entresol.node.workers.messages import WorkerCall, WorkerMessage, decode_start
 from entresol.node.workers.worker_console import WorkerConsole
 from entresol.node.workers.worker_node import WorkerNode
@@ -51,8 +51,7 @@ class WorkerPeer:
         self._node = node = WorkerNode(start, channel, log)
         try:
             await node.start()
-            gc.collect()
-            gc.freeze()
+            collect_less()
             channel.send(bytes([WorkerMessage.READY, 0]))
             await self._stopped.wait()
         finally:

@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
 from itertools import islice
 from time import perf_counter
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from entresol.rpc.jsonrpc.offload import POLICY
 
 Response = bytes | None | Awaitable[bytes | None]
 """A response, None for a notification, or an awaitable of either."""
 _T = TypeVar("_T")
+
+
+class DeferredResponse:
+    """The response to a grouped call: `respond` makes it of the future's result, once that is there.
+
+    One task awaits those of a whole batch, where a task for each would take longer than the call.
+    """
+
+    __slots__ = ("_hurry", "_respond", "future")
+
+    def __init__(
+        self,
+        future: asyncio.Future[Any],
+        respond: Callable[[asyncio.Future[Any]], bytes | None],
+        hurry: Callable[[], None] | None = None,
+    ) -> None:
+        self.future = future
+        self._respond = respond
+        self._hurry = hurry
+
+    def alone(self) -> Response:
+        """Return the response to a request that is no batch: at once, if what was called can hurry."""
+        if self._hurry is not None:
+            self._hurry()
+        return self._respond(self.future) if self.future.done() else self
+
+    def __await__(self) -> Generator[Any, None, bytes | None]:
+        # An error of the future becomes an error response.
+        with suppress(Exception):
+            yield from self.future
+        return self._respond(self.future)
 
 
 class RequestBatch(Generic[_T]):
@@ -33,7 +65,8 @@ class RequestBatch(Generic[_T]):
     ) -> None:
         self._items = items
         self._is_grouped = is_grouped
-        self._group: list[asyncio.Task[None]] = []
+        self._group: list[tuple[int, DeferredResponse]] = []
+        self._group_tasks: list[asyncio.Task[None]] = []
         self._waits = False
         self._respond = respond
         self._limit = limit
@@ -50,7 +83,7 @@ class RequestBatch(Generic[_T]):
         """Run calls for a slice of time; say whether all responses are there."""
         end = perf_counter() + POLICY.batch_seconds
         for item in islice(self._items, len(self._responses), None):
-            if self._group and not self._is_grouped(item):
+            if (self._group or self._group_tasks) and not self._is_grouped(item):
                 self._waits = True
                 return False
             response = self._respond(item)
@@ -59,28 +92,34 @@ class RequestBatch(Generic[_T]):
                 self._size += len(response)
             elif response is None:
                 self._responses.append(None)
+            elif type(response) is DeferredResponse:
+                self._group.append((len(self._responses), response))
+                self._responses.append(None)
             else:
                 task = self._start_task(cast("Awaitable[bytes | None]", response))
                 if self._is_grouped(item):
-                    self._group.append(task)
+                    self._group_tasks.append(task)
             if self._size > self._limit or perf_counter() > end:
                 break
-        return self._all_started() and not self._tasks
+        return self._all_started() and not self._tasks and not self._group
 
     async def finish(self) -> None:
         """Run the remaining calls, and wait for those that run concurrently."""
         try:
             while not self._all_started():
                 if self._waits:
-                    await asyncio.wait(self._group)
-                    self._group, self._waits = [], False
+                    await self._finish_group()
+                    self._waits = False
                 else:
                     await asyncio.sleep(0)
                 self.advance()
+            await self._finish_group()
             for task in self._tasks:
                 if not self.too_large:
                     await task
         finally:
+            for _, deferred in self._group:
+                deferred.future.cancel()
             for task in self._tasks:
                 task.cancel()
 
@@ -99,8 +138,19 @@ class RequestBatch(Generic[_T]):
         self._tasks.append(task)
         return task
 
+    async def _finish_group(self) -> None:
+        """Wait for the grouped calls so far."""
+        for index, deferred in self._group:
+            self._put(index, await deferred)
+        self._group = []
+        if self._group_tasks:
+            await asyncio.wait(self._group_tasks)
+            self._group_tasks = []
+
     async def _complete(self, index: int, awaitable: Awaitable[bytes | None]) -> None:
-        response = await awaitable
+        self._put(index, await awaitable)
+
+    def _put(self, index: int, response: bytes | None) -> None:
         if not self.too_large:
             self._responses[index] = response
             self._size += len(response or b"")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from functools import partial
 from time import perf_counter
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol._native import TraceWriter
-from entresol.rpc.jsonrpc.batch import RequestBatch, Response
+from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
     CLOSING,
@@ -143,7 +143,8 @@ class Dispatcher:
             request = decode_request(body)
         except (ValueError, RecursionError):
             return self._handle_malformed(body, connection)
-        return self._call(connection, request)
+        response = self._call(connection, request)
+        return response.alone() if type(response) is DeferredResponse else response
 
     def respond_natively(self, body: bytes) -> bytes | None:
         """Return the response to a request that needs no Python: a cached result, a getter, a plain read."""
@@ -234,7 +235,7 @@ class Dispatcher:
             if forwarding is not None and forwarding.takes_absent(method, result):
                 return forwarding.call(request, connection)
             if type(result) is Offload or method.is_async or type(result) is Deferred:
-                return self._respond_later(method, request_id, result, started)
+                return self._deferred(method, request_id, result, started)
             body = self._respond(request_id, result)
             if method.is_cached and method.is_repeatable(arguments):
                 self._cache_result(method, params, result)
@@ -268,6 +269,14 @@ class Dispatcher:
             if len(value) <= MAX_CACHED_RESULT_BYTES:
                 self._native.insert(method.name, params, value)
 
+    def _deferred(
+        self, method: Method, request_id: bytes, result: Any, started: float
+    ) -> Awaitable[bytes | None]:
+        if method.is_grouped and type(result) is Deferred and asyncio.isfuture(result.result):
+            done = partial(self._respond_done, method, request_id, started)
+            return DeferredResponse(result.result, done, result.hurry)
+        return self._respond_later(method, request_id, result, started)
+
     async def _respond_later(
         self, method: Method, request_id: bytes, result: Any, started: float
     ) -> bytes | None:
@@ -279,6 +288,18 @@ class Dispatcher:
                 body = await self._respond_on_worker(request_id, result.work)
             else:
                 body = self._respond(request_id, result)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
+            body, code = _respond_with_error(error, method, request_id)
+        method.metrics.observe(perf_counter() - started, code)
+        return body if request_id else None
+
+    def _respond_done(
+        self, method: Method, request_id: bytes, started: float, result: asyncio.Future[Any]
+    ) -> bytes | None:
+        """Respond with the result of a future that is done."""
+        code = 0
+        try:
+            body = self._respond(request_id, result.result())
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = _respond_with_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)

@@ -149,10 +149,14 @@ class Method:
         ]
         self._connection_at = _position(signature, hints)
         self._reader = ParamsReader(
-            self.parameters, may_offload=not mark.ordered, may_be_long=not mark.short
+            self.parameters,
+            may_offload=not mark.ordered,
+            may_be_long=not mark.short,
+            may_repeat=not mark.grouped,
         )
         # Arguments with a connection among them are not the same for the next call.
-        self.cached_arguments = self._reader.cached if self._connection_at is None else _not_cached
+        is_cached = self._connection_at is None and not mark.grouped
+        self.cached_arguments = self._reader.cached if is_cached else _not_cached
         self.metrics = MethodMetrics()
         _reject_bytes(self)
         if mark.offload:

@@ -27,12 +27,16 @@ class Offload(Generic[_T_co]):
 
 
 class Deferred(Generic[_T_co]):
-    """What a method that is no coroutine returns if its result has to wait for something on the event loop."""
+    """What a method that is no coroutine returns if its result has to wait for something on the event loop.
 
-    __slots__ = ("result",)
+    `hurry` is called if nothing else of its request can share that wait: the result may be there when it returns.
+    """
 
-    def __init__(self, result: Awaitable[_T_co]) -> None:
+    __slots__ = ("hurry", "result")
+
+    def __init__(self, result: Awaitable[_T_co], hurry: Callable[[], None] | None = None) -> None:
         self.result = result
+        self.hurry = hurry
 
 
 class BuildFirst(Exception):  # noqa: N818  # no error

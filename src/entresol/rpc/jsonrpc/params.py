@@ -64,15 +64,21 @@ class ParamsReader:
 
     A missing or null value takes the parameter's default, and surplus values are ignored.
 
-    Remembers: the latest arguments by their JSON, because clients repeat requests, and decoding takes as long as
-    many a call. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError; with
+    Remembers: the latest arguments by their JSON if they `may_repeat`, because clients repeat requests, and decoding
+    takes as long as many a call. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError; with
     LongParams if `may_offload` allows decoding on a worker.
     """
 
     def __init__(
-        self, parameters: list[Parameter], *, may_offload: bool = False, may_be_long: bool = True
+        self,
+        parameters: list[Parameter],
+        *,
+        may_offload: bool = False,
+        may_be_long: bool = True,
+        may_repeat: bool = True,
     ) -> None:
         self._parameters = parameters
+        self._may_repeat = may_repeat
         self._may_be_long = may_be_long
         self._may_offload = may_offload
         self._defaults = tuple(None if p.required else p.default for p in parameters)
@@ -88,6 +94,8 @@ class ParamsReader:
         size = memoryview(params).nbytes
         if size > MAX_CACHED_PARAMS_BYTES:
             return self._read_long(params, size)
+        if not self._may_repeat:
+            return self._read(params)
         text = bytes(params)
         cached = self.cached(text)
         if cached is not None:

@@ -1,8 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from entresol.rpc.jsonrpc.batch import RequestBatch, Response
+import msgspec
+import pytest
+
+from entresol.rpc.jsonrpc import batch as module
+from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
+from entresol.rpc.jsonrpc.offload import POLICY
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a slice of time be long, however slow the machine is."""
+    monkeypatch.setattr(module, "POLICY", msgspec.structs.replace(POLICY, batch_seconds=60.0))
 
 
 class Calls:
@@ -46,3 +58,60 @@ def test_the_calls_of_a_group_run_together() -> None:
         return started
 
     assert asyncio.run(live()) == ["send", "send"]
+
+
+def text(future: asyncio.Future[Any]) -> bytes:
+    return b"failed" if future.exception() else bytes(future.result())
+
+
+def test_deferred_responses_of_a_batch_are_awaited_in_order() -> None:
+    async def live() -> bytes | None:
+        loop = asyncio.get_running_loop()
+        futures = [loop.create_future() for _ in range(3)]
+        deferred = iter([DeferredResponse(it, text) for it in futures])
+        batch = RequestBatch(
+            ["send", "send", "send", "read"],
+            lambda item: next(deferred) if item == "send" else b"read",
+            1 << 20,
+            "send".__eq__,
+        )
+        assert not batch.advance()
+        loop.call_soon(futures[2].set_result, b"third")
+        loop.call_soon(futures[1].set_exception, ValueError())
+        loop.call_soon(futures[0].set_result, b"first")
+        await batch.finish()
+        return batch.joined()
+
+    assert asyncio.run(live()) == b"[first,failed,third,read]"
+
+
+def test_what_a_batch_waits_for_is_cancelled_with_it() -> None:
+    async def live() -> list[bool]:
+        futures = [asyncio.get_running_loop().create_future() for _ in range(2)]
+        deferred = iter([DeferredResponse(it, text) for it in futures])
+        batch = RequestBatch(["send", "send"], lambda _: next(deferred), 1 << 20, "send".__eq__)
+        assert not batch.advance()
+        task = asyncio.ensure_future(batch.finish())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return [it.cancelled() for it in futures]
+
+    assert asyncio.run(live()) == [True, True]
+
+
+@pytest.mark.parametrize("hurries", [True, False])
+def test_a_deferred_response_alone_is_there_at_once_if_it_can_hurry(hurries: bool) -> None:
+    async def live() -> bytes | None:
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        deferred = DeferredResponse(future, text, lambda: future.set_result(b"sent"))
+        if hurries:
+            response = deferred.alone()
+            assert isinstance(response, bytes)
+            return response
+        future.get_loop().call_soon(future.set_result, b"sent")
+        response = DeferredResponse(future, text).alone()
+        assert isinstance(response, DeferredResponse)
+        return await response
+
+    assert asyncio.run(live()) == b"sent"

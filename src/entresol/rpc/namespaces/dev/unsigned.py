@@ -19,7 +19,7 @@ from entresol.rpc.types.call_request import TransactionObject
 if TYPE_CHECKING:
     from entresol.chain.dev.keyring import Keyring
     from entresol.rpc.services.fill_transaction import TransactionFiller
-    from entresol.rpc.services.submission import Submission
+    from entresol.rpc.services.sending.submission import Submission
 
 
 class EthUnsigned:

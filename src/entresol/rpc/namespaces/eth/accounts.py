@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.submission import Submission
+    from entresol.rpc.services.sending.submission import Submission
 
 
 class EthAccounts:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
     from entresol.rpc.namespaces.eth.accounts import EthAccounts
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.submission import Submission
+    from entresol.rpc.services.sending.submission import Submission
 
 DEFAULT_SECONDS: Final = 20.0
 
@@ -78,7 +78,7 @@ class EthSendSync:
         wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
         seconds = min(wanted, self._max_seconds)
         event = asyncio.Event()
-        subscription = self._chain.events.subscribe(backlog=1, wake=event.set)
+        subscription = self._chain.events.subscribe(backlog=1, wake=event.set, transactions=False)
         try:
             async with asyncio.timeout(seconds):
                 while (receipt := self._rendered.receipt(sent)) is None:

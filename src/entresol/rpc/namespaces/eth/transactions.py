@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.submission import Submission
+    from entresol.rpc.services.sending.submission import Submission
 
 
 class EthTransactions:

@@ -27,7 +27,7 @@ from entresol.rpc.render.raw_transactions import (
 )
 from entresol.rpc.render.timestamps import iso_timestamp
 from entresol.rpc.render.transactions import effective_gas_price
-from entresol.rpc.services.submission import Submission
+from entresol.rpc.services.sending.submission import Submission
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, 
 from entresol.node.automine import Automine
 from entresol.node.block_sealer import BlockSealer
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
-from entresol.primitives.values import Address
-from entresol.rpc.services import submission as module
-from entresol.rpc.services.submission import Submission
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.services.sending import submission as module
+from entresol.rpc.services.sending.submission import Submission
 from tests.support.chain.dev_chain import (
     ETHER,
     FEE,
@@ -154,3 +154,63 @@ def test_a_client_that_goes_does_not_affect_others(chain: Chain) -> None:
 
     asyncio.run(live())
     assert len(chain.blocks.record(1).transactions) == 2
+
+
+class Sending:
+    """Sends over a node's automine, and counts the transactions of each block."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._sealer = BlockSealer(chain)
+        self._automine, self._submission = Automine(chain, self._sealer), Submission(chain)
+        chain.automine, chain.include = self._automine.seal, self._automine.include
+        chain.seal_included = self._automine.seal_included
+
+    def send(self, nonce: int) -> asyncio.Future[Hash32]:
+        """Send as a request that is no batch."""
+        deferred = self._submission.submit(transaction(nonce).raw)
+        assert deferred.hurry is not None
+        deferred.hurry()
+        return asyncio.ensure_future(deferred.result)
+
+    async def stop(self) -> list[int]:
+        await self._automine.stop()
+        await self._sealer.stop()
+        numbers = range(1, self._chain.number + 1)
+        return [len(self._chain.blocks.record(it).transactions) for it in numbers]
+
+
+def test_a_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
+    async def live() -> list[int]:
+        sending = Sending(chain)
+        for nonce in range(2):
+            assert sending.send(nonce).done()
+            assert chain.number == nonce + 1
+            await asyncio.sleep(0)
+        return await sending.stop()
+
+    assert asyncio.run(live()) == [1, 1]
+
+
+def test_what_comes_after_the_first_in_a_turn_shares_a_block(chain: Chain) -> None:
+    async def live() -> list[int]:
+        sending = Sending(chain)
+        sent = [sending.send(nonce) for nonce in range(4)]
+        assert [it.done() for it in sent] == [True, False, False, False]
+        await asyncio.gather(*sent)
+        return await sending.stop()
+
+    assert asyncio.run(live()) == [1, 3]
+
+
+def test_after_a_turn_with_several_the_next_turn_is_awaited_too(chain: Chain) -> None:
+    async def live() -> list[int]:
+        sending = Sending(chain)
+        await asyncio.gather(*(sending.send(nonce) for nonce in range(3)))
+        await asyncio.gather(*(sending.send(nonce) for nonce in range(3, 6)))
+        # One alone, and then there is no reason to wait any more.
+        await sending.send(6)
+        assert sending.send(7).done()
+        return await sending.stop()
+
+    assert asyncio.run(live()) == [1, 2, 3, 1, 1]

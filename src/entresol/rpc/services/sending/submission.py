@@ -8,28 +8,18 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from entresol.chain.events import BlockSealed
 from entresol.chain.mempool.validation import check_raw, check_transaction
-from entresol.errors import (
-    ExecutionReverted,
-    InvalidTransaction,
-    NonceTooLow,
-    PoolFull,
-    PoolRejection,
-    TooManyValidations,
-    TransactionFailed,
-)
-from entresol.execution.reverts import hardhat_text
-from entresol.primitives.bounded_map import BoundedMap
+from entresol.errors import InvalidTransaction, NonceTooLow, PoolFull, PoolRejection
 from entresol.primitives.transactions import BlobTransaction, decode, decode_many
 from entresol.rpc.jsonrpc.offload import POLICY, Deferred
+from entresol.rpc.services.sending.account_validations import AccountValidations
+from entresol.rpc.services.sending.sent_failures import SentFailures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Sequence
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.errors import ExecutionFailed
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
 
@@ -41,13 +31,8 @@ INLINE_DECODED: Final = 8
 """How many are decoded on the event loop: a hop to a worker takes as long as two of them."""
 MAX_UNSEALED: Final = 4_096
 """How many may be in the pool before their blocks are sealed: others in the pool are not evicted for them."""
-MAX_FAILURES: Final = 64
-"""Of how many blocks failures are remembered, until senders have their responses."""
-
 
 _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
-MAX_VALIDATIONS: Final = 64
-"""How many transactions of accounts, or with paymasters, may be validated or wait for it; one is at a time."""
 
 
 class Submission:
@@ -71,15 +56,14 @@ class Submission:
         self._arrived: deque[_Arrival] = deque()
         self._arrived_bytes = 0
         self._is_scheduled = False
+        self._is_receiving = False
+        self._is_used = False
+        self._was_single = True
         self._unsealed: set[Hash32] = set()
         self._added: list[tuple[Hash32, asyncio.Future[Hash32]]] = []
         self._sealed: asyncio.Event | None = None
-        self._failures: BoundedMap[int, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
-        self._validations: set[asyncio.Task[None]] = set()
-        self._validating = asyncio.Semaphore(1)
-        self._hardhat_errors = hardhat_errors
-        if hardhat_errors:
-            self._events = chain.events.subscribe(wake=self._on_event)
+        self._validations = AccountValidations(chain, executor)
+        self._failures = SentFailures(chain) if hardhat_errors else None
 
     def submit(self, raw: bytes) -> Deferred[Hash32]:
         """Submit a raw transaction, and return its hash, once its block is durable with automine."""
@@ -99,7 +83,7 @@ class Submission:
         if not self._is_scheduled:
             self._is_scheduled = True
             loop.call_soon(self._receive_turn)
-        return Deferred(response)
+        return Deferred(response, self._receive_now)
 
     async def _submit_blobs(self, raw: bytes) -> Hash32:
         """Submit a blob transaction; others do not wait for the verification of its proofs."""
@@ -118,91 +102,109 @@ class Submission:
         self._include()
         return await response
 
+    def _receive_now(self) -> None:
+        """Add and seal a transaction before its turn ends, if it is the first, and the last turn brought no other.
+
+        A client that sends one after the other saves the time of two turns.
+        """
+        is_free = not (self._is_used or self._is_receiving or self._unsealed)
+        if is_free and self._was_single and len(self._arrived) == 1:
+            self._is_used = True
+            self._receive_one(at_once=True)
+
     def _receive_turn(self) -> None:
         """Add what has arrived in a turn: now if it is one transaction and none is unsealed, else in a task."""
-        if len(self._arrived) > 1 or self._unsealed:
+        self._was_single = len(self._arrived) + self._is_used <= 1
+        self._is_used = self._is_scheduled = False
+        if len(self._arrived) > 1 or (self._arrived and self._unsealed):
+            self._is_scheduled = self._is_receiving = True
             self._receiving = asyncio.get_running_loop().create_task(self._receive_all())
-            return
-        (raw, response), *_ = self._take(1)
-        self._is_scheduled = False
+        elif self._arrived:
+            self._receive_one()
+
+    def _receive_one(self, *, at_once: bool = False) -> None:
+        ((raw, response),) = self._take(1)
         try:
             transaction = decode(raw)
             if not self._is_validating(transaction, response):
                 self._add(transaction, response)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             _fail(response, error)
-        self._include()
+        self._include(at_once=at_once)
 
     def _is_validating(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> bool:
         """Start to validate a transaction that an account or a paymaster has to agree to; return whether it is one."""
-        validation = self._chain.validation(transaction)
-        if validation is None:
-            return False
-        if len(self._validations) >= MAX_VALIDATIONS:
-            raise TooManyValidations(MAX_VALIDATIONS)
-        task = asyncio.get_running_loop().create_task(
-            self._validate(transaction, response, validation)
-        )
-        self._validations.add(task)
-        task.add_done_callback(self._validations.discard)
-        return True
 
-    async def _validate(
-        self,
-        transaction: Transaction,
-        response: asyncio.Future[Hash32],
-        validation: Callable[[], None],
-    ) -> None:
-        try:
-            async with self._validating:
-                await asyncio.get_running_loop().run_in_executor(self._executor, validation)
+        def add() -> None:
             self._add(transaction, response)
-        except Exception as error:  # noqa: BLE001  # it is the sender's
-            _fail(response, error)
-        self._include()
+            self._include()
+
+        return self._validations.start(transaction, add, partial(_fail, response))
 
     async def _receive_all(self) -> None:
+        """Add all that arrives; the next part is decoded while the one before is added."""
+        following = self._start_decoding()
         try:
-            while self._arrived:
-                await self._receive_part(self._take(MAX_DECODED))
+            while following is not None:
+                arrived, decoding = following
+                try:
+                    decoded = await decoding
+                except Exception as error:  # noqa: BLE001  # it is the senders'
+                    decoded = [error] * len(arrived)
+                following = self._start_decoding()
+                await self._add_all(arrived, decoded)
+                following = following or self._start_decoding()
         finally:
-            self._is_scheduled = False
+            self._is_scheduled = self._is_receiving = False
 
-    async def _receive_part(self, arrived: list[_Arrival]) -> None:
-        try:
-            decoded: Sequence[Transaction | Exception] = await self._decoded(
-                [raw for raw, _ in arrived]
-            )
-        except Exception as error:  # noqa: BLE001  # it is the senders'
-            decoded = [error] * len(arrived)
+    async def _add_all(
+        self, arrived: list[_Arrival], decoded: Sequence[Transaction | Exception]
+    ) -> None:
         end = perf_counter() + POLICY.batch_seconds
         for transaction, (_, response) in zip(decoded, arrived, strict=True):
             if isinstance(transaction, Exception):
                 _fail(response, transaction)
-            else:
+            elif not self._add_now(transaction, response):
                 await self._add_in_order(transaction, response)
             if perf_counter() > end:
                 await asyncio.sleep(0)
                 end = perf_counter() + POLICY.batch_seconds
         self._include()
 
+    def _add_now(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> bool:
+        """Add a transaction that neither waits for those before it nor is rejected, as most; return whether it is."""
+        if self._waits_for_others(transaction):
+            return False
+        try:
+            if not self._is_validating(transaction, response):
+                self._add(transaction, response)
+        except (InvalidTransaction, PoolRejection):
+            return False
+        return True
+
     def _take(self, count: int) -> list[_Arrival]:
         taken = [self._arrived.popleft() for _ in range(min(count, len(self._arrived)))]
         self._arrived_bytes -= sum(len(raw) for raw, _ in taken)
         return taken
 
-    async def _decoded(self, raws: list[bytes]) -> Sequence[Transaction | Exception]:
+    def _start_decoding(
+        self,
+    ) -> tuple[list[_Arrival], Awaitable[Sequence[Transaction | Exception]]] | None:
+        """Take what has arrived, and start to decode it; None if nothing has."""
+        if not self._arrived:
+            return None
+        arrived = self._take(MAX_DECODED)
+        raws = [raw for raw, _ in arrived]
         if len(raws) <= INLINE_DECODED and sum(map(len, raws)) <= POLICY.data_bytes:
-            return decode_many(raws)
+            return arrived, _decode_inline(raws)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, decode_many, raws)
+        return arrived, loop.run_in_executor(self._executor, decode_many, raws)
 
     async def _add_in_order(
         self, transaction: Transaction, response: asyncio.Future[Hash32]
     ) -> None:
         """Add a transaction; if those before it decide whether it is valid, after they are sealed."""
-        limit = min(MAX_UNSEALED, self._chain.pool.config.limit // 2)
-        if self._replaces(transaction) or len(self._unsealed) > limit:
+        if self._waits_for_others(transaction):
             await self._all_sealed()
         try:
             try:
@@ -224,17 +226,22 @@ class Submission:
         self._unsealed.add(sent)
         self._added.append((sent, response))
 
-    def _include(self) -> None:
-        """Have what was added sealed, all of it together."""
+    def _include(self, *, at_once: bool = False) -> None:
+        """Have what was added sealed, all of it together, `at_once` or with what others add in this turn."""
         added, self._added = self._added, []
         for sent, response in added:
             self._chain.include(sent, partial(self._on_included, sent, response))
+        if at_once and added:
+            self._chain.seal_included()
 
-    def _replaces(self, transaction: Transaction) -> bool:
-        """Return whether a transaction with the same nonce is being sealed, which comes first."""
+    def _waits_for_others(self, transaction: Transaction) -> bool:
+        """Return whether others are sealed first: one with the same nonce, or too many."""
         if not self._unsealed:
             return False
-        same = self._chain.pool.find(transaction.sender, transaction.payload.nonce)
+        pool = self._chain.pool
+        if len(self._unsealed) > min(MAX_UNSEALED, pool.config.limit // 2):
+            return True
+        same = pool.find(transaction.sender, transaction.payload.nonce)
         return same is not None and same.hash in self._unsealed
 
     def _may_be_valid_later(self, transaction: Transaction, error: Exception) -> bool:
@@ -262,26 +269,25 @@ class Submission:
             self._sealed = None
         if error is not None:
             _fail(response, error)
-        elif self._hardhat_errors:
+        elif self._failures is not None:
             # Not every subscriber has seen the event of the block yet.
-            response.get_loop().call_soon(self._report_failure, sent, response)
+            report = self._report_failure
+            response.get_loop().call_soon(report, self._failures, sent, response)
         else:
             _respond(response, sent)
 
-    def _report_failure(self, sent: Hash32, response: asyncio.Future[Hash32]) -> None:
-        location = self._chain.blocks.locate_transaction(sent)
-        failures = None if location is None else self._failures.get(location.block_number)
-        failure = failures.get(location.transaction_index) if location and failures else None
-        if failure is None:
+    def _report_failure(
+        self, failures: SentFailures, sent: Hash32, response: asyncio.Future[Hash32]
+    ) -> None:
+        error = failures.error_of(sent)
+        if error is None:
             _respond(response, sent)
-            return
-        data = failure.data if isinstance(failure, ExecutionReverted) else b""
-        _fail(response, TransactionFailed(hardhat_text(failure), sent, data))
+        else:
+            _fail(response, error)
 
-    def _on_event(self) -> None:
-        for event in self._events.take()[0]:
-            if isinstance(event, BlockSealed) and event.failures:
-                self._failures.put(event.number, event.failures)
+
+async def _decode_inline(raws: list[bytes]) -> Sequence[Transaction | Exception]:
+    return decode_many(raws)
 
 
 def _respond(response: asyncio.Future[Hash32], sent: Hash32) -> None:

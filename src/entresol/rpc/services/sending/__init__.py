@@ -1,0 +1,1 @@
+"""Submit transactions of clients, and report to their senders."""

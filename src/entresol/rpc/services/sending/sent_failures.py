@@ -1,0 +1,47 @@
+"""Report the failure of a transaction to its sender as an error, as Hardhat does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.events import BlockSealed
+from entresol.errors import ExecutionReverted, TransactionFailed
+from entresol.execution.reverts import hardhat_text
+from entresol.primitives.bounded_map import BoundedMap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from entresol.chain.chain import Chain
+    from entresol.errors import ExecutionFailed
+    from entresol.primitives.values import Hash32
+
+MAX_FAILURES: Final = 64
+"""Of how many blocks failures are remembered, until senders have their responses."""
+
+
+class SentFailures:
+    """Why transactions of recent blocks failed.
+
+    Remembers: the failures of some blocks. Persists: nothing. Fails: never.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._failures: BoundedMap[int, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
+        self._events = chain.events.subscribe(wake=self._on_event, transactions=False)
+
+    def error_of(self, sent: Hash32) -> TransactionFailed | None:
+        """Return the error for the sender of a transaction that failed in its block; None for any other."""
+        location = self._chain.blocks.locate_transaction(sent)
+        failures = None if location is None else self._failures.get(location.block_number)
+        failure = failures.get(location.transaction_index) if location and failures else None
+        if failure is None:
+            return None
+        data = failure.data if isinstance(failure, ExecutionReverted) else b""
+        return TransactionFailed(hardhat_text(failure), sent, data)
+
+    def _on_event(self) -> None:
+        for event in self._events.take()[0]:
+            if isinstance(event, BlockSealed) and event.failures:
+                self._failures.put(event.number, event.failures)
