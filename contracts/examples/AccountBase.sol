@@ -10,6 +10,7 @@ import {IPaymasterFlow} from "../l2/interfaces/IPaymaster.sol";
 
 /// @notice What all example accounts do alike: they pay, approve and execute; each judges signatures in its own way.
 abstract contract AccountBase is IAccount {
+    uint256 internal constant SIGNATURE = 65;
     uint256 private constant SELECTOR = 4;
 
     error Unauthorized(address caller);
@@ -98,8 +99,9 @@ abstract contract AccountBase is IAccount {
         Transaction calldata transaction
     ) internal virtual returns (bool);
 
-    /// @dev The key that has signed, or zero. A signature with the other `s` is none.
+    /// @dev The key that has signed, or zero. A signature of another size or with the other `s` is none.
     function _signer(bytes32 hash, bytes memory signature) internal pure returns (address) {
+        if (signature.length != SIGNATURE) return address(0);
         bytes32 r;
         bytes32 s;
         uint8 v;

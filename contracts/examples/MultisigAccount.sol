@@ -6,18 +6,17 @@ import {AccountBase} from "./AccountBase.sol";
 
 /// @notice An account that some of its owners have to sign for. Their signatures follow each other, in their order.
 contract MultisigAccount is AccountBase {
-    bytes4 private constant IS_VALID = 0x1626ba7e;
-    uint256 private constant SIGNATURE = 65;
-
     /// @notice How many owners have to sign.
     uint256 public immutable threshold;
     /// @notice The owners.
     address[] public owners;
 
     error InvalidThreshold(uint256 threshold);
+    error InvalidOwner(address owner);
 
     constructor(address[] memory owners_, uint256 threshold_) {
         if (threshold_ == 0 || threshold_ > owners_.length) revert InvalidThreshold(threshold_);
+        for (uint256 i = 0; i < owners_.length; ++i) _checkOwner(owners_, i);
         owners = owners_;
         threshold = threshold_;
     }
@@ -27,7 +26,7 @@ contract MultisigAccount is AccountBase {
         bytes32 hash,
         bytes calldata signature
     ) external view returns (bytes4) {
-        return _isSigned(hash, signature) ? IS_VALID : bytes4(0);
+        return _isSigned(hash, signature) ? this.isValidSignature.selector : bytes4(0);
     }
 
     function _agrees(
@@ -51,5 +50,13 @@ contract MultisigAccount is AccountBase {
             else ++next;
         }
         return isSigned;
+    }
+
+    /// @dev A bad signature recovers to zero, and an owner that is there twice could sign twice.
+    function _checkOwner(address[] memory owners_, uint256 i) private pure {
+        if (owners_[i] == address(0)) revert InvalidOwner(owners_[i]);
+        for (uint256 j = 0; j < i; ++j) {
+            if (owners_[j] == owners_[i]) revert InvalidOwner(owners_[i]);
+        }
     }
 }

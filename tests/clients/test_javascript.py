@@ -18,6 +18,8 @@ FILES: Final = (
     "zksync-ethers.mjs",
     "zk-transactions.mjs",
     "zk-transactions-viem.mjs",
+    "accounts-zksync-ethers.mjs",
+    "accounts-viem.mjs",
 )
 
 

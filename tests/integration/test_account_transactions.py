@@ -12,11 +12,10 @@ import msgspec
 import pytest
 
 from entresol._native import address_of, public_key
-from entresol._native import sign as sign_digest
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction
 from entresol.primitives.values import Address
-from tests.support.contracts.accounts import GENERAL, TOKEN, approval_based
+from tests.support.contracts.accounts import GENERAL, TOKEN, approval_based, sign_by
 from tests.support.contracts.layer_two import artifact_for_tests, calldata, encode
 from tests.support.node_process import running_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
@@ -84,9 +83,7 @@ class World:
         payload = msgspec.structs.replace(payload, **fields)
         if not payload.gas_limit:
             payload = msgspec.structs.replace(payload, gas_limit=self.estimate(payload))
-        parts = [sign_digest(payload.signing_hash(), secret) for secret in secrets]
-        signature = b"".join(part[:64] + bytes([27 + part[64]]) for part in parts)
-        return hexed(msgspec.structs.replace(payload, custom_signature=signature).encode())
+        return hexed(sign_by(payload, *secrets).encode())
 
     def estimate(self, payload: ZkTransaction) -> int:
         """Return the estimate of a transaction."""
@@ -226,6 +223,13 @@ def test_the_node_sends_with_a_paymaster(world: World) -> None:
     }
     world.send(to=NOBODY, value="0x5", eip712Meta=meta)  # type: ignore[arg-type]
     assert world.ether(world.alice) == before - 5
+
+
+def test_a_transaction_that_an_account_will_sign_has_its_nonce(world: World) -> None:
+    call = {"from": str(world.multisig), "to": NOBODY, "eip712Meta": {"gasPerPubdata": "0xc350"}}
+    filled = world.client("eth_fillTransaction", call)["tx"]
+    assert int(filled["nonce"], 16) == world.nonce(world.multisig)
+    assert filled["type"] == "0x71"
 
 
 def test_a_call_ignores_the_paymaster(world: World) -> None:

@@ -4,47 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from shutil import which
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
-from tests.support.clients.javascript import node_program
 from tests.support.node_process import running_node
-from tests.support.polling import PATIENCE_SECONDS
+from tests.support.pages import ADDRESS, ROOT, Block, blocks_of, run_program
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-ADDRESS: Final = "127.0.0.1:3050"
 L1_ADDRESS: Final = "127.0.0.1:8545"
-BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-MACHINE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "")
-CAST: Final = (
-    ROOT / f"tests/node_modules/@foundry-rs/cast-{platform.system().lower()}-{MACHINE}/bin"
-)
-
-
-class Block(NamedTuple):
-    """A fenced block, and the output that the next block shows."""
-
-    language: str
-    text: str
-    output: str | None
 
 
 def blocks() -> Iterator[Block]:
-    """Yield the blocks of the README in order, those that show output with the one before."""
-    found = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    for (language, text), (following, output) in pairwise([*found, ("", "")]):
-        if language != "text":
-            yield Block(language, text, output if following == "text" else None)
+    """Yield the blocks of the README."""
+    return blocks_of("README.md")
 
 
 def is_session(block: Block) -> bool:
@@ -114,15 +91,6 @@ def test_what_running_installs_is_what_was_tested() -> None:
     assert run < dev
 
 
-def start_of(language: str) -> list[str]:
-    """Return the command that takes a program of a language as its argument."""
-    return {
-        "python": [sys.executable, "-c"],
-        "sh": ["sh", "-euc"],
-        "js": [node_program(), "--input-type=module", "--eval"],
-    }[language]
-
-
 @pytest.mark.clients
 @pytest.mark.parametrize("block", programs(), ids=name_of)
 def test_a_program_prints_what_the_readme_shows(info: dict[str, Any], block: Block) -> None:
@@ -131,19 +99,15 @@ def test_a_program_prints_what_the_readme_shows(info: dict[str, Any], block: Blo
     assert block.output is not None
     text = block.text.replace(f"http://{ADDRESS}", info["http_url"])
     text = text.replace(f"http://{L1_ADDRESS}", info["l1"]["http_url"])
-    ran = subprocess.run(
-        [*start_of(block.language), text],
-        # Where JavaScript finds the packages of the tests.
-        cwd=ROOT / "tests",
-        env=os.environ | {"PATH": f"{CAST}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-    assert (ran.stdout.strip(), ran.stderr) == (block.output.strip(), "")
+    assert run_program(block.language, text) == (block.output.strip(), "")
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def pages() -> list[Path]:
+    """Return the pages that people read, without the decisions, which have an index of their own."""
+    folders = (ROOT / "docs", ROOT / "docs" / "tutorials")
+    return [path for folder in folders for path in folder.glob("*.md")]
+
+
+@pytest.mark.parametrize("name", sorted(str(path.relative_to(ROOT)) for path in pages()))
 def test_the_index_lists_every_page(name: str) -> None:
-    assert f"](docs/{name})" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"]({name})" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from entresol._native import sign as sign_digest
 from entresol.contracts import artifact
 from entresol.execution.block_executor import BlockExecutor
 from entresol.execution.trace.block_trace import trace_transaction
@@ -166,6 +167,15 @@ class ScriptedWorld(LayerTwo):
         self.script(paymaster, POST)
         return paymaster
 
+    def multisig(self, *owners: Address, threshold: int = 2, ether: int = ETHER) -> Address:
+        """Deploy the example account of several owners: Alice and Bob, if none are given."""
+        artifact = artifact_for_tests("MultisigAccount")
+        account = self.deploy(
+            artifact, "(address[],uint256)", list(owners) or [ALICE, BOB], threshold
+        )
+        assert self.send(account, b"", value=ether).succeeded
+        return account
+
     def token(self, owner: Address = ALICE, amount: int = 1_000) -> Address:
         """Deploy a token, and mint some of it."""
         token = self.deploy(TOKEN, "(string,string,uint8)", "Crown", "CRWN", 18)
@@ -237,6 +247,13 @@ def fill(sender: Address, **fields: object) -> ZkTransaction:
         paymaster=None if paymaster is None else Paymaster(paymaster, message),  # type: ignore[arg-type]
     )
     return msgspec.structs.replace(payload, **fields)
+
+
+def sign_by(payload: ZkTransaction, *secrets: bytes) -> ZkTransaction:
+    """Return a transaction with the signatures of all keys, one after the other."""
+    parts = [sign_digest(payload.signing_hash(), secret) for secret in secrets]
+    signature = b"".join(part[:64] + bytes([27 + part[64]]) for part in parts)
+    return msgspec.structs.replace(payload, custom_signature=signature)
 
 
 class Called(msgspec.Struct, frozen=True):

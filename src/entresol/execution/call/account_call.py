@@ -20,7 +20,7 @@ from entresol.execution.account_senders import (
     set_nonce,
     transaction_count,
 )
-from entresol.execution.call.call import CallRequest, ZkCall
+from entresol.execution.call.call import TRANSFER_GAS, CallRequest, ZkCall
 from entresol.execution.evm_env import EvmEnv, overlay_on
 from entresol.primitives.values import Address
 
@@ -29,8 +29,15 @@ if TYPE_CHECKING:
 
 STEPS_MARGIN_PERCENT: Final = 30
 """What is added to an estimate if code of accounts or paymasters has run, which may do more for a signature."""
-OWNER_MARGIN: Final = 75_000
-"""What is added for a key: zksync-ethers estimates the transaction of a multisig account from its first owner."""
+OWNER_MARGIN: Final = 100_000
+"""What is added for a key: zksync-ethers estimates the transaction of a multisig account from its first owner.
+
+It covers up to four signatures, the first use of a nonce, the payment and the call of the target.
+"""
+NEW_ACCOUNT_GAS: Final = 25_000
+"""What a call with value of an account that does not exist costs besides (EIP-161), and a transfer by a key does not."""
+_CALL_SHARE: Final = 63
+"""A call gets 63 of 64 parts of the gas (EIP-150), so the account needs this part more than its call."""
 
 _DUMMY_SIGNATURE: Final = bytes(64) + b"\x1b"
 _CHECKS: Final = Checks(nonce=False, sender_code=False, gas_cap=False)
@@ -76,12 +83,16 @@ def account_call(evm_env: EvmEnv, request: CallRequest) -> AccountCall | None:
     )
 
 
-def owner_margin(evm_env: EvmEnv, request: CallRequest) -> int:
-    """Return what an estimate needs besides if the sender may be an owner of the real one."""
+def owner_margin(evm_env: EvmEnv, request: CallRequest, gas: int) -> int:
+    """Return what an estimate of `gas` needs besides if the sender may be an owner of the real one."""
     state = evm_env.state
     if request.zk is None or not request.zk.has_meta or not has_accounts(state):
         return 0
-    return 0 if has_code(state, request.sender) else OWNER_MARGIN
+    if has_code(state, request.sender):
+        return 0
+    margin = OWNER_MARGIN + -(-(gas - TRANSFER_GAS) // _CALL_SHARE)
+    is_new = request.value and request.to is not None and state.account(request.to) is None
+    return margin + NEW_ACCOUNT_GAS if is_new else margin
 
 
 def _runs_in_steps(evm_env: EvmEnv, request: CallRequest) -> bool:
@@ -97,7 +108,7 @@ def _runs_in_steps(evm_env: EvmEnv, request: CallRequest) -> bool:
     if is_contract and sender_kind(state, request.sender) is SenderKind.OTHER:
         if zk is not None:
             raise EstimateRejection(not_an_account())
-        # Whoever calls from a contract without saying more simulates a call of it.
+        # Without anything of type 0x71 it simulates a call of the contract.
         return False
     return True
 

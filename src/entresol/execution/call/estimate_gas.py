@@ -78,9 +78,9 @@ def _estimate_gas(
     steps = account_call(evm_env, request)
     if steps is not None:
         found = _estimate_steps(steps, request, limits, console)
-        return Estimate(found.gas + owner_margin(evm_env, request), found.runs)
-    found = _estimate_call(evm_env, request, limits, console)
-    return Estimate(found.gas + owner_margin(evm_env, request), found.runs)
+    else:
+        found = _estimate_call(evm_env, request, limits, console)
+    return Estimate(found.gas + owner_margin(evm_env, request, found.gas), found.runs)
 
 
 def _estimate_steps(

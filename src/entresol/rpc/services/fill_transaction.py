@@ -84,10 +84,12 @@ class TransactionFiller:
         sidecar: BlobSidecar | None = None,
         *,
         is_sent: bool = False,
+        is_for_client: bool = False,
     ) -> SignedPayload:
         """Return the complete unsigned transaction; reject one that contradicts itself or the chain.
 
         If it `is_sent`, the caller must add it to the pool before the event loop goes on, or another may take the nonce.
+        If it `is_for_client`, a contract account may sign it, and then counts by its own nonce.
         """
         self._check_size(given)
         kind, chain_id = (
@@ -108,8 +110,8 @@ class TransactionFiller:
             fields["max_fee_per_blob_gas"] = int(given.max_fee_per_blob_gas or 0)
             fields["blob_hashes"] = tuple(given.blob_versioned_hashes or ())
         fields["gas_limit"] = await self._gas_limit(given, sender, is_sent=is_sent)
-        # The node signs with a key or impersonates: neither counts by the nonce of a contract account.
-        next_nonce = self._chain.pool.next_nonce(sender, is_impersonated=True)
+        # The node itself signs with a key or impersonates: neither counts by the nonce of a contract account.
+        next_nonce = self._chain.pool.next_nonce(sender, is_impersonated=not is_for_client)
         nonce = next_nonce if given.nonce is None else int(given.nonce)
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return payload

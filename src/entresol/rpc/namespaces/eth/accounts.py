@@ -67,7 +67,7 @@ class EthAccounts:
         """Fill in a transaction of any sender, by default the first account; return its bytes and fields, unsigned."""
         sender = transaction.from_ or self._keyring.sender(None)
         sidecar = await self._filler.sidecar(transaction)
-        payload = await self._filler.fill(transaction, sender, sidecar)
+        payload = await self._filler.fill(transaction, sender, sidecar, is_for_client=True)
         return self._filled(unsigned(payload, sender, sidecar))
 
     @method(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from entresol.errors import AccountRejection, ExecutionReverted
@@ -13,14 +11,6 @@ from tests.support.contracts.accounts import GAS, GENERAL, ScriptedWorld, T, app
 from tests.support.contracts.layer_two import ALICE, ETHER, FEE, calldata, failure
 
 COST = GAS * FEE
-
-
-@pytest.fixture
-def l2() -> Iterator[ScriptedWorld]:
-    """Return an L2 at its genesis."""
-    layer = ScriptedWorld(paymaster_balance=ETHER)
-    yield layer
-    layer.close()
 
 
 def rejected(l2: ScriptedWorld, message: bytes) -> str:
@@ -40,7 +30,7 @@ def test_it_takes_what_was_approved(l2: ScriptedWorld) -> None:
     assert l2.balance(ALICE) == before
     assert l2.token_balance(token, TESTNET_PAYMASTER) == COST
     assert l2.token_balance(token, ALICE) == COST
-    assert l2.balance(TESTNET_PAYMASTER) == ETHER - result.gas_used * FEE
+    assert l2.balance(TESTNET_PAYMASTER) == 100 * ETHER - result.gas_used * FEE
 
 
 def test_less_than_the_fee_is_not_enough(l2: ScriptedWorld) -> None:
@@ -51,7 +41,7 @@ def test_less_than_the_fee_is_not_enough(l2: ScriptedWorld) -> None:
 
 def test_general_is_free(l2: ScriptedWorld) -> None:
     result = l2.include(l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL))
-    assert l2.balance(TESTNET_PAYMASTER) == ETHER - result.gas_used * FEE
+    assert l2.balance(TESTNET_PAYMASTER) == 100 * ETHER - result.gas_used * FEE
 
 
 def test_tokens_that_the_sender_does_not_have_are_not_taken(l2: ScriptedWorld) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT, THROTTLE_BLOCKS
@@ -44,14 +42,6 @@ from tests.support.contracts.accounts import (
 from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, calldata
 
 COST = GAS * FEE
-
-
-@pytest.fixture
-def l2() -> Iterator[ScriptedWorld]:
-    """Return an L2 at its genesis."""
-    layer = ScriptedWorld()
-    yield layer
-    layer.close()
 
 
 @pytest.fixture

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from entresol._native import address_of, public_key
-from entresol._native import sign as sign_digest
 from entresol.errors import (
     EstimateRejection,
     ExecutionReverted,
     InsufficientFunds,
     PaymasterNotSupported,
 )
-from entresol.execution.call.account_call import OWNER_MARGIN
+from entresol.execution.call.account_call import NEW_ACCOUNT_GAS, OWNER_MARGIN
 from entresol.execution.call.call import CallRequest, ZkCall, call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.call_trace import trace_call
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
-from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
 from tests.support.contracts.accounts import (
@@ -38,6 +38,7 @@ from tests.support.contracts.accounts import (
     ScriptedWorld,
     approval_based,
     fill,
+    sign_by,
     use_nonce,
 )
 from tests.support.contracts.layer_two import (
@@ -56,39 +57,9 @@ FREE = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)
 
 
 @pytest.fixture
-def l2() -> Iterator[ScriptedWorld]:
-    """Return an L2 with a testnet paymaster."""
-    layer = ScriptedWorld(paymaster_balance=100 * ETHER)
-    yield layer
-    layer.close()
-
-
-@pytest.fixture
 def multisig(l2: ScriptedWorld) -> Address:
     """Deploy an account that Alice and Bob own."""
-    artifact = artifact_for_tests("MultisigAccount")
-    account = l2.deploy(artifact, "(address[],uint256)", [ALICE, BOB], 2)
-    assert l2.send(account, b"", value=ETHER).succeeded
-    return account
-
-
-def signed(payload: ZkTransaction, *secrets: bytes) -> bytes:
-    """Return a transaction that owners have signed."""
-    digest = payload.signing_hash()
-    parts = [sign_digest(digest, secret) for secret in secrets]
-    signature = b"".join(part[:64] + bytes([27 + part[64]]) for part in parts)
-    filled = fill(
-        payload.sender,
-        nonce=payload.nonce,
-        to=payload.to,
-        value=payload.value,
-        data=payload.data,
-        gas_limit=payload.gas_limit,
-        custom_signature=signature,
-        paymaster=None if payload.paymaster is None else payload.paymaster.address,
-        paymaster_input=payload.paymaster_input,
-    )
-    return filled.encode()
+    return l2.multisig()
 
 
 def estimate(l2: ScriptedWorld, **fields: object) -> int:
@@ -102,7 +73,7 @@ def test_the_estimate_of_a_multisig_transaction_suffices(
 ) -> None:
     gas = estimate(l2, sender=multisig, value=5)
     payload = fill(multisig, value=5, gas_limit=gas)
-    l2.chain.submit(signed(payload, *OWNERS))
+    l2.chain.submit(sign_by(payload, *OWNERS).encode())
     assert l2.last().succeeded
     assert l2.balance(NOBODY) == 5
 
@@ -112,8 +83,16 @@ def test_the_estimate_of_an_owner_suffices_for_the_account(
 ) -> None:
     gas = estimate(l2, sender=ALICE, to=BOB, value=5, zk=ZkCall(has_meta=True))
     assert gas == 21_000 + OWNER_MARGIN
-    l2.chain.submit(signed(fill(multisig, to=BOB, value=5, gas_limit=gas), *OWNERS))
+    payload = fill(multisig, to=BOB, value=5, gas_limit=gas)
+    l2.chain.submit(sign_by(payload, *OWNERS).encode())
     assert l2.last().succeeded
+
+
+def test_the_estimate_of_an_owner_includes_what_a_new_recipient_costs(l2: ScriptedWorld) -> None:
+    meta = ZkCall(has_meta=True)
+    new = estimate(l2, value=5, zk=meta)
+    assert new == 21_000 + OWNER_MARGIN + NEW_ACCOUNT_GAS
+    assert estimate(l2, value=0, zk=meta) == estimate(l2, to=BOB, value=5, zk=meta)
 
 
 def test_a_sender_without_ether_has_an_estimate_with_a_paymaster(l2: ScriptedWorld) -> None:
@@ -121,7 +100,7 @@ def test_a_sender_without_ether_has_an_estimate_with_a_paymaster(l2: ScriptedWor
     poor = Address(address_of(public_key(secret)))
     gas = estimate(l2, sender=poor, zk=FREE)
     payload = fill(poor, gas_limit=gas, paymaster=TESTNET_PAYMASTER)
-    l2.chain.submit(signed(payload, secret))
+    l2.chain.submit(sign_by(payload, secret).encode())
     assert l2.last().succeeded
 
 
@@ -232,56 +211,118 @@ def test_a_chain_without_accounts_has_no_paymasters(l2: ScriptedWorld) -> None:
     assert estimate(l2, zk=ZkCall(has_meta=True)) == 21_000
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+class Paying(NamedTuple):
+    """An L2 with accounts, a token that they have, and a paymaster that takes it."""
+
+    l2: ScriptedWorld
+    accounts: dict[str, tuple[Address, list[bytes]]]
+    token: Address
+    paymaster: Address
+
+    def zk(self, flow: str, *, has_meta: bool = False) -> ZkCall:
+        """Return the fields of a flow."""
+        offer = approval_based(self.token, 1)
+        return {
+            "none": ZkCall(has_meta=has_meta),
+            "general": ZkCall(
+                paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL, has_meta=has_meta
+            ),
+            "token": ZkCall(paymaster=self.paymaster, paymaster_input=offer, has_meta=has_meta),
+        }[flow]
+
+    def send(self, kind: str, call: CallRequest, gas: int) -> bool:
+        """Send what was estimated, signed by all keys, and return whether it succeeded."""
+        account, keys = self.accounts[kind]
+        assert call.zk is not None
+        payload = fill(
+            account,
+            nonce=self.l2.nonce(account) if kind == "key" else self.l2.min_nonce(account),
+            to=call.to,
+            value=call.value,
+            data=call.data,
+            gas_limit=gas,
+            paymaster=call.zk.paymaster,
+            paymaster_input=call.zk.paymaster_input,
+        )
+        self.l2.chain.submit(sign_by(payload, *keys).encode())
+        return self.l2.last().succeeded
+
+
+MORE_KEYS = [bytes([0x31 + i]) * 32 for i in range(2)]
+MORE_OWNERS = [Address(address_of(public_key(key))) for key in MORE_KEYS]
+FLOWS = st.sampled_from(["none", "general", "token"])
+RECIPIENTS = st.one_of(
+    st.sampled_from([BOB, Address(b"\x98" * 20)]),
+    st.binary(min_size=20, max_size=20).map(lambda tail: Address(b"\x97" + tail[1:])),
+)
+
+
+@pytest.fixture
+def paying(l2: ScriptedWorld) -> Paying:
+    """Return accounts that have never sent anything, so that each slot is cold and each nonce the first."""
+    three = [ALICE, BOB, *MORE_OWNERS[:1]]
+    session = l2.deploy(artifact_for_tests("SessionAccount"), "(address)", ALICE)
+    accounts = {
+        "key": (ALICE, OWNERS[:1]),
+        "2 of 2": (l2.multisig(), OWNERS),
+        "2 of 3": (l2.multisig(*three), [OWNERS[0], MORE_KEYS[0]]),
+        "4 of 4": (
+            l2.multisig(ALICE, BOB, *MORE_OWNERS, threshold=4),
+            [*OWNERS, *MORE_KEYS],
+        ),
+        "session": (session, OWNERS[:1]),
+    }
+    token = l2.token()
+    paymaster = l2.deploy(artifact_for_tests("TokenPaymaster"), "(address)", token)
+    for account, _ in accounts.values():
+        assert l2.send(token, calldata("mint(address,uint256)", account, 1_000)).succeeded
+    for address in (paymaster, session):
+        assert l2.send(address, b"", value=ETHER).succeeded
+    return Paying(l2, accounts, token, paymaster)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    is_multisig=st.booleans(),
-    flow=st.sampled_from(["none", "general", "token"]),
+    kind=st.sampled_from(["key", "2 of 2", "2 of 3", "4 of 4", "session"]),
+    is_by_owner=st.booleans(),
+    flow=FLOWS,
     value=st.sampled_from([0, 5]),
-    to=st.sampled_from([BOB, Address(b"\x98" * 20), Address(b"\x97" * 20)]),
+    to=RECIPIENTS,
     data=st.binary(max_size=300),
 )
 def test_an_estimate_used_as_the_limit_succeeds(
-    paying: tuple[ScriptedWorld, Address, Address, Address],
+    paying: Paying,
     *,
-    is_multisig: bool,
+    kind: str,
+    is_by_owner: bool,
     flow: str,
     value: int,
     to: Address,
     data: bytes,
 ) -> None:
-    l2, account, token, paymaster = paying
-    sender = account if is_multisig else ALICE
-    zk = {
-        "none": ZkCall(),
-        "general": FREE,
-        "token": ZkCall(paymaster=paymaster, paymaster_input=approval_based(token, 1)),
-    }[flow]
-    gas = estimate(l2, sender=sender, to=to, value=value, data=data, zk=zk)
-    nonce = l2.min_nonce(account) if is_multisig else l2.nonce(ALICE)
-    payload = fill(
-        sender,
-        nonce=nonce,
-        to=to,
-        value=value,
-        data=data,
-        gas_limit=gas,
-        paymaster=zk.paymaster,
-        paymaster_input=zk.paymaster_input,
-    )
-    l2.chain.submit(signed(payload, *OWNERS[: 2 if is_multisig else 1]))
-    assert l2.last().succeeded
+    """Also the estimate of an owner, which is how zksync-ethers estimates for an account."""
+    sender = ALICE if is_by_owner else paying.accounts[kind][0]
+    zk = paying.zk(flow, has_meta=is_by_owner)
+    call = CallRequest(sender=sender, to=to, value=value, data=data, zk=zk)
+    with reverted(paying.l2):
+        assert paying.send(kind, call, estimate_gas(paying.l2.evm_env(), call).gas)
 
 
-@pytest.fixture(scope="module")
-def paying() -> Iterator[tuple[ScriptedWorld, Address, Address, Address]]:
-    """Return an L2 with a multisig account, a token and a paymaster that takes it."""
-    l2 = ScriptedWorld(paymaster_balance=100 * ETHER)
-    multisig = artifact_for_tests("MultisigAccount")
-    account = l2.deploy(multisig, "(address[],uint256)", [ALICE, BOB], 2)
-    token = l2.token()
-    l2.send(token, calldata("mint(address,uint256)", account, 1_000))
-    paymaster = l2.deploy(artifact_for_tests("TokenPaymaster"), "(address)", token)
-    for address in (account, paymaster):
-        l2.send(address, b"", value=ETHER)
-    yield l2, account, token, paymaster
-    l2.close()
+@pytest.mark.parametrize("kind", ["2 of 2", "4 of 4", "session"])
+@pytest.mark.parametrize("is_by_owner", [False, True], ids=["account", "owner"])
+def test_the_estimate_of_a_tokens_transfer_suffices(
+    paying: Paying, kind: str, *, is_by_owner: bool
+) -> None:
+    sender = ALICE if is_by_owner else paying.accounts[kind][0]
+    data = calldata("transfer(address,uint256)", Address(b"\x96" * 20), 5)
+    zk = paying.zk("token", has_meta=is_by_owner)
+    call = CallRequest(sender=sender, to=paying.token, data=data, zk=zk)
+    assert paying.send(kind, call, estimate_gas(paying.l2.evm_env(), call).gas)
+
+
+@contextmanager
+def reverted(l2: ScriptedWorld) -> Iterator[None]:
+    """Revert the chain afterwards, so that every example starts cold."""
+    checkpoint = l2.chain.checkpoint()
+    yield
+    assert l2.chain.restore(checkpoint)

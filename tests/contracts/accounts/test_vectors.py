@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 from eth_abi.abi import encode as abi_encode
@@ -209,22 +207,20 @@ def test_paymaster_inputs_are_those_of_the_clients() -> None:
 
 
 @pytest.fixture
-def l2() -> Iterator[ScriptedWorld]:
+def l2(l2: ScriptedWorld) -> ScriptedWorld:
     """Return an L2 with the sender, the paymaster, the token and the account of the vectors."""
-    layer = ScriptedWorld()
     code = artifact_for_tests("ScriptedContract").runtime
     for contract in (PAYMASTER, CROWN, MULTISIG):
-        _edit(layer, contract, code)
-    layer.chain.edit(SENDER, lambda it: it.set_nonce(SENDER, 3), SENDER)
-    layer.chain.edit(SENDER, lambda it: it.set_balance(SENDER, ETHER), SENDER)
-    layer.chain.seal()
+        _edit(l2, contract, code)
+    l2.chain.edit(SENDER, lambda it: it.set_nonce(SENDER, 3), SENDER)
+    l2.chain.edit(SENDER, lambda it: it.set_balance(SENDER, ETHER), SENDER)
+    l2.chain.seal()
     allowance = calldata("allowance(address,address)", SENDER, SENDER)[:4]
     # It is called statically, so it cannot log.
-    layer.script(CROWN, allowance, output=b"\1" * 32, is_logged=False)
-    layer.script(PAYMASTER, ASK_PAYMASTER, pay(200_000 * FEE), output=PAYS)
-    layer.script(PAYMASTER, POST)
-    yield layer
-    layer.close()
+    l2.script(CROWN, allowance, output=b"\1" * 32, is_logged=False)
+    l2.script(PAYMASTER, ASK_PAYMASTER, pay(200_000 * FEE), output=PAYS)
+    l2.script(PAYMASTER, POST)
+    return l2
 
 
 def _edit(l2: ScriptedWorld, contract: Address, code: bytes) -> None:

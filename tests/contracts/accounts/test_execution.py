@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from entresol.errors import AccountRejection, FeeCapTooLow, InsufficientFunds, NonceTooLow
@@ -50,14 +48,6 @@ from tests.support.contracts.layer_two import (
 )
 
 COST = GAS * FEE
-
-
-@pytest.fixture
-def l2() -> Iterator[ScriptedWorld]:
-    """Return an L2 at its genesis."""
-    layer = ScriptedWorld()
-    yield layer
-    layer.close()
 
 
 def rejection(l2: ScriptedWorld, transaction: object) -> AccountRejection:

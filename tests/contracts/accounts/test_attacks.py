@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from entresol.errors import AccountRejection, NonceTooLow
@@ -31,14 +29,6 @@ from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, artifact_f
 from tests.support.evm.assembler import assemble
 
 COST = GAS * FEE
-
-
-@pytest.fixture
-def l2() -> Iterator[ScriptedWorld]:
-    """Return an L2 at its genesis."""
-    layer = ScriptedWorld()
-    yield layer
-    layer.close()
 
 
 def test_a_reentrant_paymaster_gets_no_second_fee(l2: ScriptedWorld) -> None:
@@ -131,9 +121,7 @@ def test_a_sender_cannot_take_back_its_fee_in_the_execution(l2: ScriptedWorld) -
 
 
 def test_an_impostor_of_the_bootloader_is_not_believed(l2: ScriptedWorld) -> None:
-    artifact = artifact_for_tests("MultisigAccount")
-    account = l2.deploy(artifact, "(address[],uint256)", [ALICE, BOB], 2)
-    l2.send(account, b"", value=ETHER)
+    account = l2.multisig()
     transaction: tuple[object, ...] = (
         0x71, int.from_bytes(account), int.from_bytes(BOB), 0, 0, 0, 0, 0, 0, ETHER, [0] * 4,
         b"", b"", [], b"", b"",
