@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from entresol.cli import main
 from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
@@ -229,50 +225,3 @@ def go_back(cluster: ClusterProcesses) -> None:
     eventually(is_included_again, lambda: "\n".join(it.printed() for it in cluster.nodes))
     heads = [node.client("eth_getBlockByNumber", "latest", False)["hash"] for node in cluster.nodes]
     assert heads[0] == heads[1]
-
-
-@pytest.mark.parametrize(
-    ("flags", "problem"),
-    [
-        (("--cluster", "postgresql:///x?host=/nowhere"), "--l1-url: --cluster needs it"),
-        (("--cluster", "secret"), "--cluster: this is no URL of a PostgreSQL database"),
-        (("--cluster", "{url}", "--l1-url", "{l1}", "--dev-methods"), "--dev-methods: "),
-        (("--cluster", "{empty}", "--l1-url", "{l1}"), "--cluster: the database has no cluster"),
-        (("--cluster", "{missing}", "--l1-url", "{l1}"), "--cluster: .* does not exist"),
-    ],
-)
-def test_a_start_that_cannot_succeed_names_the_flag(
-    postgres: Postgres, flags: tuple[str, ...], problem: str
-) -> None:
-    known = {
-        "url": postgres.url,
-        "empty": postgres.new_database(),
-        "missing": postgres.url_of("missing"),
-        "l1": "http://127.0.0.1:1",
-    }
-    done = run_entresol(*(it.format(**known) for it in flags), "--port", "0")
-    assert done.returncode == 2
-    assert re.search(problem, done.stderr), done.stderr
-    assert "secret" not in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("command", [(), ("cluster", "status")])
-def test_without_its_driver_a_cluster_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
-) -> None:
-    for name in [it for it in sys.modules if it.startswith("entresol.node.cluster")]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in [it for it in sys.modules if it.startswith("entresol.cluster")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "asyncpg", None)
-    assert main([*command, "--cluster", "postgresql:///x"]) == 2
-    assert "pip install 'entresol[cluster]'" in capsys.readouterr().err
-
-
-def test_without_a_cluster_its_driver_is_not_imported() -> None:
-    script = "import sys, entresol.node.node, entresol.cli; print('asyncpg' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, BOB, signed_transfer
 from tests.support.node_process import RunningNode, running_node
-from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.polling import eventually
 from tests.support.rpc_client import RpcError
+from tests.support.subscriber import Subscriber
 from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
 
 FLAGS = ("--workers", "3", "--log-level", "warning")
@@ -220,32 +221,6 @@ def test_a_filter_works_on_any_connection(node: RunningNode) -> None:
         assert second("eth_uninstallFilter", created) is True
         with pytest.raises(RpcError, match="filter not found"):
             first("eth_getFilterChanges", created)
-
-
-class Subscriber:
-    """A WebSocket to one process."""
-
-    def __init__(self, opened: ClientConnection) -> None:
-        self._socket = opened
-        self._next = 0
-        self.notifications: list[Any] = []
-
-    def __call__(self, method: str, *params: object) -> Any:
-        self._next += 1
-        self._socket.send(
-            json.dumps({"jsonrpc": "2.0", "id": self._next, "method": method, "params": params})
-        )
-        while "id" not in (message := self._receive()):
-            self.notifications.append(message["params"]["result"])
-        return message["result"]
-
-    def next(self) -> Any:
-        if self.notifications:
-            return self.notifications.pop(0)
-        return self._receive()["params"]["result"]
-
-    def _receive(self) -> Any:
-        return json.loads(self._socket.recv(timeout=PATIENCE_SECONDS))
 
 
 def test_subscribers_of_a_worker_are_notified(node: RunningNode) -> None:

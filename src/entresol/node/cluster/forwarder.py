@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 import aiohttp
 
 from entresol.errors import ProducerUnavailable
+from entresol.node.cluster.pending_feed import FEED_PATH
 from entresol.rpc.jsonrpc.method import ServedBy
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection
+    from collections.abc import Awaitable, Callable, Collection
 
     from entresol.node.cluster.member import Member
+    from entresol.node.cluster.pending_feed import PendingFeed
     from entresol.node.cluster.production import Production
     from entresol.server.handler import ClientConnection, Handler
 
@@ -40,6 +42,8 @@ class ClusterForwarder:
     def __init__(self, member: Member, seconds: float) -> None:
         self._member = member
         self._seconds = seconds
+        self.before: Callable[[], Awaitable[None]] = _at_once
+        """Awaited before each request."""
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -65,6 +69,7 @@ class ClusterForwarder:
         problem = "is not known: no node of the cluster produces blocks at the moment"
         try:
             async with asyncio.timeout(self._seconds):
+                await self.before()
                 while True:
                     url = await self._producer()
                     try:
@@ -107,15 +112,18 @@ class ClusterHandler:
     forwarded in a cluster may be sent again. Remembers and persists: nothing. Fails: as the handler that it wraps.
     """
 
-    def __init__(self, member: Member, handler: Handler) -> None:
+    def __init__(self, member: Member, handler: Handler, feed: PendingFeed) -> None:
         self._member = member
         self._handler = handler
+        self._feed = feed
 
     def __call__(
         self, body: bytes, connection: ClientConnection
     ) -> bytes | Awaitable[bytes | None] | None:
         """Handle a request of a client, or one that another node forwards."""
         production = self._member.production
+        if connection.path == FEED_PATH:
+            return self._feed.accept(connection)
         if connection.path.startswith(PATH):
             return self._answer(body, connection, production)
         response = self._handler(body, connection)
@@ -154,6 +162,10 @@ class ClusterHandler:
 def _is_lost(answer: bytes | None, production: Production) -> bool:
     """Return whether a request may have failed because its producer ceased to be one."""
     return production.is_over and answer is not None and b'"error"' in answer
+
+
+async def _at_once() -> None:
+    """Do nothing."""
 
 
 async def _completed(response: bytes | Awaitable[bytes | None] | None) -> bytes | None:

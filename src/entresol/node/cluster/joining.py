@@ -13,7 +13,7 @@ from entresol.cluster import schema
 from entresol.cluster.address import FLAG, ClusterAddress
 from entresol.cluster.chain_row import ClusterChain, read_chain
 from entresol.cluster.connection import ClusterDatabase
-from entresol.errors import InvalidConfig
+from entresol.errors import GenesisMismatch, InvalidConfig
 from entresol.l1.remote import RemoteLayerOne
 from entresol.node.chains import OPERATOR, open_with_genesis
 from entresol.node.config.schema import NodeConfig
@@ -76,8 +76,9 @@ def open_database(
 
 async def join(config: NodeConfig) -> Joined:
     """Open the chain of a cluster; errors name the flag that has to change."""
+    reading = open_database(config)
     check_l1_url(config)
-    async with open_database(config).session() as connection:
+    async with reading.session() as connection:
         await schema.check(connection)
         row = await read_chain(connection)
     config = with_shared(config, row.settings)
@@ -120,17 +121,24 @@ def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
     genesis = Genesis.parse(row.genesis)
     assert identity(genesis) == row.identity
     # Log and position restore what a power cut undoes.
-    chain, fees = open_with_genesis(config, ExpectedGenesis(genesis), is_synced=False)
+    try:
+        chain, fees = open_with_genesis(config, ExpectedGenesis(genesis), is_synced=False)
+    except GenesisMismatch:
+        raise _other_chain(config) from None
     if chain.number > chain.ledger.first and chain.ledger.store.position.get() == START:
-        path = chain.blocks.path
         chain.close()
-        raise InvalidConfig(
-            "--data-dir", f"the chain in {path} is not of this cluster: choose another directory"
-        )
+        raise _other_chain(config)
     if chain.batches.last() is None:
         genesis_record = chain.ledger.record(chain.ledger.first)
         chain.batches.append(genesis_batch(genesis_record), b"", [(0, 0)])
     return chain, fees
+
+
+def _other_chain(config: NodeConfig) -> InvalidConfig:
+    path = config.chain.data_dir
+    return InvalidConfig(
+        "--data-dir", f"the chain in {path} is not of this cluster: choose another directory"
+    )
 
 
 def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:

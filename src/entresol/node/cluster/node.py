@@ -16,6 +16,7 @@ from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.cluster.forwarder import ClusterForwarder, ClusterHandler
 from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member import Member
+from entresol.node.cluster.pending_feed import PendingFeed, PendingFollower
 from entresol.node.metrics import Sample
 from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
@@ -65,6 +66,8 @@ class ClusterNode:
             takes_over=config.cluster.takeover,
         )
         self._forwarder = ClusterForwarder(self.member, config.cluster.forward_seconds)
+        events = joined.chain.events
+        feed = PendingFeed(events, lambda: self.member.production is not None)
         chain_log = None if log is None else log.for_chain(is_public=True)
         self.service = ChainService(
             joined.chain,
@@ -75,10 +78,12 @@ class ClusterNode:
                 health=self._health,
                 problem=self._problem,
                 metrics=self._metrics,
-                wrap=lambda handler: ClusterHandler(self.member, handler),
+                wrap=lambda handler: ClusterHandler(self.member, handler, feed),
                 seals=False,
             ),
         )
+        self._pending = PendingFollower(self.member, self.service.api.subscriptions, events)
+        self._forwarder.before = self._pending.ready
 
     @classmethod
     async def open(cls, config: NodeConfig, log: NodeLog | None = None) -> Self:
@@ -102,11 +107,13 @@ class ClusterNode:
             raise
         url = self._config.cluster.advertise_url or f"http://{self.service.address}"
         self.member.start(url)
+        self._pending.start()
         self._report_task = asyncio.create_task(self._report())
 
     async def stop(self) -> None:
         """Give up the lease, let requests in progress finish, and close everything."""
         await self.member.stop()
+        await self._pending.stop()
         if self._report_task is not None:
             self._report_task.cancel()
             await asyncio.gather(self._report_task, return_exceptions=True)

@@ -1,0 +1,158 @@
+"""Feed `newPendingTransactions` subscribers of replicas with what the producer's pool accepts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+
+from entresol.chain.events import TransactionPending
+from entresol.errors import EntresolError
+from entresol.primitives.transactions import decode
+from entresol.primitives.values import Data
+from entresol.rpc.pubsub.subscription import SubscriptionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.events import ChainEvents, EventSubscription
+    from entresol.node.cluster.member import Member
+    from entresol.rpc.pubsub.subscriptions import Subscriptions
+    from entresol.server.handler import ClientConnection
+
+FEED_PATH: Final = "/cluster/pending"
+ACCEPTED: Final = b"+"
+REJECTED: Final = b"-"
+
+MAX_REPLICAS: Final = 1_024
+MAX_MESSAGE: Final = 16 << 20
+"""Far above the largest transaction that a pool accepts."""
+RETRY_SECONDS: Final = 0.1
+CHECK_SECONDS: Final = 0.5
+CONNECT_SECONDS: Final = 2.0
+READY_SECONDS: Final = 0.5
+
+
+_ENDED: Final = (
+    aiohttp.ClientError,
+    OSError,
+    # Something else than a text, as the end of the connection.
+    TypeError,
+    EntresolError,
+)
+
+
+class PendingFeed:
+    """The producer's side: sends pending transactions to the replicas that are connected.
+
+    Remembers: the connections. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain.
+    """
+
+    def __init__(self, events: ChainEvents, is_producer: Callable[[], bool]) -> None:
+        self._chain_events = events
+        self._is_producer = is_producer
+        self._events: EventSubscription | None = None
+        self._connections: set[ClientConnection] = set()
+
+    def accept(self, connection: ClientConnection) -> bytes:
+        """Send a replica every transaction from now on, unless this node does not produce."""
+        has_room = len(self._connections) < MAX_REPLICAS
+        if connection.transport != "ws" or not self._is_producer() or not has_room:
+            return REJECTED
+        if connection not in self._connections:
+            self._connections.add(connection)
+            connection.on_close(lambda: self._drop(connection))
+        if self._events is None:
+            self._events = self._chain_events.subscribe(wake=self._on_event)
+        return ACCEPTED
+
+    def _drop(self, connection: ClientConnection) -> None:
+        self._connections.discard(connection)
+        if not self._connections and self._events is not None:
+            self._chain_events.unsubscribe(self._events)
+            self._events = None
+
+    def _on_event(self) -> None:
+        assert self._events is not None
+        events, _ = self._events.take()
+        # What a replica is fed is not passed on, or two nodes could feed each other.
+        if not self._is_producer():
+            return
+        for event in events:
+            if isinstance(event, TransactionPending):
+                message = str(Data(event.transaction.raw)).encode()
+                for connection in tuple(self._connections):
+                    connection.send(message)
+
+
+class PendingFollower:
+    """A replica's side: publishes what the producer's pool accepts, while there are subscribers.
+
+    Remembers: whether it is connected. Persists: nothing. Assumes: the event loop of the chain. Fails: never; it
+    connects again, to another producer if there is one.
+    """
+
+    def __init__(self, member: Member, subscriptions: Subscriptions, events: ChainEvents) -> None:
+        self._member = member
+        self._subscriptions = subscriptions
+        self._events = events
+        self._wanted = asyncio.Event()
+        self._connected = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        subscriptions.on_change = self._on_change
+
+    def start(self) -> None:
+        """Follow as soon as there is a subscriber."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def ready(self) -> None:
+        """Wait a moment for the connection, if there are subscribers: they see what their node forwards next."""
+        if self._wanted.is_set() and not self._connected.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(READY_SECONDS):
+                    await self._connected.wait()
+
+    def _on_change(self) -> None:
+        if self._subscriptions.count(SubscriptionKind.TRANSACTIONS):
+            self._wanted.set()
+        else:
+            self._wanted.clear()
+
+    async def _run(self) -> None:
+        timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS)
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            while True:
+                await self._wanted.wait()
+                url = self._member.producer_url
+                if url is None:
+                    await self._member.wait_for_change()
+                    continue
+                with contextlib.suppress(*_ENDED):
+                    await self._follow(session, url)
+                self._connected.clear()
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _follow(self, session: aiohttp.ClientSession, url: str) -> None:
+        """Publish what a producer sends, until it or the last subscriber is gone."""
+        path = url.rstrip("/") + FEED_PATH
+        async with session.ws_connect(path, max_msg_size=MAX_MESSAGE) as socket:
+            await socket.send_str("pending")
+            while self._wanted.is_set() and self._member.producer_url == url:
+                try:
+                    message = (await socket.receive_str(timeout=CHECK_SECONDS)).encode()
+                except TimeoutError:
+                    continue
+                if message == REJECTED:
+                    return
+                if message == ACCEPTED:
+                    self._connected.set()
+                else:
+                    self._events.publish(TransactionPending(decode(Data.parse(message.decode()))))
