@@ -243,7 +243,6 @@ def test_the_developers_methods_are_served_wherever_it_listens() -> None:
         (("--fork-url", "http://localhost:1"), "--fork-url: forking"),
         (("--rpc-url", "http://localhost:1"), "--rpc-url: forking"),
         (("anvil", "--network", "optimism"), "--network: "),
-        (("anvil", "--ipc"), "--ipc: "),
         (("anvil", "--mixed-mining"), "--mixed-mining: it needs --block-time"),
         (("anvil", "--no-mining", "-b", "1"), "--no-mining: it cannot be combined"),
         (("anvil", "-m", "a b", "--mnemonic-random"), "--mnemonic-random: it cannot be combined"),

@@ -191,6 +191,7 @@
     └── ListenFailed                   the server cannot listen on its address
         ├── AddressInUse               another process listens on the port
         ├── AddressUnavailable         the machine has no such address
+        ├── SocketUnavailable          the path of the Unix socket is in use, or cannot be made
         └── AddressForbidden           the port needs privileges
 
 Any other exception is a bug and is reported as one.
@@ -235,6 +236,7 @@ from entresol.errors.config import (
     AddressUnavailable,
     InvalidConfig,
     ListenFailed,
+    SocketUnavailable,
 )
 from entresol.errors.debug import (
     BlockNotFound,
@@ -507,6 +509,7 @@ __all__ = [
     "SimulatedTimeTooLow",
     "SimulationGasSpent",
     "SimulationTooLong",
+    "SocketUnavailable",
     "StateUnavailable",
     "StoreDamaged",
     "StoreFailed",

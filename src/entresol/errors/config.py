@@ -29,6 +29,15 @@ class AddressInUse(ListenFailed):
         self.port = port
 
 
+class SocketUnavailable(ListenFailed):
+    """The server cannot listen on the path of its Unix socket."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"cannot listen on {path} ({problem}): choose another path with --ipc")
+        self.path = path
+        self.problem = problem
+
+
 class AddressUnavailable(ListenFailed):
     """The machine has no such address."""
 

@@ -257,7 +257,8 @@ class Node:
                 pair=pair,
             )
 
-        server = msgspec.structs.replace(config.server, port=config.l1.l1_port)
+        l1 = config.l1
+        server = msgspec.structs.replace(config.server, port=l1.l1_port, ipc=l1.l1_ipc)
         # The settler logs the operator's transactions.
         log = (
             None

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 MIB = 1 << 20
+DEFAULT_IPC = "/tmp/entresol.ipc"  # noqa: S108 - as anvil's, for clients that are given none
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
@@ -18,6 +19,14 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     port: Annotated[
         int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")
     ] = 3050
+    ipc: Annotated[
+        str | None,
+        Meta(
+            title="PATH",
+            description="Unix socket to serve the same methods on, as geth and anvil do.",
+            extra={"without_value": DEFAULT_IPC},
+        ),
+    ] = None
     backlog: Annotated[
         int, Meta(ge=1, description="Connections the system may queue until they are accepted.")
     ] = 2048

@@ -20,7 +20,7 @@ class ClientConnection(Protocol):
     """
 
     @property
-    def transport(self) -> Literal["http", "ws", "local"]:
+    def transport(self) -> Literal["http", "ws", "ipc", "local"]:
         """Return how the client is connected; `local` is a caller in this process."""
         ...
 
@@ -45,7 +45,7 @@ class ClientConnection(Protocol):
         ...
 
     def send(self, data: bytes) -> bool:
-        """Push a document to a WebSocket, and return whether it was accepted.
+        """Push a document to a WebSocket or an IPC client, and return whether it was accepted.
 
         A client that does not read what it is sent is disconnected; later documents are not accepted.
         """

@@ -14,6 +14,8 @@ from entresol.server.config import ServerConfig
 from entresol.server.documents import DocumentFormat
 from entresol.server.handler import Handler, OnRejection, Page
 from entresol.server.http.connection import HttpConnection
+from entresol.server.ipc.connection import IpcConnection
+from entresol.server.ipc.unix_path import UnixPath
 from entresol.server.state import Counters, ServerState
 from entresol.server.static_files import StaticFiles, no_files
 from entresol.server.unsent_bytes import UnsentBytes
@@ -31,7 +33,7 @@ class PortSharing(Enum):
 
 
 class Server:
-    """Serves a handler, pages and files on one port.
+    """Serves a handler, pages and files on one port, and the handler on a Unix socket.
 
     Remembers: open connections. Persists: nothing.
     Assumes: one event loop, on which it was started. Fails: to start, with a ListenFailed.
@@ -52,6 +54,7 @@ class Server:
         self._sharing = sharing
         self._state = ServerState(handler, documents, self.config, pages or {}, on_rejection, files)
         self._listeners: list[asyncio.Server] = []
+        self._path: UnixPath | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self.port = self.config.port
 
@@ -75,12 +78,15 @@ class Server:
                 lambda: HttpConnection(self._state), sock=bound, backlog=self.config.backlog
             )
             self._listeners.append(listener)
+        await self._listen_on_path()
         self._expire_connections()
 
     async def stop(self, seconds: float | None = None) -> None:
         """Accept no more connections, let responses in progress finish in time, and close all connections."""
         for listener in self._listeners:
             listener.close()
+        if self._path is not None:
+            self._path.remove()
         self._state.stopping = True
         for connection in tuple(self._state.open):
             connection.stop()
@@ -109,6 +115,21 @@ class Server:
                     bound.close()
                 raise listen_error(error, host, port) from error
         return sockets
+
+    async def _listen_on_path(self) -> None:
+        """Listen on the Unix socket, if there is one; only the first of several processes does."""
+        if self.config.ipc is None or self._sharing is PortSharing.JOIN:
+            return
+        self._path = UnixPath(self.config.ipc)
+        try:
+            bound = self._path.listen()
+        except ListenFailed:
+            await self.stop(0)
+            raise
+        listener = await self._state.loop.create_unix_server(
+            lambda: IpcConnection(self._state), sock=bound, backlog=self.config.backlog
+        )
+        self._listeners.append(listener)
 
     def _listen(self, family: int, address: tuple[str, int]) -> socket.socket:
         if self._sharing is PortSharing.FIRST and address[1]:

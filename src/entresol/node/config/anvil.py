@@ -198,6 +198,14 @@ class AnvilServer(Struct, frozen=True, kw_only=True):
             extra={"aliases": ("-p",)},
         ),
     ] = 8545
+    ipc: Annotated[
+        str | None,
+        Meta(
+            title="PATH",
+            description="Unix socket to serve the same methods on.",
+            extra={"aliases": ("--ipcpath",), "without_value": "/tmp/anvil.ipc"},  # noqa: S108
+        ),
+    ] = None
     allow_origin: Annotated[
         tuple[str, ...], Meta(description="Origins whose web pages may read responses.")
     ] = ("*",)

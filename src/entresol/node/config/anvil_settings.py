@@ -122,6 +122,7 @@ def _server(server: AnvilServer) -> ServerConfig:
     return ServerConfig(
         host=",".join(server.host),
         port=server.port,
+        ipc=server.ipc,
         cors_origins=() if server.no_cors else server.allow_origin,
         body_limit_bytes=_LARGEST_BODY
         if server.no_request_size_limit

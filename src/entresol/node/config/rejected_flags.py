@@ -19,11 +19,9 @@ FORK_FLAGS: Final = dict.fromkeys(
 )
 
 _NETWORKS: Final = "the chain is Ethereum's; other networks are not supported"
-_PIPE: Final = "there is no IPC server; use HTTP or WebSocket"
 
 ANVIL_REJECTED: Final = {
     **FORK_FLAGS,
     **dict.fromkeys(("-n", "--network", "--celo", "--optimism", "--odyssey"), _NETWORKS),
-    **dict.fromkeys(("--ipc", "--ipcpath"), _PIPE),
     "--disable-pool-balance-checks": "a transaction that its sender cannot pay is never accepted",
 }

@@ -20,6 +20,8 @@ from entresol.node.config.settlement import SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import MIB, ServerConfig
 
+DEFAULT_L1_IPC: Final = "/tmp/entresol-l1.ipc"  # noqa: S108 - as anvil's, for clients that are given none
+
 ETHER: Final = 10**18
 DEFAULT_GAS_PRICE: Final = 100_000_000
 MAX_ACCOUNTS: Final = 1_000
@@ -170,6 +172,14 @@ class L1Config(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one."),
     ] = 8545
+    l1_ipc: Annotated[
+        str | None,
+        Meta(
+            title="PATH",
+            description="As --ipc, for the development L1.",
+            extra={"without_value": DEFAULT_L1_IPC},
+        ),
+    ] = None
     l1_chain_id: Annotated[int, Meta(ge=1, description="Chain id of the development L1.")] = 31337
     l1_init: Annotated[
         str | None,

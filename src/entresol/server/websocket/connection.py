@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 from typing import Final
 
@@ -13,20 +13,18 @@ from websockets.frames import OK_CLOSE_CODES, CloseCode, Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
+from entresol.server.duplex import DuplexConnection
 from entresol.server.http.request import WebSocketUpgrade, path_of
 from entresol.server.limits import RequestRate
-from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
 from entresol.server.responses import TEXT, HttpResponse
 from entresol.server.state import ServerState
 from entresol.server.websocket.frame_splitter import FrameSplitter
-
-logger = logging.getLogger(__name__)
 
 OPCODE_BITS: Final = 0x0F
 TOO_MANY_SMALL_FRAMES: Final = "too many pings, pongs, empty frames or small fragments"
 
 
-class WebSocketConnection(ClientProtocol):
+class WebSocketConnection(DuplexConnection):
     """Serves one WebSocket client. Its requests run concurrently, and each response is sent when it is ready.
 
     Remembers: bytes beyond the requests that may run at once. Persists: nothing.
@@ -41,13 +39,11 @@ class WebSocketConnection(ClientProtocol):
         super().__init__(state)
         self._frames = ServerProtocol(state=State.OPEN, max_size=self._config.body_limit_bytes)
         self._frames.extensions = list(extensions)
-        self._tasks: set[asyncio.Task[None]] = set()
         self._splitter = FrameSplitter()
         self._small_frames = self._new_small_frame_rate()
         self._opcode = Opcode.TEXT
         self._message = bytearray()
         self._pinged = False
-        self._stopping = False
         self.path = path_of(upgrade.target)
         self.host = upgrade.headers.get(b"host", b"").decode("latin-1")
 
@@ -138,8 +134,7 @@ class WebSocketConnection(ClientProtocol):
     def abort(self) -> None:
         """Close now."""
         self._splitter.clear()
-        for task in self._tasks:
-            task.cancel()
+        self._cancel_tasks()
         self._transport.abort()
 
     def _reset_ping(self) -> None:
@@ -201,42 +196,7 @@ class WebSocketConnection(ClientProtocol):
         if self._opcode is Opcode.TEXT and not is_utf8(message):
             self._fail(CloseCode.INVALID_DATA, "text is UTF-8")
         else:
-            self._serve(self._opcode, message)
-
-    def _is_full(self) -> bool:
-        return self._write_paused or len(self._tasks) >= self._config.websocket_concurrency
-
-    def _serve(self, opcode: Opcode, message: bytes) -> None:
-        self._counters.requests_total += 1
-        if self._rate is not None and not self._rate.allows(self._loop.time()):
-            self._report_rejection(self._state.rejections.rate_limited)
-            self._send_message(opcode, self._state.rejections.rate_limited.body)
-            return
-        result = self._call_handler(message)
-        if isinstance(result, bytes):
-            self._send_message(opcode, result)
-        elif result is not None:
-            task = asyncio.ensure_future(self._await_result(opcode, result))
-            self._tasks.add(task)
-            task.add_done_callback(self._on_task_done)
-
-    async def _await_result(self, opcode: Opcode, result: Awaitable[bytes | None]) -> None:
-        try:
-            body = await result
-        except Exception:
-            logger.exception(HANDLER_FAILED)
-            body = self._state.internal_error
-        if body is not None:
-            self._send_message(opcode, body)
-
-    def _on_task_done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if self._close_callbacks.closed:
-            return
-        if self._stopping:
-            self.stop()
-        else:
-            self._continue()
+            self._serve(message, partial(self._send_message, self._opcode))
 
     def _continue(self) -> None:
         """Continue with the backlog and with reading, as soon as a request can be served."""
