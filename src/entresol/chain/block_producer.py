@@ -49,7 +49,9 @@ class BlockProducer:
     @property
     def has_work(self) -> bool:
         """Whether a block built now would include a transaction."""
-        return bool(self.priority) or next(self._pool.best(), None) is not None
+        if self.priority:
+            return True
+        return len(self._pool) > 0 and next(self._pool.best(), None) is not None
 
     @property
     def is_heavy(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from entresol.errors import TooManyL1Requests
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.server.limits import RequestRate
 
 if TYPE_CHECKING:
@@ -45,67 +45,67 @@ class L1Reads:
         self._slots = asyncio.Semaphore(MAX_CONCURRENT)
         self._pending = 0
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     async def chain_id(self) -> Any:
         """Return the chain id."""
         return await self._read("eth_chainId")
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     async def block_number(self) -> Any:
         """Return the number of the latest block."""
         return await self._read("eth_blockNumber")
 
-    @method()
+    @method(served_by=ServedBy.PRODUCER)
     async def gas_price(self) -> Any:
         """Return the current gas price."""
         return await self._read("eth_gasPrice")
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_block_by_number(self, block: str, full: bool) -> Any:
         """Return a block by number or tag."""
         return await self._read("eth_getBlockByNumber", block, full)
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_block_by_hash(self, hash: Hash32, full: bool) -> Any:
         """Return a block by hash."""
         return await self._read("eth_getBlockByHash", str(hash), full)
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_block_receipts(self, block: str) -> Any:
         """Return the receipts of a block."""
         return await self._read("eth_getBlockReceipts", block)
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_transaction_by_hash(self, hash: Hash32) -> Any:
         """Return a transaction."""
         return await self._read("eth_getTransactionByHash", str(hash))
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_transaction_receipt(self, hash: Hash32) -> Any:
         """Return the receipt of a transaction."""
         return await self._read("eth_getTransactionReceipt", str(hash))
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_logs(self, filter: dict[str, Any]) -> Any:
         """Return logs."""
         return await self._read("eth_getLogs", filter)
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def call(self, transaction: dict[str, Any], block: str = _LATEST) -> Any:
         """Execute a call."""
         return await self._read("eth_call", transaction, block)
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_balance(self, address: Address, block: str = _LATEST) -> Any:
         """Return a balance."""
         return await self._read("eth_getBalance", str(address), block)
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_transaction_count(self, address: Address, block: str = _LATEST) -> Any:
         """Return a nonce."""
         return await self._read("eth_getTransactionCount", str(address), block)
 
-    @method(short=True)
+    @method(short=True, served_by=ServedBy.PRODUCER)
     async def get_code(self, address: Address, block: str = _LATEST) -> Any:
         """Return code."""
         return await self._read("eth_getCode", str(address), block)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import pkgutil
 from collections.abc import Collection
 from typing import Any
 
@@ -12,10 +15,11 @@ from msgspec import Raw
 from entresol.errors import ProducerUnavailable
 from entresol.node.config.schema import NodeConfig
 from entresol.node.node import Node
+from entresol.rpc import namespaces
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.envelope import decode_request
 from entresol.rpc.jsonrpc.forwarding import request_bytes
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Mark, ServedBy, method
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.server.handler import ClientConnection
 from tests.support.example_namespace import dispatch
@@ -130,6 +134,24 @@ def test_every_method_of_a_node_declares_who_serves_it() -> None:
     finally:
         for service in services:
             service.close()  # type: ignore[union-attr]
+
+
+def test_every_class_of_methods_declares_who_serves_them() -> None:
+    """Also those that no node has by default, as the reads of a remote L1."""
+    modules = [
+        importlib.import_module(it.name)
+        for it in pkgutil.walk_packages(namespaces.__path__, f"{namespaces.__name__}.")
+    ]
+    marks = {
+        f"{kind.__module__}.{kind.__name__}.{name}": mark
+        for module in modules
+        for kind in vars(module).values()
+        if inspect.isclass(kind)
+        for name, function in vars(kind).items()
+        if isinstance(mark := getattr(function, "__rpc_method__", None), Mark)
+    }
+    assert [name for name, mark in marks.items() if mark.served_by is None] == []
+    assert {"L1Reads", "EthTransactions"} <= {name.split(".")[-2] for name in marks}
 
 
 def test_what_the_crate_reads_is_the_producers_while_it_has_edits() -> None:
