@@ -136,6 +136,39 @@ def test_a_sender_whose_transaction_no_block_can_include_does_not_wait(chain: Ch
     asyncio.run(live())
 
 
+def test_a_transaction_that_is_dropped_before_its_block_was_accepted_all_the_same(
+    chain: Chain,
+) -> None:
+    """As anvil, which responds once the pool has a transaction: only a block that fails is the sender's error."""
+
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(transaction(0), transaction(0, by=1))
+        chain.pool.remove(transaction(0).hash, "dropped by a developer, or evicted")
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None] * 2
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert [it.hash for it in chain.blocks.record(1).decoded()] == [transaction(0, by=1).hash]
+
+
+def test_a_transaction_that_is_reverted_before_its_block_was_accepted_all_the_same(
+    chain: Chain,
+) -> None:
+    async def live() -> None:
+        checkpoint = chain.checkpoint()
+        sender = Sender(chain)
+        sender.send(transaction(0))
+        assert chain.restore(checkpoint)
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert chain.number == 0
+
+
 @pytest.mark.parametrize("count", [1, 2 * INLINE_TRANSACTIONS], ids=["inline", "background"])
 def test_a_failure_reaches_all_senders_and_their_transactions_leave_the_pool(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, count: int
