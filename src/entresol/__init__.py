@@ -8,8 +8,9 @@ with entresol.devnet() as net:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from entresol.inprocess.async_provider import AsyncEntresolProvider
@@ -18,22 +19,28 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncEntresolProvider", "Devnet", "EntresolProvider", "devnet"]
 
-_MODULES: Final = {
-    "AsyncEntresolProvider": "entresol.inprocess.async_provider",
-    "Devnet": "entresol.inprocess.devnet",
-    "EntresolProvider": "entresol.inprocess.provider",
-    "devnet": "entresol.inprocess.devnet",
-}
+
+def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package: names are imported when they are used, from their modules."""
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(modules[name]), name)
+
+    return get
 
 
 if not TYPE_CHECKING:  # A type checker would take every name for one of the package.
-
-    def __getattr__(name: str) -> Any:
-        """Import what programs use when they use it: importing the package takes no time."""
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
-        return value
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "AsyncEntresolProvider": "entresol.inprocess.async_provider",
+            "Devnet": "entresol.inprocess.devnet",
+            "EntresolProvider": "entresol.inprocess.provider",
+            "devnet": "entresol.inprocess.devnet",
+        },
+    )
 
 
 def __dir__() -> list[str]:

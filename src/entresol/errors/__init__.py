@@ -146,6 +146,7 @@
     │ devnet
     ├── DevnetStopped                  a request to a devnet that is not running
     ├── MethodFailed                   a layer of a devnet has responded with an error
+    ├── SnapshotLost                   what should be restored is gone
     ├── BridgeFailed                   something on the bridge has reverted, or is not settled in time
     │
     │ debug
@@ -250,7 +251,7 @@ from entresol.errors.debug import (
     TransactionIndexTooHigh,
     TransactionNotFound,
 )
-from entresol.errors.devnet import BridgeFailed, DevnetStopped, MethodFailed
+from entresol.errors.devnet import BridgeFailed, DevnetStopped, MethodFailed, SnapshotLost
 from entresol.errors.engine import (
     DeadlinePassed,
     EngineError,
@@ -509,6 +510,7 @@ __all__ = [
     "SimulatedTimeTooLow",
     "SimulationGasSpent",
     "SimulationTooLong",
+    "SnapshotLost",
     "SocketUnavailable",
     "StateUnavailable",
     "StoreDamaged",

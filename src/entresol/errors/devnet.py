@@ -29,3 +29,12 @@ class MethodFailed(EntresolError):
 
 class BridgeFailed(EntresolError):
     """What was sent over the bridge of a devnet has reverted, or is not settled in time."""
+
+
+class SnapshotLost(EntresolError):
+    """The snapshot that should be restored is gone."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the chains cannot be reverted: they were reset, or reverted to an earlier snapshot, meanwhile"
+        )

@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
-from entresol.errors import DevnetStopped, InvalidConfig
+from entresol.errors import DevnetStopped, InvalidConfig, SnapshotLost
 from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
 from entresol.inprocess.channel import LayerChannel
 from entresol.inprocess.console import ConsoleRecorder
 from entresol.inprocess.layer import DevnetAccount, DevnetLayer
 from entresol.inprocess.loop_thread import LoopThread
+from entresol.inprocess.saved_mining import SavedMining
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
@@ -197,12 +198,20 @@ class Devnet:
 
     @contextlib.contextmanager
     def isolated(self) -> Iterator[None]:
-        """Revert both layers at the end to what they are now."""
+        """Revert both layers at the end to what they are now, with their mining modes.
+
+        Raises `SnapshotLost` if that is not possible, because something has reset the chains.
+        """
+        modes = [SavedMining.of(layer) for layer in self.layers]
         snapshot = self.snapshot()
         try:
             yield
         finally:
-            self.revert(snapshot)
+            is_reverted = self.revert(snapshot)
+            for layer, mode in zip(self.layers, modes, strict=True):
+                mode.restore(layer)
+        if not is_reverted:
+            raise SnapshotLost
 
     def _layer(self, name: str) -> DevnetLayer:
         if name in self._layers:

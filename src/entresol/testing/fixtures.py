@@ -1,0 +1,113 @@
+"""The fixtures: one devnet a session, or a worker of xdist, and everything else isolated by test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+
+    from web3 import AsyncWeb3, Web3
+
+    from entresol.inprocess.bridge import Bridge
+    from entresol.inprocess.devnet import Devnet, SettingValue
+    from entresol.inprocess.layer import DevnetAccount, DevnetLayer
+    from entresol.testing.chain_time import ChainTime
+
+# Modules of a node are imported when a test needs one: other runs have no use for them.
+
+CONSOLE_START: Final = pytest.StashKey[tuple["Devnet", int]]()
+"""The devnet of a test, and how much had been printed when the test started."""
+
+
+@pytest.fixture(scope="session")
+def devnet_settings() -> Mapping[str, SettingValue]:
+    """Return settings of the devnet, by their names in the configuration; override it in a conftest."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def devnet(devnet_settings: Mapping[str, SettingValue]) -> Iterator[Devnet]:
+    """Return the devnet of the session; each worker of xdist has its own.
+
+    Batches are settled on request, by `bridge`, so that blocks of L1 do not come and go while a test runs.
+    """
+    from entresol.inprocess.devnet import devnet as new_devnet  # noqa: PLC0415
+
+    with new_devnet(**{"settle": False, **devnet_settings}) as net:
+        yield net
+
+
+@pytest.fixture
+def isolated_devnet(devnet: Devnet, request: pytest.FixtureRequest) -> Iterator[Devnet]:
+    """Return the devnet, and revert both layers after the test."""
+    request.node.stash[CONSOLE_START] = devnet, devnet.console.total
+    with devnet.isolated():
+        yield devnet
+
+
+@pytest.fixture
+def l1(isolated_devnet: Devnet) -> Web3:
+    """Return a web3.py client of the L1; the first account is its default."""
+    return _client(isolated_devnet.l1)
+
+
+@pytest.fixture
+def l2(isolated_devnet: Devnet) -> Web3:
+    """Return a web3.py client of the L2; the first account is its default."""
+    return _client(isolated_devnet.l2)
+
+
+@pytest.fixture
+def async_l1(isolated_devnet: Devnet) -> AsyncWeb3[Any]:
+    """Return an asynchronous web3.py client of the L1."""
+    return isolated_devnet.l1.new_async_w3()
+
+
+@pytest.fixture
+def async_l2(isolated_devnet: Devnet) -> AsyncWeb3[Any]:
+    """Return an asynchronous web3.py client of the L2."""
+    return isolated_devnet.l2.new_async_w3()
+
+
+@pytest.fixture
+def accounts(devnet: Devnet) -> tuple[DevnetAccount, ...]:
+    """Return accounts with ether on both layers, which the node signs for."""
+    return devnet.accounts
+
+
+@pytest.fixture
+def bridge(isolated_devnet: Devnet, l1: Web3, l2: Web3) -> Bridge:
+    """Return the bridge between the layers."""
+    return isolated_devnet.bridge_of(l1, l2)
+
+
+@pytest.fixture
+def chain_time(isolated_devnet: Devnet) -> ChainTime:
+    """Return the clock of both layers."""
+    from entresol.testing.chain_time import ChainTime  # noqa: PLC0415
+
+    return ChainTime(isolated_devnet.layers)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what contracts have printed to the report of a failed test."""
+    started = item.stash.get(CONSOLE_START, None)
+    if call.when == "call" and call.excinfo is not None and started is not None:
+        net, position = started
+        lines = net.console.since(position)
+        if lines:
+            item.add_report_section("call", "console.log", "\n".join(lines))
+    return (yield)
+
+
+def _client(layer: DevnetLayer) -> Web3:
+    client = layer.new_w3()
+    if layer.accounts:
+        client.eth.default_account = layer.accounts[0].address
+    return client

@@ -1,0 +1,153 @@
+"""The fixtures: isolated tests, settings, reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from web3 import Web3
+
+from entresol import Devnet
+from entresol.errors import SnapshotLost
+from entresol.inprocess.bridge import Bridge
+from entresol.inprocess.layer import DevnetAccount
+from tests.support.evm.console import console_call, logging_code
+from tests.support.pytest_runs import PytestRuns
+
+ETHER = 10**18
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> PytestRuns:
+    return PytestRuns(tmp_path)
+
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_every_test_starts_with_the_same_chains(
+    l1: Web3, l2: Web3, accounts: tuple[DevnetAccount, ...], time: int
+) -> None:
+    bob = accounts[1].address
+    for layer in (l1, l2):
+        assert layer.eth.block_number == 0, time
+        assert layer.eth.get_balance(bob) == 10_000 * ETHER
+        sent = layer.eth.send_transaction({"to": bob, "value": Web3.to_wei(1, "ether")})
+        assert layer.eth.get_transaction_receipt(sent)["status"] == 1
+        assert layer.eth.get_balance(bob) == 10_001 * ETHER
+
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_a_client_is_that_of_one_test(l2: Web3, time: int) -> None:
+    assert "own" not in [name for _, name in l2.middleware_onion.middleware], time
+    l2.middleware_onion.add(lambda *_: None, "own")  # type: ignore[arg-type]
+
+
+def test_a_mining_mode_is_that_of_one_test(devnet: Devnet) -> None:
+    for method, value in (("evm_setAutomine", False), ("evm_setIntervalMining", 1_000)):
+        with devnet.isolated():
+            devnet.l2.request(method, value)
+            assert not devnet.l2.request("anvil_getAutomine")
+        assert devnet.l2.request("anvil_getAutomine")
+
+
+def test_a_chain_that_was_reset_is_reported(runs: PytestRuns) -> None:
+    runs.write(
+        test_own="""
+        def test_reset(l2):
+            l2.manager.request_blocking("anvil_reset", [])
+        """
+    )
+    ran = runs.run("-q", "-W", "default")
+    assert SnapshotLost.__name__ in ran.stdout
+    assert "1 passed, 1 error" in ran.stdout
+
+
+def test_the_bridge_is_isolated_too(
+    bridge: Bridge, l1: Web3, accounts: tuple[DevnetAccount, ...]
+) -> None:
+    bob = accounts[1].address
+    bridge.finalize(bridge.withdraw(ETHER, to=bob))
+    assert l1.eth.get_balance(bob) == 10_001 * ETHER
+
+
+def test_settings_are_overridden_by_a_fixture(runs: PytestRuns) -> None:
+    runs.write(
+        conftest="""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def devnet_settings():
+            return {"chain_id": 4242, "l1": False}
+        """,
+        test_own="""
+        def test_the_chain(l2, devnet):
+            assert l2.eth.chain_id == 4242 and len(devnet.layers) == 1
+        """,
+    )
+    ran = runs.run("-q")
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_asynchronous_clients_work_on_any_event_loop(runs: PytestRuns) -> None:
+    runs.write(
+        test_own="""
+        import asyncio, pytest
+
+        @pytest.mark.parametrize("loop", [1, 2])
+        def test_a_loop(async_l1, async_l2, l2, loop):
+            async def use():
+                assert await async_l1.eth.block_number == 0
+                assert await async_l2.eth.block_number == l2.eth.block_number == 0
+                await async_l2.manager.coro_request("evm_mine", [])
+
+            asyncio.run(use())
+        """
+    )
+    ran = runs.run("-q")
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_each_worker_of_xdist_has_a_devnet(runs: PytestRuns) -> None:
+    runs.write(
+        test_own="""
+        import os, pathlib, pytest
+
+        @pytest.mark.parametrize("number", range(4))
+        def test_the_url(devnet, l2, number):
+            worker = os.environ["PYTEST_XDIST_WORKER"]
+            pathlib.Path(f"{worker}-{devnet.l2.url.rpartition(':')[2]}.url").touch()
+        """
+    )
+    ran = runs.run("-q", "-n", "2")
+    assert ran.returncode == 0, ran.stdout
+    found = [it.stem.split("-") for it in runs.folder.glob("*.url")]
+    assert len({worker for worker, _ in found}) == len({port for _, port in found}) == len(found)
+
+
+def test_a_failed_test_shows_what_contracts_printed(runs: PytestRuns, l2: Web3) -> None:
+    code = Web3.to_hex(logging_code(console_call("log(string)", "hello from a contract")))
+    runs.write(
+        test_own=f"""
+        def test_fails(l2):
+            l2.eth.send_transaction({{"data": "{code}"}})
+            assert False
+
+        def test_passes(l2):
+            l2.eth.send_transaction({{"data": "{code}"}})
+        """
+    )
+    ran = runs.run()
+    assert "Captured console.log call" in ran.stdout
+    assert ran.stdout.count("[L2 transaction] hello from a contract") == 1
+    assert l2.eth.block_number == 0
+
+
+def test_an_interrupted_run_ends_the_devnet(runs: PytestRuns) -> None:
+    runs.write(
+        test_own="""
+        def test_interrupted(l2):
+            raise KeyboardInterrupt
+        """
+    )
+    ran = runs.run("-q")
+    assert ran.returncode == 2
+    assert ran.stderr == ""
