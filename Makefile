@@ -17,6 +17,10 @@ SOLIDITY_MODULES := contracts/node_modules/.package-lock.json
 SOLIDITY_STAMP := contracts/node_modules/.checked
 SOLIDITY := $(shell find contracts -name node_modules -prune -o -name '*.sol' -print)
 ARTIFACTS := $(wildcard src/entresol/contracts/*.json tests/contracts/artifacts/*.json)
+# A file beside the wheel and the source distribution, which are new with every commit.
+WHEEL_STAMP := dist/.built
+PACKAGED := $(shell find src -name __pycache__ -prune -o -type f ! -name '*.so' ! -name commit.txt -print) \
+    $(wildcard README.md LICENSE* .git/logs/HEAD)
 
 PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 PYTHON_STAMP := $(VENV)/.python-$(PYTHON_VERSION)
@@ -126,13 +130,31 @@ contracts: $(SOLIDITY_MODULES) ## Format and compile the contracts; only needed 
 	cd contracts && $(NODE) node_modules/prettier/bin/prettier.cjs --write --log-level warn '**/*.sol' '*.mjs'
 	$(NODE) contracts/compile.mjs
 
+# Links to the machine's glibc, which names the tag: manylinux_2_34 for glibc 2.34 and later. `ZIG=1` links to that of
+# manylinux_2_28 instead, which is as old as the dependencies allow, and compiles everything again for it.
+WHEEL_ARGS = $(if $(ZIG),--zig --compatibility manylinux_2_28)
+ZIGLANG := ziglang==0.15.2
+COMMIT_FILE := src/entresol/commit.txt
+
+.PHONY: wheel
+wheel: $(WHEEL_STAMP) ## Build a wheel and a source distribution into dist/; ZIG=1 for older systems
+
+$(WHEEL_STAMP): $(NATIVE) $(PACKAGED)
+	@rm -rf dist
+	@if git rev-parse --short=12 HEAD >$(COMMIT_FILE).new 2>/dev/null; then mv $(COMMIT_FILE).new $(COMMIT_FILE); fi
+	@PATH="$(CURDIR)/$(BIN):$$PATH"; trap 'rm -f $(COMMIT_FILE) $(COMMIT_FILE).new' EXIT; \
+	    if test -n "$(ZIG)"; then $(PIP) --quiet install $(ZIGLANG); fi && \
+	    maturin build --release $(LOCKED) --interpreter $(BIN)/python --out dist $(WHEEL_ARGS) && \
+	    maturin sdist --out dist
+	@touch $@
+
 # --- Checks ------------------------------------------------------------------------------------
 
 .PHONY: test
 test: check rust-test python-test ## Run every check and every test
 
 .PHONY: check
-check: python-check rust-check contracts-check explorer-check ## Run the checks that execute nothing: format, lint, types, imports
+check: python-check rust-check contracts-check explorer-check workflows-check ## Run the checks that execute nothing: format, lint, types, imports
 
 .PHONY: python-check
 python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
@@ -148,6 +170,23 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 explorer-check: $(EXPLORER_MODULES)
 	cd tests/explorer && $(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings ../../src/entresol/explorer/static .
 	cd tests/explorer && $(NODE) node_modules/typescript/bin/tsc --project .
+
+# A stamp, because the linter is compiled from its sources. GitHub lints the workflows, too, so it may be missing here.
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+WORKFLOWS_STAMP := $(VENV)/.workflows
+
+.PHONY: workflows-check
+workflows-check: $(WORKFLOWS_STAMP)
+
+$(WORKFLOWS_STAMP): $(wildcard .github/workflows/*.yml) $(PYTHON_STAMP)
+	@if command -v actionlint >/dev/null; then \
+	    set -x; actionlint; \
+	elif command -v go >/dev/null; then \
+	    set -x; go run $(ACTIONLINT); \
+	else \
+	    echo "WARNING: NOT CHECKED: neither actionlint nor go on this machine." >&2; \
+	fi
+	@touch $@
 
 .PHONY: contracts-check
 contracts-check: $(SOLIDITY_STAMP)
@@ -185,7 +224,7 @@ rust-test: $(NATIVE)
 
 # tests/conftest.py orders the files: those marked `long` come first.
 .PHONY: python-test
-python-test: install $(TITANOBOA_STAMP)
+python-test: install $(TITANOBOA_STAMP) $(WHEEL_STAMP)
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet $(ARGS)
 
 .PHONY: unit

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -54,22 +54,29 @@ class RunningNode:
 
 @contextlib.contextmanager
 def running_node(
-    *arguments: str, info: Path | None = None, command: Sequence[str] = ENTRESOL
+    *arguments: str,
+    info: Path | None = None,
+    command: Sequence[str] = ENTRESOL,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[RunningNode]:
     """Start a node on a free port, and stop it at the end whatever happens.
 
     It is ready when its banner says so, or when it has written `info`.
     """
-    with starting_node(*arguments, command=command) as node:
+    with starting_node(*arguments, command=command, environment=environment) as node:
         yield node.ready(info)
 
 
 @contextlib.contextmanager
-def starting_node(*arguments: str, command: Sequence[str] = ENTRESOL) -> Iterator[RunningNode]:
+def starting_node(
+    *arguments: str,
+    command: Sequence[str] = ENTRESOL,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[RunningNode]:
     """Start a node that may never be ready, and stop it at the end whatever happens."""
     with tempfile.TemporaryFile() as log:
         started = [*command, *arguments, "--port", "0", "--l1-port", "0"]
-        process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT, env=environment)
         try:
             yield RunningNode(process, log.fileno())
         finally:

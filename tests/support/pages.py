@@ -19,7 +19,9 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ADDRESS: Final = "127.0.0.1:3050"
 """Where a node of the docs listens."""
 
-_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK: Final = re.compile(
+    r"^```(\w*)(?: title=\"(.+?)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 _MACHINE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "")
 _CAST: Final = (
     ROOT / f"tests/node_modules/@foundry-rs/cast-{platform.system().lower()}-{_MACHINE}/bin"
@@ -32,14 +34,16 @@ class Block(NamedTuple):
     language: str
     text: str
     output: str | None
+    title: str = ""
+    """The file that it is saved as; empty if it is run as it is."""
 
 
 def blocks_of(page: str) -> Iterator[Block]:
     """Yield the blocks of a page in order, those that show output with the one before."""
     found = _BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
-    for (language, text), (following, output) in pairwise([*found, ("", "")]):
+    for (language, title, text), (following, _, output) in pairwise([*found, ("", "", "")]):
         if language != "text":
-            yield Block(language, text, output if following == "text" else None)
+            yield Block(language, text, output if following == "text" else None, title)
 
 
 def run_program(language: str, text: str) -> tuple[str, str]:

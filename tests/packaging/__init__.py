@@ -1,0 +1,1 @@
+"""The packages that `make wheel` builds, as users install them."""
