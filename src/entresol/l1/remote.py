@@ -39,6 +39,8 @@ MAX_ATTEMPTS: Final = 5
 FIRST_RETRY_SECONDS: Final = 0.1
 TIMEOUT_SECONDS: Final = 20.0
 MAX_RESPONSE_BYTES: Final = 64 << 20
+MAX_READ_BYTES: Final = 4 << 20
+"""How long a response to `read` may be, whose method and parameters a client chose."""
 FALLBACK_TIP: Final = 10**9
 
 _PIECE_BYTES: Final = 64 << 10
@@ -48,6 +50,13 @@ _UNEXPECTED_RESPONSE: Final = 0
 _OVERLOADED: Final = frozenset({-32005, -32016, 429})
 _UNKNOWN_BLOCK: Final = re.compile(r"\bnot found\b|\bunknown block\b|\bno block\b")
 _KNOWN: Final = ("already known", "known transaction", "already imported")
+
+
+class _Response(msgspec.Struct):
+    """A response, whose result is decoded by those who need it."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
 
 
 class RemoteLayerOne:
@@ -168,10 +177,10 @@ class RemoteLayerOne:
             tip = FALLBACK_TIP
         return L1Fees(head.base_fee, tip)
 
-    async def read(self, method: str, *params: object) -> Any:
-        """Return the result of any method, from one attempt."""
+    async def read(self, method: str, *params: object) -> msgspec.Raw:
+        """Return the result of any method as it came, if it is not long, from one attempt."""
         try:
-            return self._result(method, await self._post(method, params))
+            return self._result(method, await self._post(method, params, MAX_READ_BYTES))
         except _NoResponseError as error:
             raise LayerOneUnreachable(self.name, self._endpoint.redact(str(error))) from error
 
@@ -210,7 +219,8 @@ class RemoteLayerOne:
                 await self._sleep(delay)
                 delay *= 2
             try:
-                return self._result(method, await self._post(method, params))
+                response = await self._post(method, params, MAX_RESPONSE_BYTES)
+                return _decode(self._result(method, response))
             except _NoResponseError as error:
                 failure = LayerOneUnreachable(self.name, self._endpoint.redact(str(error)))
             except LayerOneRejected as rejection:
@@ -220,10 +230,10 @@ class RemoteLayerOne:
         assert failure is not None, "there is at least one attempt"
         raise failure
 
-    def _result(self, method: str, response: dict[str, Any]) -> Any:
-        error = response.get("error")
+    def _result(self, method: str, response: _Response) -> msgspec.Raw:
+        error = response.error
         if error is None:
-            return response.get("result")
+            return response.result
         if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
             # A gateway in front of the node, for instance one that checks keys, may not speak JSON-RPC.
             raise LayerOneRejected(method, _UNEXPECTED_RESPONSE, self._endpoint.redact(str(error)))
@@ -238,7 +248,7 @@ class RemoteLayerOne:
             raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
         raise LayerOneRejected(method, code, message)
 
-    async def _post(self, method: str, params: Sequence[object]) -> dict[str, Any]:
+    async def _post(self, method: str, params: Sequence[object], max_bytes: int) -> _Response:
         # Imported here, since a node with the embedded L1 does not need it.
         import aiohttp  # noqa: PLC0415
 
@@ -253,29 +263,39 @@ class RemoteLayerOne:
             ) as response:
                 if response.status == 429 or response.status >= 500:
                     raise _NoResponseError(f"HTTP status {response.status}")
-                body = msgspec.json.decode(await _read_bounded(response))
+                text = (await _read_bounded(response, max_bytes)).decode()
         except TimeoutError as error:
             raise _NoResponseError(f"no response in {self._timeout:g} seconds") from error
         except (aiohttp.ClientError, OSError) as error:
             raise _NoResponseError(str(error) or type(error).__name__) from error
-        except msgspec.DecodeError as error:
+        except UnicodeDecodeError as error:
+            raise _NoResponseError("the response is not UTF-8") from error
+        try:
+            return msgspec.json.decode(text, type=_Response)
+        except msgspec.ValidationError as error:
+            raise _NoResponseError("the response is not JSON-RPC") from error
+        except (msgspec.DecodeError, RecursionError) as error:
             raise _NoResponseError(f"HTTP status {response.status} without JSON") from error
-        if not isinstance(body, dict):
-            raise _NoResponseError("the response is not JSON-RPC")
-        return body
 
 
 class _NoResponseError(Exception):
     """L1 did not respond; a retry may succeed."""
 
 
-async def _read_bounded(response: ClientResponse) -> bytes:
-    """Return the body of a response, unless it is longer than a node would send."""
+def _decode(result: msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(result)
+    except msgspec.DecodeError as error:
+        raise _NoResponseError(f"the result cannot be read: {error}") from error
+
+
+async def _read_bounded(response: ClientResponse, max_bytes: int) -> bytes:
+    """Return the body of a response, unless it is too long."""
     body = bytearray()
     async for piece in response.content.iter_chunked(_PIECE_BYTES):
         body += piece
-        if len(body) > MAX_RESPONSE_BYTES:
-            raise _NoResponseError(f"the response has more than {MAX_RESPONSE_BYTES} bytes")
+        if len(body) > max_bytes:
+            raise _NoResponseError(f"the response has more than {max_bytes} bytes")
     return bytes(body)
 
 

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from entresol.errors import ExecutionReverted, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
-from entresol.l1.remote import RemoteLayerOne
+from entresol.l1.remote import MAX_READ_BYTES, RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
 
 CONTRACT = Address(b"\x11" * 20)
@@ -85,6 +85,9 @@ def error(code: int, message: str, data: object = None) -> dict[str, Any]:
         web.Response(status=500, text="oops"),
         web.Response(text="<html>not json</html>"),
         web.Response(text="[1]"),
+        web.Response(body=b'{"result":"\xff"}'),
+        web.Response(text='{"result":1e99999}'),
+        web.Response(text='{"result":' + "[" * 9_000 + "]" * 9_000 + "}"),
         error(-32005, "rate limit exceeded"),
     ],
 )
@@ -362,3 +365,16 @@ def log_at(number: int) -> dict[str, Any]:
         "transactionHash": str(Hash32.zero()),
         "logIndex": "0x0",
     }
+
+
+def test_a_read_returns_the_result_as_it_came() -> None:
+    provider = Provider()
+    provider.responses = [web.Response(text='{"id":1, "result": {"a" : [1.50]} }')]
+    assert run(provider, lambda l1: l1.read("eth_call")) == msgspec.Raw(b'{"a" : [1.50]}')
+
+
+def test_a_long_response_to_a_read_is_not_decoded() -> None:
+    provider = Provider()
+    provider.responses = ["x" * MAX_READ_BYTES]
+    with pytest.raises(LayerOneUnreachable, match="the response has more than 4194304 bytes"):
+        run(provider, lambda l1: l1.read("eth_getLogs", {}))

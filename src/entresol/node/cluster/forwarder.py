@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 PATH: Final = "/cluster/"
 """A request to this path and a sequence number was forwarded: its response begins with that of the producer."""
 
+MAX_SEQ_DIGITS: Final = 19
+"""PostgreSQL counts with 64 bits."""
+
 NOT_PRODUCER: Final = b"-"
 
 RETRY_SECONDS: Final = 0.1
@@ -148,15 +151,19 @@ class ClusterHandler:
     async def _answer(
         self, body: bytes, connection: ClientConnection, production: Production | None
     ) -> bytes:
-        seen = connection.path.removeprefix(PATH)
         # A producer has applied the whole log, unless a new one has written to it.
-        is_known = seen.isascii() and seen.isdigit() and int(seen) <= self._member.seq
-        if production is None or not is_known:
+        if production is None or not _is_within(connection.path.removeprefix(PATH), self._member.seq):
             return NOT_PRODUCER
         answer = await _completed(self._handler(body, connection))
         if _is_lost(answer, production):
             return NOT_PRODUCER
         return b"%d\n%b" % (self._member.seq, answer or b"")
+
+
+def _is_within(text: str, seq: int) -> bool:
+    """Return whether a text, which any client may have sent, is a position of the log up to `seq`."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= MAX_SEQ_DIGITS
+    return is_number and int(text) <= seq
 
 
 def _is_lost(answer: bytes | None, production: Production) -> bool:

@@ -175,10 +175,19 @@ class Dispatcher:
             return self._reject(BatchSizeError(self._limits.batch))
         if not items:
             return self._reject(InvalidRequestError("a batch has at least one call"))
-        forwarding, handle = self._forwarding, partial(self._handle_items, connection)
+        forwarding = self._forwarding
         if forwarding is not None and forwarding.has_forwarded(items):
-            return forwarding.batch(items, connection, handle)
-        return handle(items)
+            return self._forward_batch(forwarding, items, connection)
+        return self._handle_items(connection, items)
+
+    async def _forward_batch(
+        self, forwarding: Forwarding, items: list[Item], connection: ClientConnection
+    ) -> bytes | None:
+        handle = partial(self._handle_items, connection)
+        try:
+            return await forwarding.batch(items, connection, handle, self._limits.response_bytes)
+        except BatchResponseSizeError as error:
+            return self._reject(error)
 
     def _handle_items(self, connection: ClientConnection, items: list[Item]) -> Response:
         batch = RequestBatch(

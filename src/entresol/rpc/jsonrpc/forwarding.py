@@ -13,7 +13,7 @@ from msgspec import Raw
 from entresol.errors import EntresolError
 from entresol.rpc.jsonrpc.batch import Response
 from entresol.rpc.jsonrpc.envelope import Request, error_response
-from entresol.rpc.jsonrpc.errors import error_object_of
+from entresol.rpc.jsonrpc.errors import BatchResponseSizeError, error_object_of
 from entresol.rpc.jsonrpc.method import Method, ServedBy
 from entresol.server.handler import ClientConnection
 
@@ -90,12 +90,15 @@ class Forwarding:
         items: list[Item],
         connection: ClientConnection,
         handle: Callable[[list[Item]], Response],
+        limit: int,
     ) -> bytes | None:
         """Return the response to a batch: runs of items that are ours by `handle`, others by the producer, in order.
 
-        An item that follows a forwarded one waits for it, and sees what it did.
+        An item that follows a forwarded one waits for it, and sees what it did. Raise `BatchResponseSizeError` once the
+        responses of all runs exceed `limit` bytes; no more calls start.
         """
         responses: list[bytes] = []
+        size = 0
         while items:
             # Again for each run: what is forwarded may depend on what the one before did.
             is_forwarded, group = next(groupby(items, self._takes_item))
@@ -110,7 +113,11 @@ class Forwarding:
             if response is not None and response[:1] != b"[":
                 # All of it failed, as by a limit of its size.
                 return response
-            responses += [] if response is None else [response[1:-1]]
+            if response is not None:
+                responses.append(response[1:-1])
+                size += len(response)
+            if size > limit:
+                raise BatchResponseSizeError(limit)
         return b"[" + b",".join(responses) + b"]" if responses else None
 
     def _takes_item(self, item: Item) -> bool:

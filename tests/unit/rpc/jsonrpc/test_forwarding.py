@@ -16,7 +16,7 @@ from entresol.errors import ProducerUnavailable
 from entresol.node.config.schema import NodeConfig
 from entresol.node.node import Node
 from entresol.rpc import namespaces
-from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.envelope import decode_request
 from entresol.rpc.jsonrpc.forwarding import request_bytes
 from entresol.rpc.jsonrpc.method import Mark, ServedBy, method
@@ -107,9 +107,9 @@ class Forward:
 
 
 class Replica:
-    def __init__(self) -> None:
+    def __init__(self, limits: RequestLimits = RequestLimits()) -> None:  # noqa: B008  # frozen
         self.producer = Forward()
-        self._dispatcher = Dispatcher([Ledger("replica")], producer=self.producer)
+        self._dispatcher = Dispatcher([Ledger("replica")], producer=self.producer, limits=limits)
 
     def send(self, body: object) -> Any:
         response = dispatch(self._dispatcher, json.dumps(body).encode())
@@ -225,6 +225,13 @@ def test_a_batch_runs_in_order_and_consecutive_forwarded_items_go_together() -> 
     assert replica.producer.ledger.sent == ["a", "b", "c", "silent"]
     assert len(replica.producer.bodies) == 3
     assert replica.producer.caught_up == 3
+
+
+def test_the_responses_of_a_batch_have_one_limit_wherever_they_come_from() -> None:
+    replica = Replica(RequestLimits(response_bytes=200))
+    mixed = [call("hash"), call("send", "a")] * 5
+    assert replica.send(mixed)["error"]["code"] == replica.send([call("hash")] * 10)["error"]["code"]
+    assert len(replica.producer.ledger.sent) == 2, "no more calls start"
 
 
 def test_a_producer_that_does_not_answer_is_an_error_for_each_call() -> None:
