@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, BOB
 from tests.support.node_process import RunningNode, run_entresol, running_node
-from tests.support.polling import eventually
-from tests.support.workers import ProcessClient, processes_of, workers_of
+from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.workers import ProcessClient, connect_to, processes_of, workers_of
 
 KILLS = int(os.environ.get("ENTRESOL_WORKER_KILLS", "4"))
 FLAGS = ("--workers", "3", "--no-l1", "--log-level", "warning")
@@ -135,6 +136,44 @@ def test_a_signal_to_stop_lets_requests_in_progress_finish() -> None:
             client.close()
         assert [it["id"] for it in responses] == [1, 1, 1]
         assert all(map(is_gone, workers))
+
+
+def resident_bytes(pid: int) -> int:
+    pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def send_and_drop(client: ProcessClient, count: int) -> None:
+    """Send transactions of 120 KiB, which do not stay in the pool."""
+    transfer = {"from": ALICE.address, "to": BOB.address, "data": "0x" + "00" * (120 << 10)}
+    for it in range(count):
+        client("eth_sendTransaction", {**transfer, "gas": hex(2_000_000), "nonce": hex(it % 10)})
+        if it % 10 == 9:
+            client("anvil_dropAllTransactions")
+
+
+def test_a_worker_that_does_not_read_costs_a_bounded_number_of_bytes() -> None:
+    sent = 800
+    with running_node(*FLAGS, "--no-mining") as node:
+        victim = workers_of(node)[0]
+        producer = ProcessClient(node.url, node.process.pid)
+        url, accepted = node.url.replace("http:", "ws:"), connect_to(node.url, victim)
+        with connect(url, sock=accepted, ping_interval=None) as subscriber:
+            for kind in ("newPendingTransactions", "newHeads"):
+                call = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": [kind]}
+                subscriber.send(json.dumps(call))
+                subscriber.recv(PATIENCE_SECONDS)
+            send_and_drop(producer, 10)
+            subscriber.recv(PATIENCE_SECONDS)
+            os.kill(victim, signal.SIGSTOP)
+            before = resident_bytes(node.process.pid)
+            send_and_drop(producer, sent)
+            producer("evm_mine")
+            assert resident_bytes(node.process.pid) - before < sent * (120 << 10) * 2 // 3
+            os.kill(victim, signal.SIGCONT)
+            # Its subscribers miss transactions, but no block.
+            eventually(lambda: "parentHash" in subscriber.recv(PATIENCE_SECONDS))
+        producer.close()
 
 
 def test_a_worker_that_is_terminated_is_replaced() -> None:

@@ -6,36 +6,30 @@ import asyncio
 import inspect
 import struct
 from collections.abc import Awaitable, Callable
-from enum import IntEnum
+from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from entresol.errors import ProducerUnavailable
+from entresol.replica.frame_queue import Frame, FrameKind, FrameQueue
 
 if TYPE_CHECKING:
     import socket
 
-_HEAD: Final = struct.Struct("!IBQ")
-"""Length of the payload, kind, number of the call."""
+_HEAD: Final = struct.Struct("!IBIQ")
+"""Length of the payload, kind, client, number of the call."""
 
 CALL_SECONDS: Final = 300.0
 """How long a call may take: longer than any method of a node that still responds."""
-MAX_CALLS: Final = 1_024
-"""How many calls one side may have in progress; more wait for a response to another."""
+TURN_SECONDS: Final = 0.001
+TURN_FRAMES: Final = 32
+"""How long, and how many calls and responses, a channel serves in one turn of the event loop."""
+MAX_QUEUED_BYTES: Final = 16 << 20
+"""More is not read, until some of it is served."""
+MAX_UNSENT_BYTES: Final = 32 << 20
+"""While the other side has not taken so many bytes, messages to it are dropped."""
+_MAX_CLIENT: Final = 2**32 - 1
 
 Answer: TypeAlias = bytes | Awaitable[bytes | None] | None
-
-
-class FrameKind(IntEnum):
-    """What a frame is."""
-
-    CALL = 0
-    RESPONSE = 1
-    NO_RESPONSE = 2
-    """The response to a call that has none, as a notification."""
-    FAILED = 3
-    """The call failed by a bug, which the other side has logged."""
-    CANCEL = 4
-    MESSAGE = 5
 
 
 class ChannelPeer(Protocol):
@@ -50,12 +44,17 @@ class ChannelPeer(Protocol):
     def on_close(self) -> None:
         """Act on the end of the connection."""
 
+    def on_drained(self) -> None:
+        """Act on messages having been dropped, now that the other side takes them again."""
+
 
 class Channel(asyncio.Protocol):
     """One end of a connection.
 
-    Remembers: calls in progress. Persists: nothing. Assumes: one event loop, and that the other end is of the same
-    node, so that what it sends is well-formed. Fails: `call` raises `ProducerUnavailable`.
+    Clients take turns, and what they send together is served in turns of the event loop, so that others are served in
+    between. Remembers: calls in progress, as many as clients may have requests in progress. Persists: nothing. Assumes:
+    one event loop, and that the other end is of the same node, so that what it sends is well-formed. Fails: `call`
+    raises `ProducerUnavailable`.
     """
 
     def __init__(self, peer: ChannelPeer, *, on_bug: Callable[[BaseException], object]) -> None:
@@ -64,9 +63,11 @@ class Channel(asyncio.Protocol):
         self._received = bytearray()
         self._calls: dict[int, asyncio.Future[bytes | None]] = {}
         self._serving: dict[int, asyncio.Future[None]] = {}
-        self._free = asyncio.Semaphore(MAX_CALLS)
+        self._queue = FrameQueue()
+        self._is_scheduled = False
+        self._is_full = False
         self._number = 0
-        self._transport: asyncio.WriteTransport | None = None
+        self._transport: asyncio.Transport | None = None
 
     @classmethod
     async def open(
@@ -83,15 +84,18 @@ class Channel(asyncio.Protocol):
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def send(self, payload: bytes) -> None:
-        """Send a message."""
-        self._write(FrameKind.MESSAGE, 0, payload)
+        """Send a message, unless the other side does not read."""
+        if not self._is_full:
+            self._write(FrameKind.MESSAGE, 0, 0, payload)
 
-    async def call(self, payload: bytes, seconds: float = CALL_SECONDS) -> bytes | None:
-        """Return the response to a call; raise `ProducerUnavailable` if there is none in time."""
+    async def call(
+        self, payload: bytes, seconds: float = CALL_SECONDS, *, client: object = None
+    ) -> bytes | None:
+        """Return the response to a call for a client; raise `ProducerUnavailable` if there is none in time."""
         try:
             # Not `wait_for`, which on Python 3.11 can lose a cancellation.
-            async with asyncio.timeout(seconds), self._free:
-                return await self._call(payload)
+            async with asyncio.timeout(seconds):
+                return await self._call(payload, id(client) & _MAX_CLIENT)
         except TimeoutError:
             raise ProducerUnavailable(f"did not respond in {seconds:g} seconds") from None
 
@@ -104,26 +108,39 @@ class Channel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start."""
-        self._transport = cast("asyncio.WriteTransport", transport)
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=MAX_UNSENT_BYTES)
+
+    def pause_writing(self) -> None:
+        """Drop messages from now on."""
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        """Send messages again."""
+        self._is_full = False
+        self._peer.on_drained()
 
     def data_received(self, data: bytes) -> None:
-        """Take the frames that are complete."""
+        """Take the frames that are complete, and serve some of them."""
         received = self._received
         received += data
         start = 0
         while len(received) - start >= _HEAD.size:
-            length, kind, number = _HEAD.unpack_from(received, start)
+            length, kind, client, number = _HEAD.unpack_from(received, start)
             end = start + _HEAD.size + length
             if len(received) < end:
                 break
             payload = bytes(memoryview(received)[start + _HEAD.size : end])
             start = end
-            self._on_frame(FrameKind(kind), number, payload)
+            self._on_frame(Frame(FrameKind(kind), client, number, payload))
         del received[:start]
+        if not self._is_scheduled:
+            self._serve_turn()
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - the interface has it
         """End all calls."""
         self._transport = None
+        self._queue.clear()
         for call in self._calls.values():
             if not call.done():
                 call.set_exception(ProducerUnavailable("has ended"))
@@ -133,72 +150,97 @@ class Channel(asyncio.Protocol):
 
     # Frames
 
-    def _on_frame(self, kind: FrameKind, number: int, payload: bytes) -> None:
-        match kind:
-            case FrameKind.CALL:
-                self._serve(number, payload)
+    def _on_frame(self, frame: Frame) -> None:
+        match frame.kind:
+            case FrameKind.MESSAGE:
+                self._peer.on_message(frame.payload)
             case FrameKind.CANCEL:
-                serving = self._serving.get(number)
+                self._queue.drop_call(frame.client, frame.number)
+                serving = self._serving.get(frame.number)
                 if serving is not None:
                     serving.cancel()
-            case FrameKind.MESSAGE:
-                self._peer.on_message(payload)
             case _:
-                self._finish(kind, number, payload)
+                self._queue.put(frame)
 
-    async def _call(self, payload: bytes) -> bytes | None:
+    def _serve_turn(self) -> None:
+        """Serve what a turn of the event loop has time for, and schedule the rest."""
+        self._is_scheduled = False
+        end = perf_counter() + TURN_SECONDS
+        for _ in range(TURN_FRAMES):
+            if not self._queue or perf_counter() > end:
+                break
+            frame = self._queue.take()
+            if frame.kind is FrameKind.CALL:
+                self._serve(frame)
+            else:
+                self._finish(frame)
+        if self._queue:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._serve_turn)
+        self._read_within_bounds()
+
+    def _read_within_bounds(self) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if self._queue.size > MAX_QUEUED_BYTES:
+            transport.pause_reading()
+        elif not transport.is_reading():
+            transport.resume_reading()
+
+    async def _call(self, payload: bytes, client: int) -> bytes | None:
         self._number += 1
         number = self._number
         future = asyncio.get_running_loop().create_future()
         self._calls[number] = future
         try:
-            if not self._write(FrameKind.CALL, number, payload):
+            if not self._write(FrameKind.CALL, client, number, payload):
                 raise ProducerUnavailable("has ended")
             response: bytes | None = await future
         except asyncio.CancelledError:
-            self._write(FrameKind.CANCEL, number)
+            self._write(FrameKind.CANCEL, client, number)
             raise
         finally:
             del self._calls[number]
         return response
 
-    def _finish(self, kind: FrameKind, number: int, payload: bytes) -> None:
-        call = self._calls.get(number)
+    def _finish(self, frame: Frame) -> None:
+        call = self._calls.get(frame.number)
         if call is None or call.done():
             return
-        if kind is FrameKind.FAILED:
+        if frame.kind is FrameKind.FAILED:
             call.set_exception(ProducerUnavailable("failed, and has logged why"))
         else:
-            call.set_result(payload if kind is FrameKind.RESPONSE else None)
+            call.set_result(frame.payload if frame.kind is FrameKind.RESPONSE else None)
 
-    def _serve(self, number: int, payload: bytes) -> None:
+    def _serve(self, call: Frame) -> None:
         try:
-            answer = self._peer.on_call(payload)
+            answer = self._peer.on_call(call.payload)
         except Exception as error:  # noqa: BLE001 - reported
             self._on_bug(error)
-            self._write(FrameKind.FAILED, number)
+            self._write(FrameKind.FAILED, call.client, call.number)
             return
         if inspect.isawaitable(answer):
-            self._serving[number] = asyncio.ensure_future(self._answer_later(number, answer))
+            self._serving[call.number] = asyncio.ensure_future(self._answer_later(call, answer))
         else:
-            self._answer(number, answer)
+            self._answer(call, answer)
 
-    async def _answer_later(self, number: int, answer: Awaitable[bytes | None]) -> None:
+    async def _answer_later(self, call: Frame, answer: Awaitable[bytes | None]) -> None:
         try:
-            self._answer(number, await answer)
+            self._answer(call, await answer)
         except Exception as error:  # noqa: BLE001 - reported
             self._on_bug(error)
-            self._write(FrameKind.FAILED, number)
+            self._write(FrameKind.FAILED, call.client, call.number)
         finally:
-            del self._serving[number]
+            del self._serving[call.number]
 
-    def _answer(self, number: int, answer: bytes | None) -> None:
+    def _answer(self, call: Frame, answer: bytes | None) -> None:
         kind = FrameKind.NO_RESPONSE if answer is None else FrameKind.RESPONSE
-        self._write(kind, number, answer or b"")
+        self._write(kind, call.client, call.number, answer or b"")
 
-    def _write(self, kind: FrameKind, number: int, payload: bytes = b"") -> bool:
+    def _write(self, kind: FrameKind, client: int, number: int, payload: bytes = b"") -> bool:
         """Write a frame, and say whether the connection is open."""
         if self._transport is None:
             return False
-        self._transport.writelines((_HEAD.pack(len(payload), kind, number), payload))
+        self._transport.writelines((_HEAD.pack(len(payload), kind, client, number), payload))
         return True

@@ -152,7 +152,9 @@ class ClusterHandler:
         self, body: bytes, connection: ClientConnection, production: Production | None
     ) -> bytes:
         # A producer has applied the whole log, unless a new one has written to it.
-        if production is None or not _is_within(connection.path.removeprefix(PATH), self._member.seq):
+        if production is None or not _is_within(
+            connection.path.removeprefix(PATH), self._member.seq
+        ):
             return NOT_PRODUCER
         answer = await _completed(self._handler(body, connection))
         if _is_lost(answer, production):

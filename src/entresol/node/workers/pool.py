@@ -85,8 +85,12 @@ class ProducerRole(ServiceRole):
     def on_state(self) -> None:
         """Wake the workers that have subscribers."""
         for worker in self._pool.running():
-            if self.page.wanted(worker.index):
-                worker.send(WorkerMessage.STATE, self._layer)
+            self.wake(worker)
+
+    def wake(self, worker: WorkerProcess) -> None:
+        """Wake a worker, if it has subscribers."""
+        if self.page.wanted(worker.index):
+            worker.send(WorkerMessage.STATE, self._layer)
 
     def on_transaction(self, transaction: Transaction) -> None:
         """Pass a pending transaction to the workers that have subscribers for it."""
@@ -220,6 +224,11 @@ class WorkerPool:
     async def on_page(self, layer: int, path: str) -> bytes:
         """Return a page of the whole node."""
         return encode_page(await self._roles[layer].page_at(path))
+
+    def on_drained(self, worker: WorkerProcess) -> None:
+        """Wake a worker that did not read for a while; the pending transactions of that time are lost to it."""
+        for role in self._roles:
+            role.wake(worker)
 
     def on_ready(self) -> None:
         """Note that another worker listens."""

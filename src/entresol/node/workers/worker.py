@@ -78,6 +78,9 @@ class WorkerPeer:
             case WorkerMessage.TRANSACTION if self._node is not None:
                 self._node.publish(layer, body)
 
+    def on_drained(self) -> None:
+        """Do nothing: only lines of the log were dropped."""
+
     def on_close(self) -> None:
         """End with the producer."""
         if not self._stopped.is_set():

@@ -90,9 +90,10 @@ class WorkerRole(ServiceRole):
 
     # The producer, as the dispatcher sees it
 
-    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:  # noqa: ARG002 - the interface has it
+    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
         """Return the producer's response."""
-        return self._channel.call(bytes([WorkerCall.REQUEST, self._layer]) + body)
+        payload = bytes([WorkerCall.REQUEST, self._layer]) + body
+        return self._channel.call(payload, client=connection)
 
     def catch_up(self) -> None:
         """Apply what the producer has announced."""
@@ -226,8 +227,8 @@ class WorkerNode:
             layer_one.routes.add(L2_PATH, layer_two.handler)
             return
 
-        def read_remote(body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:  # noqa: ARG001 - the interface has it
-            return channel.call(bytes([WorkerCall.REQUEST, REMOTE_L1]) + body)
+        def read_remote(body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
+            return channel.call(bytes([WorkerCall.REQUEST, REMOTE_L1]) + body, client=connection)
 
         self._services[LAYER_TWO].routes.add(L1_PATH, read_remote)
 

@@ -42,6 +42,9 @@ class WorkerHost(Protocol):
     def on_log(self, text: str, *, to_stderr: bool) -> None:
         """Write lines of a worker's log."""
 
+    def on_drained(self, worker: WorkerProcess) -> None:
+        """Send a worker that did not read for a while what it has to know now."""
+
 
 class WorkerProcess:
     """A process that serves the node's ports, until it ends or is stopped.
@@ -93,7 +96,7 @@ class WorkerProcess:
             await self._reap()
 
     def send(self, message: WorkerMessage, layer: int, payload: bytes = b"") -> None:
-        """Send a message, if the process runs."""
+        """Send a message, if the process runs and reads."""
         if self.is_running and self._channel is not None:
             self._channel.send(bytes([message, layer]) + payload)
 
@@ -145,6 +148,10 @@ class WorkerProcess:
     def on_close(self) -> None:
         """Note its end."""
         self._ended.set()
+
+    def on_drained(self) -> None:
+        """Let it catch up with what it was not sent."""
+        self._host.on_drained(self)
 
 
 def _report(error: BaseException) -> None:

@@ -40,7 +40,18 @@ def test_a_node_that_does_not_produce_says_so() -> None:
 @pytest.mark.parametrize(
     "position",
     ["8", "", "-1", "+1", "1.0", "1/", "\u0663", "9" * 5_000, "0" * 5_000 + "1", "x"],
-    ids=["later", "none", "negative", "signed", "fraction", "path", "arabic", "huge", "long", "text"],
+    ids=[
+        "later",
+        "none",
+        "negative",
+        "signed",
+        "fraction",
+        "path",
+        "arabic",
+        "huge",
+        "long",
+        "text",
+    ],
 )
 def test_a_position_that_it_has_not_applied_is_not_answered(position: str) -> None:
     assert answer(PATH + position) == NOT_PRODUCER

@@ -230,7 +230,9 @@ def test_a_batch_runs_in_order_and_consecutive_forwarded_items_go_together() -> 
 def test_the_responses_of_a_batch_have_one_limit_wherever_they_come_from() -> None:
     replica = Replica(RequestLimits(response_bytes=200))
     mixed = [call("hash"), call("send", "a")] * 5
-    assert replica.send(mixed)["error"]["code"] == replica.send([call("hash")] * 10)["error"]["code"]
+    assert (
+        replica.send(mixed)["error"]["code"] == replica.send([call("hash")] * 10)["error"]["code"]
+    )
     assert len(replica.producer.ledger.sent) == 2, "no more calls start"
 
 
