@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import Iterator
 from functools import partial
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from entresol._native import Overlay
 from entresol.primitives.values import Address
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.dispatch import MAX_NATIVE_BODY_BYTES
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.evm.assembler import assemble
@@ -153,6 +156,84 @@ def test_a_plain_request_has_the_response_of_the_python_dispatcher(
         client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     )
     assert ours == theirs
+
+
+IDS = st.sampled_from(
+    [
+        *(
+            "1",
+            "0",
+            "-1",
+            "1.0",
+            "1e2",
+            "01",
+            "-0",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            "9" * 40,
+            '""',
+            '"a"',
+        ),
+        *('"\\u0061"', '"é"', '"a\tb"', '"' + "x" * 5_000 + '"'),
+    ]
+)
+NAMES = st.sampled_from(['"eth_call "', '"ETH_CALL"', '"eth\\u005fcall"', "null", "1"])
+AROUND = st.sampled_from(["", "", "", " ", "\n", "\ufeff", "x", ",", "\0"])
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> bytes:
+    """Return a request with any separators, members in any order, repeated, missing or wrong, and damaged bytes."""
+    comma, colon = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", "\t:\r")]))
+    method, params = draw(REQUESTS)
+    members = [
+        ("jsonrpc", draw(st.sampled_from(['"2.0"', '"2.0"', '"2.0"', '"1.0"', "2.0"]))),
+        ("id", draw(st.one_of(st.just("1"), IDS))),
+        ("method", draw(st.one_of(st.just(json.dumps(method)), NAMES))),
+        ("params", json.dumps(params, separators=(comma, colon))),
+    ]
+    others = [*members, *members, ("extra", "1")]
+    members = draw(
+        st.one_of(
+            st.just(members),
+            st.permutations(members),
+            st.lists(st.sampled_from(others), max_size=6),
+        )
+    )
+    text = "{" + comma.join(f'"{name}"{colon}{value}' for name, value in members) + "}"
+    body = (draw(AROUND) + text + draw(AROUND)).encode()
+    if draw(st.booleans()):
+        return body
+    place = draw(st.integers(0, len(body)))
+    return body[:place] + draw(st.binary(max_size=1)) + body[place + draw(st.integers(0, 2)) :]
+
+
+@settings(max_examples=600)
+@given(body=bodies(), is_batch=st.booleans())
+def test_any_bytes_have_the_response_of_the_python_dispatcher(
+    client: ApiClient, body: bytes, is_batch: bool
+) -> None:
+    handle = client.api.dispatcher.handle
+    if is_batch:
+        body = b"[" + body + b"," + body + b"]"
+
+    async def responses() -> list[object]:
+        # The crate responds at the root only; the third time from its cache, if it has one.
+        found = [handle(body, LocalConnection(path)) for path in ("/", "/python", "/")]
+        return [await it if inspect.isawaitable(it) else it for it in found]
+
+    first, by_python, again = asyncio.run(responses())
+    assert first == by_python == again
+
+
+def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
+    long_body = b" " * MAX_NATIVE_BODY_BYTES + body
+    dispatcher = client.api.dispatcher
+    assert dispatcher.respond_natively(long_body) is None
+    assert dispatcher.handle(long_body, LocalConnection()) == dispatcher.respond_natively(body)
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def error(code: int, message: str, data: object = None) -> dict[str, Any]:
         web.Response(text="[1]"),
         web.Response(body=b'{"result":"\xff"}'),
         web.Response(text='{"result":1e99999}'),
-        web.Response(text='{"result":' + "[" * 9_000 + "]" * 9_000 + "}"),
+        web.Response(text='{"result":' + "[" * 200_000 + "]" * 200_000 + "}"),
         error(-32005, "rate limit exceeded"),
     ],
 )

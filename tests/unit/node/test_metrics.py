@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +105,11 @@ def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiCl
     text = render(memory_samples(client.api.memory()))
     assert 'entresol_memory_limit_bytes{part="filters"} 67108864' in text
     assert text.count("# HELP") == 2
+
+
+def test_the_documented_limits_of_memory_are_those_of_a_chain(client: ApiClient) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "robustness.md").read_text()
+    table = page.partition("## Memory that clients can fill")[2].partition("\nTogether ")
+    parts = {it.part: it.limit for it in client.api.memory()}
+    assert set(re.findall(r"^\| `([a-z_]+)` \|", table[0], re.MULTILINE)) == set(parts)
+    assert table[2].startswith(f"{sum(parts.values()) >> 20} MiB a chain")

@@ -62,6 +62,10 @@ MAX_CACHED_RESULT_BYTES: Final = 64 << 10
 """How long a cached result may be."""
 
 
+MAX_NATIVE_BODY_BYTES: Final = 256 << 10
+"""How long a request or a batch may be that needs no Python; scanning a longer one for that would be in vain."""
+
+
 class RequestLimits(msgspec.Struct, frozen=True):
     """How many calls a batch may have, and how long a response may be."""
 
@@ -148,6 +152,8 @@ class Dispatcher:
 
     def respond_natively(self, body: bytes) -> bytes | None:
         """Return the response to a request that needs no Python: a cached result, a getter, a plain read."""
+        if len(body) > MAX_NATIVE_BODY_BYTES:
+            return None
         if self._forwarding is not None and self._forwarding.takes_reads:
             return None
         known = self._native.response(body)

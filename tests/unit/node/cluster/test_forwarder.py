@@ -19,7 +19,7 @@ def answer(path: str, *, produces: bool = True) -> bytes | None:
     """Return what a node that has applied `SEQ` answers."""
     production = SimpleNamespace(is_over=False) if produces else None
     member = cast("Any", SimpleNamespace(seq=SEQ, production=production))
-    handler = ClusterHandler(member, lambda body, _connection: body)
+    handler = ClusterHandler(member, lambda body, _connection: body, cast("Any", None))
     response = handler(b"{}", LocalConnection(path))
     assert inspect.isawaitable(response)
 
