@@ -19,9 +19,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ADDRESS: Final = "127.0.0.1:3050"
 """Where a node of the docs listens."""
 
-_BLOCK: Final = re.compile(
-    r"^```(\w*)(?: title=\"(.+?)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL
-)
+_BLOCK: Final = re.compile(r"^```(\w*)(?: title=\"(.+?)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MACHINE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "")
 _CAST: Final = (
     ROOT / f"tests/node_modules/@foundry-rs/cast-{platform.system().lower()}-{_MACHINE}/bin"
