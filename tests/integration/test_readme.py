@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pytest
 
+from tests.support.docs.pages import ADDRESS, ROOT, Block, blocks_of, run_program
 from tests.support.node_process import running_node
-from tests.support.pages import ADDRESS, ROOT, Block, blocks_of, run_program
 
 L1_ADDRESS: Final = "127.0.0.1:8545"
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
+from tests.support.docs.pages import ADDRESS, ROOT, blocks_of, run_program
 from tests.support.node_process import running_node
-from tests.support.pages import ADDRESS, ROOT, blocks_of, run_program
 
 pytestmark = pytest.mark.clients
 

@@ -10,9 +10,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.support.distribution import built, newcomer_environment, run_shell
+from tests.support.docs.pages import Block, blocks_of
 from tests.support.node_process import running_node
-from tests.support.pages import Block, blocks_of
+from tests.support.packages.distribution import built, newcomer_environment, run_shell
 
 TUTORIAL: Final = "docs/tutorials/first-deposit.md"
 START: Final = "entresol\n"

@@ -16,8 +16,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.support.distribution import INSTALL_SECONDS, built
-from tests.support.pages import ROOT
+from tests.support.docs.pages import ROOT
+from tests.support.packages.distribution import INSTALL_SECONDS, built
 
 SOURCES: Final = ROOT / "src"
 NATIVE: Final = "entresol/_native.abi3.so"

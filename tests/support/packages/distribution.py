@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.pages import ROOT
+from tests.support.docs.pages import ROOT
 
 DIST: Final = ROOT / "dist"
 SYSTEM_PATH: Final = ("/usr/bin", "/bin")

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from tests.support.clients.javascript import node_program
 from tests.support.polling import PATIENCE_SECONDS
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
 ADDRESS: Final = "127.0.0.1:3050"
 """Where a node of the docs listens."""
 

@@ -1,0 +1,1 @@
+"""Pages of the docs, and the programs on them."""
