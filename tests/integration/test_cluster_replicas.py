@@ -10,10 +10,10 @@ from web3 import Web3
 from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, NOBODY, send_next, sign_next, signed_transfer
+from tests.support.clients.subscriber import Subscriber
 from tests.support.cluster.nodes import ClusterNodeProcess, ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
 from tests.support.polling import eventually
-from tests.support.subscriber import Subscriber
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,10 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, BOB, signed_transfer
+from tests.support.clients.subscriber import Subscriber
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import eventually
 from tests.support.rpc_client import RpcError
-from tests.support.subscriber import Subscriber
 from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
 
 FLAGS = ("--workers", "3", "--log-level", "warning")

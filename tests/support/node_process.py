@@ -72,10 +72,11 @@ def starting_node(
     *arguments: str,
     command: Sequence[str] = ENTRESOL,
     environment: Mapping[str, str] | None = None,
+    port: int = 0,
 ) -> Iterator[RunningNode]:
     """Start a node that may never be ready, and stop it at the end whatever happens."""
     with tempfile.TemporaryFile() as log:
-        started = [*command, *arguments, "--port", "0", "--l1-port", "0"]
+        started = [*command, *arguments, "--port", str(port), "--l1-port", "0"]
         process = subprocess.Popen(started, stdout=log, stderr=subprocess.STDOUT, env=environment)
         try:
             yield RunningNode(process, log.fileno())
