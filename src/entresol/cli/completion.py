@@ -16,6 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "verify": "execute every block of a data directory again",
     "backup": "copy the data directory of a node",
     "cluster": "create, show or unwind a cluster",
+    "shell": "open a Python console with both layers",
     "completion": "print a completion script",
 }
 DEFAULT: Final = "run"

@@ -1,4 +1,4 @@
-"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster` and `completion`."""
+"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `shell` and `completion`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from entresol.cli.parsers import (
     cluster_parser,
     completion_parser,
     node_parser,
+    shell_parser,
 )
 from entresol.errors import EntresolError, InvalidConfig, ReplayMismatch
 from entresol.node.config.schema import SETTINGS, NodeConfig
@@ -72,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _cluster(words[1:])
         if words[:1] == ["backup"]:
             return _backup(words[1:])
+        if words[:1] == ["shell"]:
+            return _shell(words[1:])
         if words[:1] == ["completion"]:
             return _completion(words[1:])
         flags = node_parser().parse(words)
@@ -141,6 +144,18 @@ def _completion(words: Sequence[str]) -> int:
     from entresol.cli.completion import script  # noqa: PLC0415
 
     print(script(completion_parser().parse(words)["shell"]), end="")
+    return 0
+
+
+def _shell(words: Sequence[str]) -> int:
+    """Open a console with both layers."""
+    flags = shell_parser().parse(words)
+    from entresol.cli.shell import open_shell  # noqa: PLC0415
+    from entresol.inprocess.devnet import Devnet, devnet_config  # noqa: PLC0415
+
+    given = {name: value for name, value in flags.items() if value is not None}
+    with Devnet(devnet_config(given, os.environ)) as net:
+        open_shell(net)
     return 0
 
 

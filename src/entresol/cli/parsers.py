@@ -12,11 +12,11 @@ from entresol.node.config.rejected_flags import ANVIL_REJECTED, FORK_FLAGS
 from entresol.node.config.schema import SETTINGS
 
 USAGE: Final = """\
-entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | completion SHELL] [flags]"""
+entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | shell | completion SHELL] [flags]"""
 COMMANDS_HELP: Final = """\
 run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
 verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; \
-cluster creates, shows or unwinds the cluster of --cluster; completion prints a script that completes commands and flags in a shell"""
+cluster creates, shows or unwinds the cluster of --cluster; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind goes back to the block of --to"""
@@ -24,6 +24,10 @@ BACKUP_DESCRIPTION: Final = (
     "Copy the chain of a node that settles on a remote L1, also while the node runs."
 )
 ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
+SHELL_DESCRIPTION: Final = """\
+A Python console with both layers of a new node, their accounts and the bridge, by web3.py. It needs \
+pip install 'entresol[testing]'; IPython is used if it is installed. Ports are free ones, and the node logs nothing, \
+unless flags say otherwise (--no-silent)."""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
@@ -83,6 +87,13 @@ def backup_parser() -> Parser:
     return parser
 
 
+def shell_parser() -> Parser:
+    """Return the parser of `shell`."""
+    parser = _new_parser(FORK_FLAGS, prog="entresol shell", description=SHELL_DESCRIPTION)
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    return parser
+
+
 def completion_parser() -> Parser:
     """Return the parser of `completion`."""
     parser = _new_parser({}, prog="entresol completion", description=COMPLETION_DESCRIPTION)
@@ -97,6 +108,7 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "verify": node_parser,
     "backup": backup_parser,
     "cluster": cluster_parser,
+    "shell": shell_parser,
     "completion": completion_parser,
 }
 """The parser of each command."""

@@ -61,14 +61,19 @@ def devnet(**settings: SettingValue) -> Devnet:
     return Devnet(devnet_config(settings))
 
 
-def devnet_config(settings: Mapping[str, SettingValue]) -> NodeConfig:
-    """Return the configuration of a devnet; environment variables have no influence on it."""
+def devnet_config(
+    settings: Mapping[str, SettingValue], environment: Mapping[str, str] | None = None
+) -> NodeConfig:
+    """Return the configuration of a devnet; only variables of `environment` have an influence on it."""
+    variables = environment or {}
     known = {setting.name for setting in SETTINGS.all}
     for name in settings:
         if name not in known:
             raise InvalidConfig(name, "there is no such setting; docs/config.md has all of them")
-    given = {name: _plain(value) for name, value in {**DEFAULTS, **settings}.items()}
-    config = read_secret_files(SETTINGS.load(given, {}))
+    unset = {it.name for it in SETTINGS.all if it.variable not in variables}
+    defaults = {name: value for name, value in DEFAULTS.items() if name in unset}
+    given = {name: _plain(value) for name, value in {**defaults, **settings}.items()}
+    config = read_secret_files(SETTINGS.load(given, variables))
     if config.cluster.cluster is not None or config.l1.l1_url is not None:
         name = "cluster" if config.l1.l1_url is None else "l1_url"
         raise InvalidConfig(name, "a devnet has all of its chains in one process; run `entresol`")

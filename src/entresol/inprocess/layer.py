@@ -106,11 +106,14 @@ class DevnetLayer:
         return self.new_async_w3()
 
     def new_w3(self) -> Web3:
-        """Return a web3.py client of its own, whose middleware and default account nobody shares."""
+        """Return a web3.py client whose middleware nobody shares; its default account is the first one."""
         provider = self.provider()
         from web3 import Web3  # noqa: PLC0415 - importing it takes half a second
 
-        return Web3(provider)
+        client = Web3(provider)
+        if self.accounts:
+            client.eth.default_account = self.accounts[0].address
+        return client
 
     def new_async_w3(self) -> AsyncWeb3[Any]:
         """Return an asynchronous web3.py client of its own."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from entresol.inprocess.bridge import Bridge
     from entresol.inprocess.devnet import Devnet, SettingValue
-    from entresol.inprocess.layer import DevnetAccount, DevnetLayer
+    from entresol.inprocess.layer import DevnetAccount
     from entresol.testing.chain_time import ChainTime
 
 # Modules of a node are imported when a test needs one: other runs have no use for them.
@@ -51,13 +51,13 @@ def isolated_devnet(devnet: Devnet, request: pytest.FixtureRequest) -> Iterator[
 @pytest.fixture
 def l1(isolated_devnet: Devnet) -> Web3:
     """Return a web3.py client of the L1; the first account is its default."""
-    return _client(isolated_devnet.l1)
+    return isolated_devnet.l1.new_w3()
 
 
 @pytest.fixture
 def l2(isolated_devnet: Devnet) -> Web3:
     """Return a web3.py client of the L2; the first account is its default."""
-    return _client(isolated_devnet.l2)
+    return isolated_devnet.l2.new_w3()
 
 
 @pytest.fixture
@@ -104,10 +104,3 @@ def pytest_runtest_makereport(
         if lines:
             item.add_report_section("call", "console.log", "\n".join(lines))
     return (yield)
-
-
-def _client(layer: DevnetLayer) -> Web3:
-    client = layer.new_w3()
-    if layer.accounts:
-        client.eth.default_account = layer.accounts[0].address
-    return client

@@ -11,8 +11,8 @@ from entresol import Devnet
 from entresol.errors import SnapshotLost
 from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.layer import DevnetAccount
+from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.evm.console import console_call, logging_code
-from tests.support.pytest_runs import PytestRuns
 
 ETHER = 10**18
 

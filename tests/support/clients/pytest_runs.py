@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.support.polling import PATIENCE_SECONDS
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
 
 
 class PytestRuns:
