@@ -385,6 +385,7 @@ def test_flags_that_contradict_the_data_directory_are_rejected(
         ({"l1_url": "http://x", "execute_key": "0x12"}, "--execute-key"),
         ({"l1_url": "http://x", "bridgehub": "0x12"}, "--bridgehub"),
         ({"l1_url": "http://x", "bridgehub": "0x" + "12" * 20, "deploy_l1": True}, "--bridgehub"),
+        ({"operator_key": KEY}, "--operator-key.* this needs the L1's --l1-url"),
         ({"prove_key": KEY}, "--prove-key.* this needs the L1's --l1-url"),
         ({"execute_key": KEY}, "--execute-key.* this needs the L1's --l1-url"),
         ({"deploy_l1": True}, "--deploy-l1.* this needs the L1's --l1-url"),

@@ -79,19 +79,7 @@ def configured_contracts(
 
 def check_development_l1(config: NodeConfig) -> None:
     """Reject flags and data directories that need a remote L1, if there is no `--l1-url`."""
-    flags = {
-        "--bridgehub": config.l1.bridgehub is not None,
-        "--deploy-l1": config.l1.deploy_l1,
-        "--prove-key": config.l1.prove_key is not None,
-        "--execute-key": config.l1.execute_key is not None,
-    }
-    for flag, is_set in flags.items():
-        if is_set:
-            raise InvalidConfig(flag, "this needs the L1's --l1-url")
     file = ManifestFile(config.chain)
-    # An older chain keeps the contracts that it has.
-    if is_public_network(config.l1.l1_chain_id) and not file.has_development_l1:
-        raise InvalidConfig("--l1-chain-id", public_network_problem(config.l1.l1_chain_id))
     manifest = file.manifest
     if manifest is not None:
         raise InvalidConfig(
@@ -99,6 +87,19 @@ def check_development_l1(config: NodeConfig) -> None:
             f"the chain in {config.chain.data_dir} settles on chain {manifest.l1_chain_id}: "
             "give the URL of that L1",
         )
+    flags = {
+        "--bridgehub": config.l1.bridgehub is not None,
+        "--deploy-l1": config.l1.deploy_l1,
+        "--operator-key": config.l1.operator_key is not None,
+        "--prove-key": config.l1.prove_key is not None,
+        "--execute-key": config.l1.execute_key is not None,
+    }
+    for flag, is_set in flags.items():
+        if is_set:
+            raise InvalidConfig(flag, "this needs the L1's --l1-url")
+    # An older chain keeps the contracts that it has.
+    if is_public_network(config.l1.l1_chain_id) and not file.has_development_l1:
+        raise InvalidConfig("--l1-chain-id", public_network_problem(config.l1.l1_chain_id))
 
 
 async def verify_registration(

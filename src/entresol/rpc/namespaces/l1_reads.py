@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from entresol.errors import TooManyL1Requests
+from entresol.errors import LayerOneUnreachable, TooManyL1Requests
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.server.limits import RequestRate
@@ -25,6 +25,11 @@ _LATEST: Final = "latest"
 class L1Reader(Protocol):
     """An L1 that answers any method."""
 
+    @property
+    def name(self) -> str:
+        """Its address, without what may be secret in it."""
+        ...
+
     async def read(self, method: str, *params: object) -> Any:
         """Return the result of a method, or fail with a `LayerOneFailed`."""
         ...
@@ -39,8 +44,9 @@ class L1Reads:
 
     prefix = "eth"
 
-    def __init__(self, l1: L1Reader) -> None:
+    def __init__(self, l1: L1Reader, seconds: float = SECONDS) -> None:
         self._l1 = l1
+        self._seconds = seconds
         self._rate: RequestRate | None = None
         self._slots = asyncio.Semaphore(MAX_CONCURRENT)
         self._pending = 0
@@ -116,10 +122,15 @@ class L1Reads:
         if self._pending >= MAX_PENDING or not rate.allows(now):
             raise TooManyL1Requests
         self._pending += 1
+        is_sent = False
         try:
-            async with asyncio.timeout(SECONDS), self._slots:
+            async with asyncio.timeout(self._seconds), self._slots:
+                is_sent = True
                 return await self._l1.read(name, *params)
         except TimeoutError:
-            raise TooManyL1Requests from None
+            if not is_sent:
+                raise TooManyL1Requests from None
+            problem = f"no response in {self._seconds:g} seconds"
+            raise LayerOneUnreachable(self._l1.name, problem) from None
         finally:
             self._pending -= 1

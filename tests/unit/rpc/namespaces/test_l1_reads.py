@@ -6,13 +6,20 @@ from typing import Any
 
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.rpc.namespaces.l1_reads import MAX_PENDING, MAX_PER_SECOND, L1Reads
+from entresol.rpc.namespaces.l1_reads import (
+    MAX_CONCURRENT,
+    MAX_PENDING,
+    MAX_PER_SECOND,
+    L1Reads,
+)
 
 HASH = "0x" + "11" * 32
 
 
 class SlowL1:
     """Responds with the request, once it may."""
+
+    name = "http://l1"
 
     def __init__(self) -> None:
         self.may_respond = asyncio.Event()
@@ -80,5 +87,17 @@ def test_the_rate_is_limited_for_all_clients_together() -> None:
         dispatcher = Dispatcher([L1Reads(l1)])
         found = [await ask(dispatcher, "eth_chainId") for _ in range(int(2 * MAX_PER_SECOND))]
         assert any("error" in it for it in found)
+
+    asyncio.run(run())
+
+
+def test_an_l1_that_does_not_respond_is_reported_as_such() -> None:
+    async def run() -> None:
+        dispatcher = Dispatcher([L1Reads(SlowL1(), seconds=0.05)])
+        asked = [ask(dispatcher, "eth_blockNumber") for _ in range(MAX_CONCURRENT + 1)]
+        *sent, waiting = await asyncio.gather(*asked)
+        expected = "L1 at http://l1 cannot be reached: no response in 0.05 seconds"
+        assert all(it["error"]["message"] == expected for it in sent)
+        assert "too many requests to L1" in waiting["error"]["message"]
 
     asyncio.run(run())
