@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -246,6 +248,45 @@ def test_subscribers_of_a_worker_are_notified(node: RunningNode) -> None:
         other("evm_revert", snapshot)
         removed = subscriber.next()
         assert (removed["removed"], removed["transactionHash"]) == (True, logged)
+
+
+def until(subscriber: Subscriber, head: str) -> Iterator[dict[str, Any]]:
+    """Yield notifications up to that of the block with the hash `head`."""
+    while True:
+        found = subscriber.next()
+        yield found
+        if found.get("hash") == head:
+            return
+
+
+def test_subscribers_of_a_worker_see_what_came_and_went_as_those_of_the_producer_do(
+    node: RunningNode,
+) -> None:
+    url = node.url.replace("http:", "ws:")
+    worker = connect_to(node.url, workers_of(node)[0])
+    itself = connect_to(node.url, node.process.pid)
+    with (
+        connect(url, sock=worker) as first,
+        connect(url, sock=itself) as second,
+        clients_of(node) as (producer, _, _),
+    ):
+        names = busy(producer)
+        subscribers = [Subscriber(first), Subscriber(second)]
+        snapshot = producer("evm_snapshot")
+        for subscriber in subscribers:
+            subscriber("eth_subscribe", "newHeads")
+            subscriber("eth_subscribe", "logs", {"address": names["contract"]})
+        stopped = workers_of(node)[0]
+        os.kill(stopped, signal.SIGSTOP)
+        for _ in range(2):
+            send(producer, to=names["contract"], gas="0x20000")
+        producer("evm_revert", snapshot)
+        producer("evm_mine")
+        os.kill(stopped, signal.SIGCONT)
+        last = producer("eth_getBlockByNumber", "latest", False)["hash"]
+        seen = [list(until(subscriber, last)) for subscriber in subscribers]
+    assert seen[0] == seen[1]
+    assert [it.get("removed") for it in seen[0] if "removed" in it] == [False, False, True, True]
 
 
 def test_metrics_and_health_speak_for_the_whole_node(node: RunningNode) -> None:

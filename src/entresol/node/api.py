@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.settlement.l2_components import L2Components, RollupParts
     from entresol.primitives.batches import Batch
+    from entresol.replica.shipped_events import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Producer
     from entresol.rpc.jsonrpc.method import Namespace
 
@@ -101,8 +102,10 @@ class Api:
         pair: PairControl | None = None,
         layer_two: L2Components | None = None,
         producer: Producer | None = None,
+        notified: ShippedEvents | None = None,
     ) -> None:
         self._chain = chain
+        self._notified = notified
         self._config = config or ApiConfig()
         self._limits = limits or LimitsConfig()
         self._keyring = keyring or Keyring()
@@ -222,9 +225,10 @@ class Api:
         )
 
     def _new_subscriptions(self, wake: Callable[[], None]) -> Subscriptions:
+        notified = self._notified
         return Subscriptions(
-            self._chain.events,
-            self._chain.blocks,
+            self._chain.events if notified is None else notified.events,
+            self._chain.blocks if notified is None else notified,
             NotificationRenderer(self._rendered),
             wake=wake,
             max_per_connection=self._limits.subscription_limit,

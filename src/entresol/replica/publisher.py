@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 _MAX_PRICE: Final = 2**63
 
 
-class ReplicaWaker(Protocol):
-    """Wakes the replicas that have subscribers."""
+class ReplicaSubscribers(Protocol):
+    """Passes events to the replicas that have subscribers for them."""
 
-    def on_state(self) -> None:
-        """Wake those that want to know of blocks."""
+    def on_sealed(self, number: int) -> None:
+        """Pass a new block."""
+
+    def on_reverted(self, event: BlocksReverted) -> None:
+        """Pass a revert."""
 
     def on_transaction(self, transaction: Transaction) -> None:
-        """Pass a pending transaction to those that want it."""
+        """Pass a pending transaction."""
 
 
 class StatePublisher:
@@ -41,12 +44,12 @@ class StatePublisher:
         self,
         chain: Chain,
         page: StatePage,
-        waker: ReplicaWaker,
+        subscribers: ReplicaSubscribers,
         l1_gas_price: Callable[[], int] | None = None,
     ) -> None:
         self.page = page
         self._chain = chain
-        self._waker = waker
+        self._subscribers = subscribers
         self._l1_gas_price = l1_gas_price
         self._reverts: list[Revert] = []
         self._batched = self._last_batched()
@@ -78,7 +81,6 @@ class StatePublisher:
         if now != self._seen:
             self._seen = now
             self.page.write(self._state(price))
-            self._waker.on_state()
 
     def serving(self, handler: Handler) -> Handler:
         """Return a handler that announces the state before each response."""
@@ -104,14 +106,20 @@ class StatePublisher:
         events, _ = self._events.take()
         for event in events:
             if isinstance(event, TransactionPending):
-                self._waker.on_transaction(event.transaction)
-                continue
-            if isinstance(event, BlocksReverted):
-                self._batched = self._last_batched()
-                serial = self._reverts[-1].serial + 1 if self._reverts else 1
-                revert = Revert(serial, event.head, self._batched)
-                self._reverts = [*self._reverts, revert][-MAX_REVERTS:]
-            self.sync()
+                self._subscribers.on_transaction(event.transaction)
+            elif isinstance(event, BlocksReverted):
+                self._on_reverted(event)
+            else:
+                self.sync()
+                self._subscribers.on_sealed(event.number)
+
+    def _on_reverted(self, event: BlocksReverted) -> None:
+        self._batched = self._last_batched()
+        serial = self._reverts[-1].serial + 1 if self._reverts else 1
+        revert = Revert(serial, event.head, self._batched)
+        self._reverts = [*self._reverts, revert][-MAX_REVERTS:]
+        self.sync()
+        self._subscribers.on_reverted(event)
 
     def _last_batched(self) -> int:
         last = self._chain.batches.last()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted
+from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import StoreFailed
 from entresol.primitives.values import Address
 from entresol.replica.state_page import Revert
@@ -17,20 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.primitives.records import BlockRecord
     from entresol.replica.state_page import ChainState, StatePage
     from entresol.storage.replication.secondary_store import SecondaryStore
 
 logger = logging.getLogger(__name__)
 
-RETRY_SECONDS: Final = 0.005
-"""How soon a replica with subscribers tries again, if the producer was rewriting its store."""
-
 
 class StoreFollower:
     """Applies what a producer has announced to the chain of a replica.
 
-    Between two rewrites of the store it only gains blocks, and what is above the announced head is not read. So the
+    Its events are those that caches need: the lowest block of all reverts, and the new head. Subscribers have
+    `ShippedEvents`. Between two rewrites of the store it only gains blocks, and what is above the announced head is not read. So the
     store may be read further at any time but while the producer rewrites something: then the replica is stale.
 
     Remembers: the state applied last. Persists: nothing. Assumes: one event loop. Fails: never; a replica that cannot
@@ -55,14 +51,10 @@ class StoreFollower:
         self._on_l1_gas_price = on_l1_gas_price
         self._version = 0
         self._state: ChainState | None = None
-        self._reverted: tuple[BlockRecord, ...] = ()
-        self._retry: asyncio.TimerHandle | None = None
         self.is_stale = True
         """Whether the producer has announced something that could not be applied yet."""
         self.is_edited = False
         """Whether the producer's latest state is in no block."""
-        self.has_subscribers = False
-        """Whether each block has to be published, and not only the head."""
 
     @property
     def version(self) -> int:
@@ -85,13 +77,6 @@ class StoreFollower:
         if not self.is_stale:
             self.is_stale = True
             self._on_change()
-        if self.has_subscribers and self._retry is None:
-            loop = asyncio.get_running_loop()
-            self._retry = loop.call_later(RETRY_SECONDS, self._try_again)
-
-    def _try_again(self) -> None:
-        self._retry = None
-        self.catch_up()
 
     def _apply(self, state: ChainState) -> bool:
         """Apply a state, and return whether that was possible."""
@@ -105,18 +90,13 @@ class StoreFollower:
             or before.reverts != state.reverts
         ):
             common = -1 if before is None else min(before.head, _missed(before, state).number)
-            if not self._read_store(state, common):
+            if not self._read_store(state):
                 return False
             self._set_head(state, common)
         self._set_rest(state)
         return True
 
-    def _read_store(self, state: ChainState, common: int) -> bool:
-        before = self._state
-        if self.has_subscribers and before is not None and not self._reverted:
-            # What was reverted is still here, but not after catching up.
-            first = max(common + 1, before.head - BACKLOG)
-            self._reverted = tuple(self._store.nonempty_between(first, before.head))
+    def _read_store(self, state: ChainState) -> bool:
         try:
             self._store.catch_up()
         except StoreFailed as error:
@@ -128,13 +108,11 @@ class StoreFollower:
         chain, before = self._chain, self._state
         self._store.set_head(state.head, common)
         chain.ledger.follow(state.head, common)
-        reverted, self._reverted = self._reverted, ()
         if before is not None and common < before.head:
-            chain.events.publish(BlocksReverted(reverted, common))
-        published = BACKLOG // 2 if self.has_subscribers else 1
-        for number in range(max(common + 1, state.head - published + 1), state.head + 1):
-            header = chain.ledger.header(number)
-            chain.events.publish(BlockSealed(number, header.hash(), header))
+            chain.events.publish(BlocksReverted((), common))
+        if state.head > common:
+            head = chain.ledger.head
+            chain.events.publish(BlockSealed(state.head, chain.ledger.head_hash, head))
 
     def _set_rest(self, state: ChainState) -> None:
         chain, before = self._chain, self._state

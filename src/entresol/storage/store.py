@@ -463,6 +463,13 @@ class Store:
     def _read_record(self, number: int) -> BlockRecord | None:
         return self._decoded(number) if self._has(number) else None
 
+    def encoded_record(self, number: int) -> bytes:
+        """Return the record of a block as it is stored."""
+        data = self._db.get(tables.record_key(number)) if self._has(number) else None
+        if data is None:
+            raise UnknownBlock(number)
+        return data
+
     def _decoded(self, number: int) -> BlockRecord | None:
         data = self._db.get(tables.record_key(number))
         try:

@@ -40,10 +40,12 @@ class WorkerMessage(IntEnum):
     """Of a worker: it listens."""
     STOP = 2
     """To a worker."""
-    STATE = 3
-    """To a worker with subscribers: a state was announced."""
+    SEALED = 3
+    """To a worker with subscribers: the record of a new block."""
     TRANSACTION = 4
-    """To a worker with subscribers: the bytes of a pending transaction."""
+    """To a worker with subscribers: a pending transaction and its sender."""
+    REVERTED = 6
+    """To a worker with subscribers: a revert, with the records of its blocks."""
     LOG = 5
     """Of a worker: lines of its log, to standard output; to standard error if the layer's byte is 1."""
 

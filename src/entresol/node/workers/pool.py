@@ -24,6 +24,7 @@ from entresol.node.workers.messages import (
 from entresol.node.workers.metrics_sum import sum_metrics
 from entresol.node.workers.worker_process import WorkerProcess
 from entresol.replica.publisher import StatePublisher
+from entresol.replica.shipped_events import encode_pending, encode_reverted
 from entresol.replica.state_page import StatePage, Wanted
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.server.server import PortSharing
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.chain.events import BlocksReverted
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
@@ -61,6 +63,7 @@ class ProducerRole(ServiceRole):
     ) -> None:
         self._pool = pool
         self._layer = layer
+        self._chain = chain
         self.page = StatePage.create()
         self.publisher = StatePublisher(chain, self.page, self, l1_gas_price)
         self.service: ChainService | None = None
@@ -82,21 +85,32 @@ class ProducerRole(ServiceRole):
             return await self._metrics_page()
         return self.service.health_page()
 
-    def on_state(self) -> None:
-        """Wake the workers that have subscribers."""
-        for worker in self._pool.running():
-            self.wake(worker)
+    def on_sealed(self, number: int) -> None:
+        """Pass a new block to the workers that have subscribers."""
+        workers = self._wanting(Wanted.BLOCKS)
+        if workers:
+            record = self._chain.ledger.store.encoded_record(number)
+            self._send(workers, WorkerMessage.SEALED, record)
 
-    def wake(self, worker: WorkerProcess) -> None:
-        """Wake a worker, if it has subscribers."""
-        if self.page.wanted(worker.index):
-            worker.send(WorkerMessage.STATE, self._layer)
+    def on_reverted(self, event: BlocksReverted) -> None:
+        """Pass a revert to the workers that have subscribers."""
+        workers = self._wanting(Wanted.BLOCKS)
+        if workers:
+            self._send(workers, WorkerMessage.REVERTED, encode_reverted(event))
 
     def on_transaction(self, transaction: Transaction) -> None:
         """Pass a pending transaction to the workers that have subscribers for it."""
-        for worker in self._pool.running():
-            if self.page.wanted(worker.index) & Wanted.TRANSACTIONS:
-                worker.send(WorkerMessage.TRANSACTION, self._layer, transaction.raw)
+        workers = self._wanting(Wanted.TRANSACTIONS)
+        if workers:
+            self._send(workers, WorkerMessage.TRANSACTION, encode_pending(transaction))
+
+    def _wanting(self, wanted: Wanted) -> list[WorkerProcess]:
+        running = self._pool.running()
+        return [worker for worker in running if self.page.wanted(worker.index) & wanted]
+
+    def _send(self, workers: list[WorkerProcess], message: WorkerMessage, payload: bytes) -> None:
+        for worker in workers:
+            worker.send(message, self._layer, payload)
 
     async def _metrics_page(self) -> PageResponse:
         service = self.service
@@ -226,9 +240,10 @@ class WorkerPool:
         return encode_page(await self._roles[layer].page_at(path))
 
     def on_drained(self, worker: WorkerProcess) -> None:
-        """Wake a worker that did not read for a while; the pending transactions of that time are lost to it."""
-        for role in self._roles:
-            role.wake(worker)
+        """Replace a worker that did not read for a while, if it has subscribers: they have missed events."""
+        if any(role.page.wanted(worker.index) for role in self._roles):
+            logger.warning("worker %d did not read for a while", worker.index)
+            worker.stop()
 
     def on_ready(self) -> None:
         """Note that another worker listens."""

@@ -73,10 +73,12 @@ class WorkerPeer:
                 self._start.set_result(decode_start(body))
             case WorkerMessage.STOP:
                 self._stopped.set()
-            case WorkerMessage.STATE if self._node is not None:
-                self._node.catch_up(layer)
+            case WorkerMessage.SEALED if self._node is not None:
+                self._node.shipped(layer).on_sealed(body)
+            case WorkerMessage.REVERTED if self._node is not None:
+                self._node.shipped(layer).on_reverted(body)
             case WorkerMessage.TRANSACTION if self._node is not None:
-                self._node.publish(layer, body)
+                self._node.shipped(layer).on_transaction(body)
 
     def on_drained(self) -> None:
         """Do nothing: only lines of the log were dropped."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.chain.dev.keyring import Keyring
-from entresol.chain.events import TransactionPending
 from entresol.errors import LayerOneFailed
 from entresol.node.api import Api
 from entresol.node.chain_service import ChainService, ServiceRole
@@ -24,7 +23,7 @@ from entresol.node.workers.messages import (
     WorkerCall,
     decode_page,
 )
-from entresol.primitives.transactions import decode
+from entresol.replica.shipped_events import ShippedEvents
 from entresol.replica.state_page import StatePage, Wanted
 from entresol.replica.store_follower import StoreFollower
 from entresol.rollup.proofs import LogProver
@@ -66,6 +65,7 @@ class WorkerRole(ServiceRole):
         self._channel = channel
         self._page = StatePage(start.layers[layer].page)
         self.store = SecondaryStore.at(Path(start.layers[layer].path))
+        self.shipped = ShippedEvents(self.store)
         self.takes: frozenset[ServedBy] = _ALL
         self._version = -1
         self._follower: StoreFollower
@@ -144,7 +144,6 @@ class WorkerRole(ServiceRole):
         wanted = Wanted.BLOCKS if len(subscriptions) else Wanted(0)
         if subscriptions.count(SubscriptionKind.TRANSACTIONS):
             wanted |= Wanted.TRANSACTIONS
-        self._follower.has_subscribers = bool(wanted)
         self._page.want(self._index, wanted)
 
 
@@ -210,14 +209,9 @@ class WorkerNode:
         """Return the metrics of this process."""
         return self._services[layer].process_metrics()
 
-    def catch_up(self, layer: int) -> None:
-        """Apply what the producer has announced, for subscribers."""
-        self._roles[layer].catch_up()
-
-    def publish(self, layer: int, raw: bytes) -> None:
-        """Publish a pending transaction to subscribers."""
-        events = self._services[layer].chain.events
-        events.publish(TransactionPending(decode(raw)))
+    def shipped(self, layer: int) -> ShippedEvents:
+        """Return the events of the producer's chain, for subscribers."""
+        return self._roles[layer].shipped
 
     def _connect_layers(self, channel: Channel) -> None:
         """Let the explorer of each layer reach the other one."""
@@ -250,6 +244,7 @@ class WorkerNode:
                 pair=self._pair,
                 layer_two=components,
                 producer=role,
+                notified=role.shipped,
             )
             return role.attach(api)
 

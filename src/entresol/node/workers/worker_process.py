@@ -43,7 +43,7 @@ class WorkerHost(Protocol):
         """Write lines of a worker's log."""
 
     def on_drained(self, worker: WorkerProcess) -> None:
-        """Send a worker that did not read for a while what it has to know now."""
+        """Act on a worker that did not read for a while, and has missed messages."""
 
 
 class WorkerProcess:
@@ -150,7 +150,7 @@ class WorkerProcess:
         self._ended.set()
 
     def on_drained(self) -> None:
-        """Let it catch up with what it was not sent."""
+        """Note that it has missed messages."""
         self._host.on_drained(self)
 
 

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Self
 
 from entresol.storage.directory import DATABASE, Directory
 from entresol.storage.key_value import KeyValueStore
-from entresol.storage.nonempty_blocks import has_contents
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from entresol.primitives.records import BlockRecord
 
 
 class SecondaryStore(Store):
@@ -43,10 +39,3 @@ class SecondaryStore(Store):
         self._head = number
         self.record_cache.evict_above(common)
         self.loaded.refresh()
-
-    def nonempty_between(self, first: int, last: int) -> Iterator[BlockRecord]:
-        """Yield the records from block `first` to `last` that have contents, newest first."""
-        for number in range(last, first - 1, -1):
-            record = self.get_record(number)
-            if record is not None and has_contents(record):
-                yield record
