@@ -30,6 +30,8 @@ REQUIREMENTS_STAMP := $(VENV)/.requirements
 # titanoboa needs an older `packaging` than the tools of `.venv`, through vyper, so it has an environment of its own.
 TITANOBOA_VENV := .venv-titanoboa
 TITANOBOA_STAMP := $(TITANOBOA_VENV)/.requirements
+DOCS_VENV := .venv-docs
+DOCS_STAMP := $(DOCS_VENV)/.requirements
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Install the pins of the file $(1); pip shows its progress on a terminal only.
@@ -47,7 +49,7 @@ endif
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Build -------------------------------------------------------------------------------------
 
@@ -83,10 +85,12 @@ $(REQUIREMENTS_STAMP): requirements-dev.txt requirements.txt $(PYTHON_STAMP)
 	@test $(RUN_STAMP) -nt requirements.txt || touch $(RUN_STAMP)
 	@touch $@
 
-$(TITANOBOA_STAMP): tests/clients/requirements-titanoboa.txt $(PYTHON_STAMP)
-	@echo "Python packages of titanoboa: $<"
-	@$(PYTHON) -m venv --clear $(TITANOBOA_VENV)
-	@$(TITANOBOA_VENV)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+$(TITANOBOA_STAMP): tests/clients/requirements-titanoboa.txt
+$(DOCS_STAMP): requirements-docs.txt
+$(TITANOBOA_STAMP) $(DOCS_STAMP): $(PYTHON_STAMP)
+	@echo "Python packages of $(@D): $(filter %.txt,$^)"
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $(filter %.txt,$^)
 	@touch $@
 
 # Calls the build back end as pip does, because pip would hide cargo's progress; not `maturin develop`,
@@ -151,7 +155,7 @@ $(WHEEL_STAMP): $(NATIVE) $(PACKAGED)
 # --- Checks ------------------------------------------------------------------------------------
 
 .PHONY: test
-test: check rust-test python-test ## Run every check and every test
+test: check docs-site rust-test python-test ## Run every check and every test
 
 .PHONY: check
 check: python-check rust-check contracts-check explorer-check workflows-check ## Run the checks that execute nothing: format, lint, types, imports
@@ -251,6 +255,10 @@ fmt: $(REQUIREMENTS_STAMP) ## Format the sources and fix what can be fixed
 docs: $(REQUIREMENTS_STAMP) $(NATIVE) ## Rewrite the generated parts of the documentation
 	$(BIN)/python docs/tools/generate.py
 
+.PHONY: docs-site
+docs-site: $(DOCS_STAMP) ## Build the documentation site into build/site, and check its links
+	$(DOCS_VENV)/bin/python docs/tools/site.py
+
 # The oldest supported Python needs the most packages, so its pins serve the newer ones too. The second
 # file starts as a copy of the first, whose pins pip-compile then keeps.
 LOCK = $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --annotation-style line pyproject.toml
@@ -259,17 +267,21 @@ LOCK = $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options -
 screenshots: install ## Write pictures of the explorer's pages; ARGS names the folder
 	$(BIN)/python -m tests.explorer.screenshots $(or $(ARGS),screenshots)
 
+# Pin the package $(1), which has an environment of its own, in the file $(2).
+lock_alone = echo $(1) | $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --no-annotate --upgrade \
+    --output-file $(2) -
+
 .PHONY: lock
 lock: $(REQUIREMENTS_STAMP) ## Pin the newest dependencies that fit pyproject.toml
 	@test "$(PYTHON_VERSION)" = 3.11 || { echo "error: lock with the oldest Python: make lock PYTHON=python3.11" >&2; exit 1; }
 	$(LOCK) --upgrade --extra run --extra dev --output-file requirements-dev.txt
 	cp requirements-dev.txt requirements.txt
 	$(LOCK) --extra run --output-file requirements.txt
-	echo titanoboa | $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --no-annotate --upgrade \
-	    --output-file tests/clients/requirements-titanoboa.txt -
+	$(call lock_alone,titanoboa,tests/clients/requirements-titanoboa.txt)
+	$(call lock_alone,zensical,requirements-docs.txt)
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) $(TITANOBOA_VENV) native/target tests/node_modules tests/explorer/node_modules contracts/node_modules dist src/entresol/*.so
+	rm -rf $(VENV) $(TITANOBOA_VENV) $(DOCS_VENV) native/target tests/node_modules tests/explorer/node_modules contracts/node_modules build dist src/entresol/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Start and stop: from the command to the first response, and from the signal to the end."""
+"""Start and stop: from the command to the first response, from the signal to the end, and the import."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Life(NamedTuple):
 
 
 def rows() -> Iterable[Row]:
-    """Measure the life of a node, and of anvil."""
+    """Measure the life of a node and of anvil, and what importing the package takes."""
     ours = _best([sys.executable, "-m", "entresol", "--port", "0", "--l1-port", "0"])
     theirs = _best([str(find_anvil()), "--port", "0"])
     yield Row(
@@ -34,7 +34,7 @@ def rows() -> Iterable[Row]:
         value=ours.start * 1e3,
         unit="ms",
         peer=Peer("anvil", theirs.start * 1e3),
-        target=Target(1_200, "at most"),
+        target=Target(700, "at most"),
     )
     yield Row(
         what="signal to end",
@@ -43,11 +43,30 @@ def rows() -> Iterable[Row]:
         peer=Peer("anvil", theirs.stop * 1e3),
         target=Target(1_000, "at most"),
     )
+    empty, imported = (_best_run(code) for code in ("", "import entresol"))
+    yield Row(
+        what="import entresol",
+        value=(imported - empty) * 1e3,
+        unit="ms",
+        target=Target(100, "at most"),
+        note=f"of {imported * 1e3:.0f} ms of the process",
+    )
 
 
 def _best(command: list[str]) -> Life:
     lives = [_life(command) for _ in range(ROUNDS)]
     return Life(min(life.start for life in lives), min(life.stop for life in lives))
+
+
+def _best_run(code: str) -> float:
+    """Return the seconds that a process of Python takes to run `code`."""
+
+    def run() -> float:
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - begun
+
+    return min(run() for _ in range(ROUNDS))
 
 
 def _life(command: list[str]) -> Life:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.support.docs.pages import ADDRESS, ROOT, blocks_of, run_program
 from tests.support.node_process import running_node
+
+L1_ADDRESS: Final = "127.0.0.1:8545"
 
 pytestmark = pytest.mark.clients
 
@@ -26,6 +30,18 @@ def test_the_parts_of_a_tutorial_print_what_it_shows(page: str) -> None:
     with running_node() as node:
         program = "\n".join(part.text for part in parts).replace(f"http://{ADDRESS}", node.url)
         assert run_program("js", program) == (expected.strip(), "")
+
+
+def test_the_page_for_users_of_anvil_prints_what_it_shows(tmp_path: Path) -> None:
+    blocks = list(blocks_of("docs/tutorials/from-anvil.md"))
+    assert [block.text for block in blocks[:2]] == ["entresol anvil --accounts 3\n", "entresol\n"]
+    info = tmp_path / "node.json"
+    with running_node("--config-out", str(info), info=info) as node:
+        l1_url = json.loads(info.read_text(encoding="utf-8"))["l1"]["http_url"]
+        for block in blocks[2:]:
+            text = block.text.replace(f"http://{ADDRESS}", node.url)
+            shown = run_program("sh", text.replace(f"http://{L1_ADDRESS}", l1_url))
+            assert shown == ((block.output or "").strip(), "")
 
 
 @pytest.mark.parametrize("page", TUTORIALS)

@@ -29,6 +29,7 @@ NO_MIRROR: Final = {
     "test_benchmarks.py": "tests benchmarks/harness.py, which is not part of the package",
     "test_docs.py": "tests the pages that docs/tools writes, and the examples of the README",
     "test_layout.py": "tests the tree itself",
+    "test_site.py": "tests docs/tools/site.py, which is not part of the package",
     "test_native_stub.py": "compares _native.pyi with the built module",
 }
 """Unit tests of something else than a module of the package."""

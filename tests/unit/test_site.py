@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.tools.site import ROOT, broken_links, staged_names, staged_text
+
+NAMES = {
+    "README.md": "index.md",
+    "docs/a.md": "a.md",
+    "docs/tutorials/b.md": "tutorials/b.md",
+    "docs/images/c.svg": "images/c.svg",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "staged"),
+    [
+        ("README.md", "[a](docs/a.md)", "[a](a.md)"),
+        ("README.md", "[b](docs/tutorials/b.md#part)", "[b](tutorials/b.md#part)"),
+        ("README.md", '<img src="docs/images/c.svg">', '<img src="images/c.svg">'),
+        ("docs/tutorials/b.md", "[home](../../README.md)", "[home](../index.md)"),
+        ("docs/a.md", "[a](#part), [else](https://example.org)", "[a](#part), [else](https://example.org)"),
+        ("docs/a.md", "see [`x`](../src/x.py) there", "see `x` there"),
+        ("docs/a.md", "```\n[x](../src/x.py)\n```\n[x](../src/x.py)", "```\n[x](../src/x.py)\n```\nx"),
+    ],
+)  # fmt: skip
+def test_links_of_a_page_lead_to_where_the_site_has_it(path: str, text: str, staged: str) -> None:
+    assert staged_text(text, path, NAMES) == staged
+
+
+@pytest.mark.parametrize(
+    ("link", "is_broken"),
+    [
+        ('<a href="b.html#there">', False),
+        ('<a href="/b.html">', False),
+        ('<a href="https://example.org">', False),
+        ('<a href="b.html#elsewhere">', True),
+        ('<a href="c.html">', True),
+        ('<img src="c.png">', True),
+        ('<img src="https://example.org/c.png">', True),
+        ('<link rel="stylesheet" href="https://example.org/c.css">', True),
+    ],
+)
+def test_a_link_within_the_site_leads_to_a_page_and_its_anchor(
+    tmp_path: Path, link: str, is_broken: bool
+) -> None:
+    (tmp_path / "a.html").write_text(link, encoding="utf-8")
+    (tmp_path / "b.html").write_text('<h1 id="there">', encoding="utf-8")
+    assert bool(list(broken_links(tmp_path))) is is_broken
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    config = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    pages = {name for name in staged_names(ROOT).values() if name.endswith(".md")}
+    decisions = {page for page in pages if page.startswith("decisions/0")}
+    assert set(targets(config["project"]["nav"])) == pages - decisions
+
+
+def targets(items: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the pages of a navigation."""
+    for item in items:
+        for value in item.values():
+            yield from targets(value) if isinstance(value, list) else (value,)
