@@ -5,15 +5,19 @@ Differences, each with its reason:
   agree as long as blocks have no more blobs than the target.
 - Anvil shows blobs in transaction objects and raw transactions, and its transactions roots cover them; here they are as blocks contain them, as in
   geth, because 128 KiB a blob are not for every reader of a block.
+- The names of blocks of the beacon API (`head`, `genesis`, `justified`) are accepted, too; anvil takes those of JSON-RPC.
 - Genesis headers of anvil have blob fields on every fork; here they have them from Cancun on.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -303,3 +307,41 @@ def test_fees_are_alike_while_blocks_are_below_the_target(peers: Peers) -> None:
         assert alike(peers, "eth_blobBaseFee") == "0x1"
     history = alike(peers, "eth_feeHistory", "0x9", "latest", [], but=frozenset({"reward"}))
     assert len(set(history["blobGasUsedRatio"])) == 4
+
+
+def page(peer: Anvil, path: str) -> tuple[int, Any]:
+    """Return the status and the document of a page of the beacon API."""
+    try:
+        with urlopen(f"{peer.url}/eth/v1/beacon/{path}") as response:
+            return response.status, json.load(response)
+    except HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_readers_of_blobs_find_them_by_block(peers: Peers) -> None:
+    sidecar = sample_sidecar(1, 2)
+    sent = send(peers, blob_transaction(SECRET, sidecar))
+    number = int(peers.ours("eth_getTransactionReceipt", sent)["blockNumber"], 16)
+    block_hash = [peer("eth_getBlockByNumber", "latest", False)["hash"] for peer in peers]
+    wanted = "0x" + sidecar.hashes[1].hex()
+    for path in (
+        *(str(number), hex(number), "latest", "0", "earliest", "99", "abc"),
+        f"{number}?versioned_hashes={wanted}",
+        f"{number}?versioned_hashes={'0x' + '01' * 32}",
+    ):
+        ours, theirs = (page(peer, f"blobs/{path}") for peer in peers)
+        assert ours == theirs, path
+    by_hash = [page(peer, f"blobs/{it}") for peer, it in zip(peers, block_hash, strict=True)]
+    assert by_hash[0] == by_hash[1]
+    assert by_hash[0][1]["data"] == ["0x" + it.hex() for it in sidecar.blobs]
+    assert page(peers.ours, "blobs/head") == by_hash[0]
+    ours, theirs = (page(peer, "blob_sidecars/head") for peer in peers)
+    assert ours == theirs
+    assert ours[0] == 410
+
+
+def test_the_genesis_of_the_beacon_chain_is_that_of_the_chain(peers: Peers) -> None:
+    ours, theirs = (page(peer, "genesis")[1]["data"] for peer in peers)
+    assert ours.keys() == theirs.keys()
+    assert int(ours["genesis_time"]) == peers.ours("anvil_getGenesisTime")

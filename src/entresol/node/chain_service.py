@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from entresol.chain.rules import BLOB_TYPE
 from entresol.errors import StoreFailed
 from entresol.explorer.files import explorer_files
 from entresol.node.automine import Automine
+from entresol.node.beacon_pages import BeaconPages
 from entresol.node.block_sealer import BlockSealer
 from entresol.node.metrics import chain_samples, memory_samples, render, server_samples
 from entresol.rpc.jsonrpc.offload import POLICY
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
     from entresol.server.config import ServerConfig
-    from entresol.server.handler import Handler, Page, PageResponse
+    from entresol.server.handler import Handler, Page, PageResponse, PageTree
 
 logger = logging.getLogger(__name__)
 
@@ -117,6 +119,7 @@ class ChainService:
             {**self._pages(), **role.pages(self)},
             on_rejection,
             files=no_files if explorer is None else explorer_files,
+            trees=self._trees(),
             sharing=role.sharing,
         )
         self._tick_task: asyncio.Task[None] | None = None
@@ -197,6 +200,10 @@ class ChainService:
             "/metrics": self._metrics_page,
             "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),
         }
+
+    def _trees(self) -> dict[str, PageTree]:
+        accepts_blobs = BLOB_TYPE in self.chain.rules.accepted_types
+        return BeaconPages(self.chain, self.unlogged).trees() if accepts_blobs else {}
 
     def health_page(self) -> PageResponse:
         """Return the page `/health`."""

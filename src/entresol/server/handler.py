@@ -11,6 +11,8 @@ PageResponse: TypeAlias = tuple[int, str, bytes]
 """Status, content type and body."""
 Page: TypeAlias = Callable[[], PageResponse | Awaitable[PageResponse]]
 """Responds to a `GET`, at once or through an awaitable."""
+PageTree: TypeAlias = Callable[[str], Page]
+"""Returns the page of a target below a path: what follows the path, with the query."""
 
 
 class ClientConnection(Protocol):

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, ListenFailed
 from entresol.server.config import ServerConfig
 from entresol.server.documents import DocumentFormat
-from entresol.server.handler import Handler, OnRejection, Page
+from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
 from entresol.server.ipc.connection import IpcConnection
 from entresol.server.ipc.unix_path import UnixPath
@@ -48,11 +48,14 @@ class Server:
         on_rejection: OnRejection | None = None,
         *,
         files: StaticFiles = no_files,
+        trees: Mapping[str, PageTree] | None = None,
         sharing: PortSharing = PortSharing.NONE,
     ) -> None:
         self.config = config or ServerConfig()
         self._sharing = sharing
-        self._state = ServerState(handler, documents, self.config, pages or {}, on_rejection, files)
+        self._state = ServerState(
+            handler, documents, self.config, pages or {}, on_rejection, files=files, trees=trees
+        )
         self._listeners: list[asyncio.Server] = []
         self._path: UnixPath | None = None
         self._sweep: asyncio.TimerHandle | None = None

@@ -9,7 +9,7 @@ from typing import Protocol
 from entresol.server.access import HostCheck, OriginCheck
 from entresol.server.config import ServerConfig
 from entresol.server.documents import DocumentFormat, DocumentRejections
-from entresol.server.handler import Handler, OnRejection, Page
+from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.head_cache import HeadCache
 from entresol.server.limits import RequestRate
 from entresol.server.round_robin import RoundRobin
@@ -64,18 +64,21 @@ class Counters:
 class ServerState:
     """The handler, the settings, the counters and the open connections of one server."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         handler: Handler,
         documents: DocumentFormat,
         config: ServerConfig,
         pages: Mapping[str, Page],
         on_rejection: OnRejection | None = None,
+        *,
         files: StaticFiles = no_files,
+        trees: Mapping[str, PageTree] | None = None,
     ) -> None:
         self.handler = handler
         self.config = config
-        self.pages = pages
+        self._pages = pages
+        self._trees = trees or {}
         self.files = files
         self.on_rejection = on_rejection
         self.content_types = documents.content_types
@@ -92,6 +95,16 @@ class ServerState:
         self._all_closed.set()
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
+
+    def page(self, path: str, target: bytes) -> Page | None:
+        """Return the page at `path`, or that of the whole target below one; None if there is none."""
+        page = self._pages.get(path)
+        if page is not None or not self._trees:
+            return page
+        for start, tree in self._trees.items():
+            if path.startswith(start):
+                return tree(target.decode("latin-1").removeprefix(start))
+        return None
 
     def add(self, connection: ServedConnection) -> None:
         """Count a new connection."""

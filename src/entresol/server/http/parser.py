@@ -243,7 +243,7 @@ class HttpParser:
             self.upgrade = WebSocketUpgrade(self._target, self._headers)
             return None
         path = path_of(self._target)
-        self._page = self._state.pages.get(path)
+        self._page = self._state.page(path, self._target)
         if self._page is not None:
             return None
         file = self._state.files().get(path)
