@@ -1,4 +1,4 @@
-"""Hardhat's own plugins and viem's actions on both layers: the checks are in the files of `js/`."""
+"""Hardhat's own plugins, that of OpenZeppelin and viem's actions on both layers: the checks are in the files of `js/`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.support.node_process import ENTRESOL
 
 pytestmark = pytest.mark.clients
 
-FILES: Final = ("hardhat-helpers.mjs", "hardhat-matchers.mjs", "viem-actions.mjs")
+FILES: Final = (
+    "hardhat-helpers.mjs", "hardhat-matchers.mjs", "hardhat-upgrades.mjs", "viem-actions.mjs",
+)  # fmt: skip
 LAYERS: Final = ("L1", "L2", "anvil")
 """Those of a node, and the L1 of `entresol anvil`."""
 

@@ -49,7 +49,7 @@ TRACERS: tuple[Options, ...] = (
     PRESTATE,
     DIFF,
     {"tracer": "4byteTracer"},
-    {"tracer": "flatCallTracer"},
+    {"tracer": "flatCallTracer", "tracerConfig": {"convertParityErrors": True}},
     {"tracer": "localizedTracer"},
     {"tracer": "replayTracer", "tracerConfig": ["trace"]},
     {"tracer": "noopTracer"},
@@ -68,7 +68,7 @@ CONSTRUCTED = {
 """The differences that the last block has whatever the random transactions do."""
 MUX: dict[str, Any] = {
     "callTracer": {"withLog": True},
-    "flatCallTracer": {},
+    "flatCallTracer": {"convertParityErrors": True},
     "prestateTracer": {"diffMode": True},
     "keccak256PreimageTracer": None,
     "erc7562Tracer": {},

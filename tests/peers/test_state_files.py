@@ -92,6 +92,28 @@ def test_the_l1_reads_what_anvil_writes(layers: Layers) -> None:
     assert layers.l2("eth_blockNumber") == "0x0"
 
 
+def test_transactions_without_a_signature_have_the_hashes_of_anvil(layers: Layers) -> None:
+    with running_anvil() as anvil:
+        sent = []
+        for sender in (STRANGER, "0x" + "cd" * 20):
+            anvil("anvil_setBalance", sender, hex(10**18))
+            anvil("anvil_impersonateAccount", sender)
+            for price in ({}, {"gasPrice": hex(3 * 10**9)}):
+                call = {"from": sender, "to": BOB, "value": "0x1", "gas": "0x5208", **price}
+                sent.append(anvil("eth_sendTransaction", call))
+        dump = anvil("anvil_dumpState")
+        expected = [anvil("eth_getTransactionByHash", it) for it in sent]
+    assert layers.l1("anvil_loadState", dump)
+    fields = ("hash", "from", "nonce", "blockNumber", "r", "s")
+    loaded = [layers.l1("eth_getTransactionByHash", it) for it in sent]
+    assert [[it[key] for key in fields] for it in loaded] == [
+        [it[key] for key in fields] for it in expected
+    ]
+    assert [layers.l1("eth_getTransactionReceipt", it)["from"] for it in sent] == [
+        it["from"] for it in expected
+    ]
+
+
 def test_states_of_earlier_blocks_are_read(layers: Layers) -> None:
     with running_anvil() as anvil:
         work(anvil)

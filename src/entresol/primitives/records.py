@@ -13,7 +13,7 @@ from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import PACKED_SIZE, L2ToL1Log
 from entresol.primitives.logs import MAX_TOPICS, Log
 from entresol.primitives.receipts import Receipt
-from entresol.primitives.transactions import Transaction, load
+from entresol.primitives.transactions import Transaction, load, may_be_unsigned
 from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Hash32
@@ -131,7 +131,7 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
     def transaction_hash(self, index: int) -> Hash32:
         """Return the hash of the transaction at `index`, decoding it only if necessary."""
         raw, _ = self.transactions[index]
-        if raw[0] in _HASHED_BY_CONTENT:
+        if raw[0] in _HASHED_BY_CONTENT or may_be_unsigned(raw):
             return self.transaction(index).hash
         return Hash32(keccak256(raw))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from entresol._native import decode_transaction, keccak256
-from entresol.primitives.transactions import load
+from entresol.primitives.transactions import load, may_be_unsigned
 from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.values import Address
 from entresol.storage import tables
@@ -79,7 +79,8 @@ def _slot_keys(db: KeyValueStore, change: StoredChange, number: int) -> Iterator
 
 def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> list[Row]:
     location = tables.pack_index(index)
-    if raw[0] in _NATIVE_TYPES or 0xC0 <= raw[0] < 0xFE:
+    is_native = raw[0] in _NATIVE_TYPES or 0xC0 <= raw[0] < 0xFE
+    if is_native and not may_be_unsigned(raw):
         # Costs a quarter of decoding the whole transaction.
         decoded = decode_transaction(raw, sender=sender)
         transaction_hash, nonce = decoded.hash, decoded.nonce

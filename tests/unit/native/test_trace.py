@@ -198,6 +198,23 @@ def test_the_flat_tracer_reports_the_position_of_the_transaction() -> None:
     assert (top["blockHash"], top["blockNumber"]) == (hexed(word(6)), 10)
 
 
+@pytest.mark.parametrize(
+    ("code", "converted", "plain"),
+    [
+        ("5f 5f fd", "Reverted", "execution reverted"),
+        ("fe", "Bad instruction", "invalid opcode: INVALID"),
+        ("5f 56", "Bad jump destination", "invalid jump destination"),
+    ],
+)
+def test_the_flat_tracer_names_errors_as_geth_unless_it_converts_them(
+    code: str, converted: str, plain: str
+) -> None:
+    for converts, expected in ((None, plain), (False, plain), (True, converted)):
+        config = {} if converts is None else {"convertParityErrors": converts}
+        (frame,) = trace(code, {"tracer": "flatCallTracer", "tracerConfig": config})
+        assert frame["error"] == expected
+
+
 def test_the_mux_tracer_runs_several() -> None:
     options = {"tracer": "muxTracer", "tracerConfig": {"callTracer": {}, "4byteTracer": None}}
     traced = trace(CALL_BOB, options)

@@ -4,8 +4,8 @@ use alloy_primitives::map::HashSet;
 use alloy_primitives::{Address, Bytes, TxKind, U256};
 use alloy_rpc_types_eth::TransactionInfo;
 use alloy_rpc_types_trace::filter::TraceFilterMatcher;
-use alloy_rpc_types_trace::geth::CallConfig;
 use alloy_rpc_types_trace::geth::erc7562::Erc7562Config;
+use alloy_rpc_types_trace::geth::{CallConfig, FlatCallConfig};
 use alloy_rpc_types_trace::parity::TraceType;
 use revm::context_interface::result::ResultAndState;
 use revm::interpreter::InstructionResult;
@@ -22,8 +22,8 @@ use crate::state::database::StateDatabase;
 pub enum FrameFormat {
     /// geth's `callTracer`.
     Calls(CallConfig),
-    /// geth's `flatCallTracer`; the flag includes precompiles.
-    Flat(bool),
+    /// geth's `flatCallTracer`.
+    Flat(FlatCallConfig),
     /// geth's `erc7562Tracer`.
     Erc7562(Box<Erc7562Config>),
     /// The frames of `trace_transaction`, those that match a filter.
@@ -39,9 +39,8 @@ impl FrameFormat {
     pub fn inspector(&self) -> TracingInspector {
         TracingInspector::new(match self {
             Self::Calls(config) => TracingInspectorConfig::from_geth_call_config(config),
-            Self::Flat(precompiles) => {
-                TracingInspectorConfig::default_parity().set_exclude_precompile_calls(!precompiles)
-            }
+            Self::Flat(config) => TracingInspectorConfig::default_parity()
+                .set_exclude_precompile_calls(!config.include_precompiles.unwrap_or_default()),
             Self::Erc7562(config) => TracingInspectorConfig::from_geth_erc7562_config(config),
             Self::Localized(_) => TracingInspectorConfig::default_parity(),
             Self::Replay(types) => TracingInspectorConfig::from_parity_config(types),
@@ -75,10 +74,17 @@ impl FrameFormat {
             Self::Calls(config) => {
                 encode(&inspector.geth_builder().geth_call_traces_with_result_gas(*config, *gas))
             }
-            Self::Flat(_) => {
+            Self::Flat(config) => {
+                let converts = config.convert_parity_errors.unwrap_or_default();
+                let errors = (!converts).then(|| geth_errors(inspector.traces().nodes()));
                 let builder = std::mem::take(inspector).into_parity_builder();
                 let builder = builder.with_transaction_gas_used(gas.tx_gas_used());
-                encode(&builder.into_localized_transaction_traces(info))
+                let mut frames = builder.into_localized_transaction_traces(info);
+                let calls = frames.iter_mut().filter(|it| !it.trace.action.is_selfdestruct());
+                for (frame, error) in calls.zip(errors.into_iter().flatten()) {
+                    frame.trace.error = error;
+                }
+                encode(&frames)
             }
             Self::Erc7562(config) => {
                 let builder = inspector.geth_builder();
@@ -99,6 +105,12 @@ impl FrameFormat {
             Self::Otterscan => encode(&otterscan(inspector.traces().nodes())),
         }
     }
+}
+
+/// Return why the frames of a flat trace failed, in geth's words.
+fn geth_errors(nodes: &[CallTraceNode]) -> Vec<Option<String>> {
+    let frames = nodes.iter().filter(|node| !node.is_precompile());
+    frames.map(|node| node.geth_empty_call_frame(false).error).collect()
 }
 
 /// The frame of a transaction that could not start.

@@ -12,7 +12,6 @@ mod struct_log;
 use alloy_primitives::map::HashSet;
 use alloy_rpc_types_eth::TransactionInfo;
 use alloy_rpc_types_trace::filter::TraceFilter;
-use alloy_rpc_types_trace::geth::FlatCallConfig;
 use alloy_rpc_types_trace::parity::TraceType;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -103,11 +102,7 @@ impl Kind {
             "4byteTracer" => Self::FourByte,
             "callTracer" => Self::Frames(FrameFormat::Calls(read(config)?)),
             "erc7562Tracer" => Self::Frames(FrameFormat::Erc7562(Box::new(read(config)?))),
-            "flatCallTracer" => {
-                let config: FlatCallConfig = read(config)?;
-                let precompiles = config.include_precompiles.unwrap_or_default();
-                Self::Frames(FrameFormat::Flat(precompiles))
-            }
+            "flatCallTracer" => Self::Frames(FrameFormat::Flat(read(config)?)),
             "keccak256PreimageTracer" => Self::Preimages,
             "muxTracer" => Self::Mux(mux(read(config)?)?),
             "noopTracer" => Self::Noop,

@@ -31,7 +31,7 @@ from entresol.chain.state_file.state_file import (
 from entresol.chain.state_file.transaction_json import read_list, read_payload
 from entresol.errors import InvalidGenesis, InvalidStateFile, InvalidTransaction, MalformedValue
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult
-from entresol.primitives.transactions import Transaction, impersonate, load
+from entresol.primitives.transactions import Transaction, load
 from entresol.primitives.values import Address, Hash32
 
 _GZIP: Final = b"\x1f\x8b"
@@ -164,8 +164,7 @@ def _read_transaction(item: dict[str, object], sender: Address) -> Transaction:
     fields = required(item, "transaction", read_object) if "transaction" in item else item
     payload = read_payload(fields)
     try:
-        # One without a signature gets the form that impersonated ones have here, and so another hash.
-        return load(payload.encode(), sender) if payload.r else impersonate(payload, sender)
+        return load(payload.encode(), sender)
     except InvalidTransaction as error:
         raise MalformedValue(str(error)) from None
 

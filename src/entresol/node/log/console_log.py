@@ -135,13 +135,19 @@ def _as_text(value: Any) -> str:
 
 
 def _table(kinds: tuple[str, ...], columns: list[Any]) -> str:
-    """Return a row for each value of the last column, after its name or its index."""
+    """Return a row for each value of the last column, after its name or its index, as anvil draws it."""
     values = columns[-1][:MAX_LINES]
     typed = [_as_text(Address(it) if kinds[-1] == "address[]" else it) for it in values]
     names = columns[0] if len(columns) > 1 else range(len(typed))
     rows = [(str(name), value) for name, value in zip(names, typed, strict=False)]
-    width = max((len(name) for name, _ in rows), default=0)
-    return "\n".join(f"{name:<{width}} │ {value}" for name, value in rows)
+    cells = [("(index)", "Values"), *rows]
+    left, right = (max(len(row[at]) for row in cells) for at in (0, 1))
+    head, *body = (f"│ {name:<{left}} │ {value:<{right}} │" for name, value in cells)
+    top, middle, bottom = (
+        f"{start}{'─' * (left + 2)}{cross}{'─' * (right + 2)}{end}"
+        for start, cross, end in ("┌┬┐", "├┼┤", "└┴┘")
+    )
+    return "\n".join((top, head, middle, *body, bottom))
 
 
 @cache

@@ -24,6 +24,9 @@ _ZK_PREFIX: Final = bytes([ZK_TYPE])
 # from it: a transaction with it can only come from here or from a record.
 _IMPERSONATION_R: Final = 5
 _IMPERSONATION_S: Final = 1 << 160
+_NO_SIGNATURE: Final = b"\x80\x80"
+"""How the fields r and s end a transaction if they are 0."""
+_FIRST_LIST: Final = 0xC0
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,9 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     def is_impersonated(self) -> bool:
         """Whether it was sent by impersonation, without a signature."""
         payload = self.payload
+        if isinstance(payload, EthereumTransaction) and payload.r == payload.s == 0:
+            # It was loaded from a state file of anvil.
+            return True
         if isinstance(payload, PriorityTransaction) or payload.r != _IMPERSONATION_R:
             return False
         # Beside a custom signature, r and s have no meaning and may hold anything.
@@ -96,7 +102,27 @@ def load(raw: bytes, sender: Address) -> Transaction:
         return Transaction(
             payload=l1_payload, sender=l1_payload.sender, hash=l1_payload.hash(), raw=raw
         )
-    return _from_native(_native.decode_transaction(raw, sender=sender), raw)
+    transaction = _from_native(_native.decode_transaction(raw, sender=sender), raw)
+    if may_be_unsigned(raw) and isinstance(transaction.payload, EthereumTransaction):
+        payload = transaction.payload
+        if payload.r == payload.s == 0:
+            return msgspec.structs.replace(transaction, hash=_unsigned_hash(raw, sender))
+    return transaction
+
+
+def _unsigned_hash(raw: bytes, sender: Address) -> Hash32:
+    """Return the hash that anvil gives a transaction without a signature: of its form in a block, and the sender."""
+    is_legacy = raw[0] >= _FIRST_LIST
+    encoded = raw if is_legacy else _native.rlp_encode(raw)
+    return Hash32(_native.keccak256(encoded + sender))
+
+
+def may_be_unsigned(raw: bytes) -> bool:
+    """Return whether stored bytes may have no signature, as those that anvil impersonates.
+
+    Such bytes are the same for every sender, so the hash of the transaction covers the sender, too.
+    """
+    return raw.endswith(_NO_SIGNATURE)
 
 
 def sign(payload: SignedPayload, secret: bytes, sidecar: BlobSidecar | None = None) -> Transaction:

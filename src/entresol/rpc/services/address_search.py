@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.errors import SearchTooLong
+from entresol.errors import HistoryNotLoaded, SearchTooLong
 from entresol.execution.trace.block_trace import trace_block
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.cooperative import cooperatively
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 MAX_BLOCKS: Final = 100_000
 """How many blocks a search reads at most."""
+MAX_GAS: Final = 2_000_000_000
+"""How much gas it executes again at most, to find calls: some 15 seconds."""
+_TRANSFER_GAS: Final = 21_000
+"""What a transaction uses that calls no code."""
 
 
 class FoundBlock(NamedTuple):
@@ -39,24 +43,29 @@ class AddressSearch:
     """Reads blocks one after another: there is no index by address.
 
     A transaction is found by its sender, its recipient, the contract it creates and the contracts that log; and by
-    calls between contracts, if they change the account. Remembers: nothing. Any thread may use it.
+    calls between contracts, for which a block is executed again. Remembers: nothing. Any thread may use it.
     """
 
     def __init__(
-        self, blocks: BlockReader, traces: TraceRunner, max_blocks: int = MAX_BLOCKS
+        self,
+        blocks: BlockReader,
+        traces: TraceRunner,
+        max_blocks: int = MAX_BLOCKS,
+        max_gas: int = MAX_GAS,
     ) -> None:
         self._blocks = blocks
         self._traces = traces
         self._max_blocks = max_blocks
+        self._max_gas = max_gas
 
     def page(self, address: Address, numbers: range, size: int) -> AddressPage:
         """Return blocks with at least `size` transactions together, in the order of `numbers`."""
         found: list[FoundBlock] = []
         count = 0
         for block in self._found(address, numbers):
-            if block is None:
+            if isinstance(block, int):
                 if count < size:
-                    raise SearchTooLong(self._max_blocks)
+                    raise SearchTooLong(block)
                 return AddressPage(found, has_more=True)
             if count >= size:
                 return AddressPage(found, has_more=True)
@@ -64,33 +73,42 @@ class AddressSearch:
             count += len(block.positions)
         return AddressPage(found, has_more=False)
 
-    def _found(self, address: Address, numbers: range) -> Iterator[FoundBlock | None]:
-        """Yield blocks, and None if there are more than may be read."""
+    def _found(self, address: Address, numbers: range) -> Iterator[FoundBlock | int]:
+        """Yield blocks, and how many were read if that were as many as may be."""
         budget = self._traces.budget()
+        gas = 0
         for read, number in enumerate(cooperatively(numbers)):
-            if read >= self._max_blocks:
-                yield None
+            if read >= self._max_blocks or gas > self._max_gas:
+                yield read
                 return
             record = self._blocks.record(number)
-            positions = sorted(self._positions(record, number, address, budget))
-            if positions:
-                yield FoundBlock(number, positions)
+            direct = set(_direct(record, address))
+            if _may_have_calls(record, direct):
+                gas += record.header().gas_used
+                direct |= self._called(number, address, budget)
+            if direct:
+                yield FoundBlock(number, sorted(direct))
 
-    def _positions(
-        self, record: BlockRecord, number: int, address: Address, budget: TraceBudget
-    ) -> set[int]:
-        direct = set(_direct(record, address))
-        count = len(record.transactions)
-        is_changed = any(change.address == address for change in record.changes)
-        if len(direct) == count or not is_changed or record.header().beneficiary == address:
-            return direct
-        options = frame_options([address], [address])
-        traced = trace_block(self._traces.block(number), options, budget)
-        return direct | {
+    def _called(self, number: int, address: Address, budget: TraceBudget) -> set[int]:
+        """Return the positions of transactions in which the address calls or is called."""
+        try:
+            block = self._traces.block(number)
+        except HistoryNotLoaded:
+            return set()
+        traced = trace_block(block, frame_options([address], [address]), budget)
+        return {
             it.position
             for it in traced
             if not isinstance(it.outcome, Exception) and it.outcome.trace != b"[]"
         }
+
+
+def _may_have_calls(record: BlockRecord, found: Container[int]) -> bool:
+    """Return whether a transaction that is not found already has executed code."""
+    return any(
+        result.gas_used > _TRANSFER_GAS and position not in found
+        for position, result in enumerate(record.results)
+    )
 
 
 def _direct(record: BlockRecord, address: Address) -> Iterable[int]:

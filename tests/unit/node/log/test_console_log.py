@@ -41,10 +41,26 @@ def test_the_short_names_of_old_libraries_are_known() -> None:
     assert formatted_call(console_call("log(string,uint)", "is %d", 7)) == "is 7"
 
 
-def test_a_table_has_a_row_for_each_value() -> None:
-    assert formatted_call(console_call("table(uint256[])", (5, 6))) == "0 │ 5\n1 │ 6"
-    named = console_call("table(string[],bool[])", ("long", "b"), (True, False))
-    assert formatted_call(named) == "long │ true\nb    │ false"
+TABLE = """\
+┌─────────┬────────┐
+│ (index) │ Values │
+├─────────┼────────┤
+│ 0       │ 5      │
+│ 1       │ 6      │
+└─────────┴────────┘"""
+NAMED_TABLE = """\
+┌─────────────┬────────┐
+│ (index)     │ Values │
+├─────────────┼────────┤
+│ a long name │ true   │
+│ b           │ false  │
+└─────────────┴────────┘"""
+
+
+def test_a_table_is_drawn_as_anvil_draws_it() -> None:
+    assert formatted_call(console_call("table(uint256[])", (5, 6))) == TABLE
+    named = console_call("table(string[],bool[])", ("a long name", "b"), (True, False))
+    assert formatted_call(named) == NAMED_TABLE
 
 
 @pytest.mark.parametrize(

@@ -341,3 +341,27 @@ def test_type_0x71_round_trips_and_cannot_be_sent() -> None:
 @every_type
 def test_a_signed_one_is_not_impersonated(payload: EthereumTransaction) -> None:
     assert not sign(payload, b"\x01" * 32).is_impersonated
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (
+            "02ec827a6980843b9aca0084773594008252089411111111111111111111111111111111111111110180c0808080",
+            "26b82dab7da5db662214db9b97c6b95c651d84445982fee7fd396f5d8cf5e3ff",
+        ),
+        (
+            "e50184b2d05e00825208941111111111111111111111111111111111111111018082f4f58080",
+            "c620d6213ea3f1f725a92cbed9fd692cb61f8401f50ea781bbcbb389a63ac009",
+        ),
+    ],
+    ids=["fee market", "legacy"],
+)
+def test_one_without_a_signature_has_the_hash_that_anvil_gives_it(raw: str, expected: str) -> None:
+    unsigned = bytes.fromhex(raw)
+    loaded = load(unsigned, Address(b"\x77" * 20))
+    assert loaded.hash.hex() == expected
+    assert loaded.is_impersonated
+    assert load(unsigned, Address(b"\x78" * 20)).hash != loaded.hash
+    with pytest.raises(InvalidTransaction, match="r is zero"):
+        decode(unsigned)
