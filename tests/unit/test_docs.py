@@ -236,3 +236,23 @@ def test_the_examples_of_the_readme_give_what_they_show() -> None:
     failed, attempted = doctest.testfile(str(DOCS.parent / "README.md"), module_relative=False)
     assert attempted > 0
     assert failed == 0
+
+
+TESTED = (ROOT / "docs" / "anvil.md").read_text(encoding="utf-8")
+REFERENCES = sorted(set(re.findall(r"`(tests/[^`]+)`", TESTED)))
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_the_page_of_checks_names_tests_that_there_are(reference: str) -> None:
+    path, _, name = reference.partition("::")
+    if not path.endswith((".py", ".mjs")):
+        assert (ROOT / path).is_dir()
+        return
+    source = (ROOT / path).read_text(encoding="utf-8")
+    named = f"def {name}(" if path.endswith(".py") else f'check("{name}"'
+    assert not name or named in source
+
+
+def test_the_page_of_checks_has_all_of_them() -> None:
+    rows = [int(it) for it in re.findall(r"^\| (\d+) \|", TESTED, re.MULTILINE)]
+    assert rows == [*range(1, 41), *range(54, 70)]
