@@ -6,6 +6,7 @@ import asyncio
 import doctest
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from docs.tools.generate import renew
 from docs.tools.pages import errors_page, settings_page
 from docs.tools.recording import Exchange, Recorder, example_of, record_all
 from docs.tools.rpc_markdown import abridged
+from docs.tools.site import staged_names
 from entresol.errors import NonceTooLow
 from entresol.node.config.schema import SETTINGS
 
@@ -145,6 +147,14 @@ def test_every_link_leads_to_a_page_and_its_heading(page: str) -> None:
     assert broken == []
 
 
+def test_every_page_has_a_place_on_the_site() -> None:
+    config = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    pages = {name for name in staged_names(ROOT).values() if name.endswith(".md")}
+    decisions = {page for page in pages if page.startswith("decisions/0")}
+    listed = set(pages_in(config["project"]["nav"]))
+    assert listed == pages - decisions, "give it a line in the navigation of zensical.toml"
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if re.search(r"decisions/\d", page)])
 def test_a_decision_has_context_decision_and_consequence(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -194,6 +204,13 @@ def exists(module: str) -> bool:
     """Tell whether there is a module with this path below `src`, also a stub."""
     path = ROOT / "src" / module
     return path.is_dir() or any(path.with_suffix(it).exists() for it in (".py", ".pyi"))
+
+
+def pages_in(navigation: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the pages of a site's navigation."""
+    for item in navigation:
+        for value in item.values():
+            yield from pages_in(value) if isinstance(value, list) else (value,)
 
 
 def links_of(page: str) -> Iterator[str]:

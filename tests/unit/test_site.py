@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from docs.tools.site import ROOT, broken_links, staged_names, staged_text
+from docs.tools.site import broken_links, staged_text
 
 NAMES = {
     "README.md": "index.md",
@@ -52,17 +49,3 @@ def test_a_link_within_the_site_leads_to_a_page_and_its_anchor(
     (tmp_path / "a.html").write_text(link, encoding="utf-8")
     (tmp_path / "b.html").write_text('<h1 id="there">', encoding="utf-8")
     assert bool(list(broken_links(tmp_path))) is is_broken
-
-
-def test_every_page_is_in_the_navigation() -> None:
-    config = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
-    pages = {name for name in staged_names(ROOT).values() if name.endswith(".md")}
-    decisions = {page for page in pages if page.startswith("decisions/0")}
-    assert set(targets(config["project"]["nav"])) == pages - decisions
-
-
-def targets(items: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the pages of a navigation."""
-    for item in items:
-        for value in item.values():
-            yield from targets(value) if isinstance(value, list) else (value,)
