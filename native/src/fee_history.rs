@@ -1,10 +1,11 @@
 //! `eth_feeHistory`: the fees of blocks in memory, and their JSON.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use alloy_primitives::U256;
+
+use crate::jsonrpc::hex::{put_number, put_quantity};
 
 /// What a block contributes to a fee history.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl BlockFees {
     }
 
     /// Write the tips at `percentiles`, which do not fall, of the gas used.
-    fn write_tips(&self, percentiles: &[f64], out: &mut String) {
+    fn write_tips(&self, percentiles: &[f64], out: &mut Vec<u8>) {
         let mut tips = self.tips.iter();
         let (mut tip, mut gas) = tips.next().copied().unwrap_or_default();
         let mut passed = 0u64;
@@ -56,7 +57,7 @@ impl BlockFees {
                 passed += gas;
                 (tip, gas) = *next;
             }
-            write_quantity(tip, out);
+            put_quantity(out, tip);
         });
     }
 }
@@ -119,51 +120,45 @@ pub fn render(
     blocks: &[Arc<BlockFees>],
     next: BaseFees,
     percentiles: &[f64],
-) -> String {
-    let mut out = String::with_capacity(128 + blocks.len() * (64 + 16 * percentiles.len()));
-    out.push_str("{\"oldestBlock\":");
-    write_quantity(U256::from(oldest), &mut out);
-    out.push_str(",\"baseFeePerGas\":[");
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256 + blocks.len() * (64 + 16 * percentiles.len()));
+    out.extend_from_slice(b"{\"oldestBlock\":");
+    put_number(&mut out, oldest);
+    out.extend_from_slice(b",\"baseFeePerGas\":[");
     for block in blocks {
-        write_quantity(block.base_fee, &mut out);
-        out.push(',');
+        put_quantity(&mut out, block.base_fee);
+        out.push(b',');
     }
-    write_quantity(next.gas, &mut out);
-    out.push_str("],\"gasUsedRatio\":[");
-    separated(&mut out, blocks, |out, block| out.push_str(&block.gas_used_ratio));
-    out.push_str("],\"reward\":[");
+    put_quantity(&mut out, next.gas);
+    out.extend_from_slice(b"],\"gasUsedRatio\":[");
+    separated(&mut out, blocks, |out, it| out.extend_from_slice(it.gas_used_ratio.as_bytes()));
+    out.extend_from_slice(b"],\"reward\":[");
     separated(&mut out, blocks, |out, block| {
-        out.push('[');
+        out.push(b'[');
         block.write_tips(percentiles, out);
-        out.push(']');
+        out.push(b']');
     });
-    out.push_str("],\"baseFeePerBlobGas\":[");
+    out.extend_from_slice(b"],\"baseFeePerBlobGas\":[");
     for block in blocks {
-        write_quantity(block.blob_base_fee, &mut out);
-        out.push(',');
+        put_quantity(&mut out, block.blob_base_fee);
+        out.push(b',');
     }
-    write_quantity(next.blob_gas, &mut out);
-    out.push_str("],\"blobGasUsedRatio\":[");
-    separated(&mut out, blocks, |out, block| out.push_str(&block.blob_gas_used_ratio));
-    out.push_str("]}");
+    put_quantity(&mut out, next.blob_gas);
+    out.extend_from_slice(b"],\"blobGasUsedRatio\":[");
+    separated(&mut out, blocks, |out, it| {
+        out.extend_from_slice(it.blob_gas_used_ratio.as_bytes());
+    });
+    out.extend_from_slice(b"]}");
     out
 }
 
-fn separated<T>(out: &mut String, items: &[T], mut write: impl FnMut(&mut String, &T)) {
+fn separated<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, &T)) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
-            out.push(',');
+            out.push(b',');
         }
         write(out, item);
     }
-}
-
-fn write_quantity(value: U256, out: &mut String) {
-    let written = match u64::try_from(value) {
-        Ok(small) => write!(out, "\"{small:#x}\""),
-        Err(_) => write!(out, "\"{value:#x}\""),
-    };
-    written.expect("a string takes everything");
 }
 
 #[cfg(test)]
@@ -183,16 +178,16 @@ mod tests {
 
     #[test]
     fn tips_are_those_at_percentiles_of_gas() {
-        let mut out = String::new();
+        let mut out = Vec::new();
         fees(&[(1, 10), (2, 80), (3, 10)]).write_tips(&[0.0, 10.0, 10.5, 90.0, 100.0], &mut out);
-        assert_eq!(out, r#""0x1","0x1","0x2","0x2","0x3""#);
+        assert_eq!(out, br#""0x1","0x1","0x2","0x2","0x3""#);
     }
 
     #[test]
     fn an_empty_block_has_no_tips() {
-        let mut out = String::new();
+        let mut out = Vec::new();
         fees(&[]).write_tips(&[0.0, 100.0], &mut out);
-        assert_eq!(out, r#""0x0","0x0""#);
+        assert_eq!(out, br#""0x0","0x0""#);
     }
 
     #[test]
@@ -203,7 +198,7 @@ mod tests {
             r#"{"oldestBlock":"0x10","baseFeePerGas":["0x7","0x8"],"gasUsedRatio":[0.5],"#,
             r#""reward":[["0x9"]],"baseFeePerBlobGas":["0x1","0x2"],"blobGasUsedRatio":[0.0]}"#
         );
-        assert_eq!(text, expected);
+        assert_eq!(text, expected.as_bytes());
     }
 
     #[test]

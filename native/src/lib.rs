@@ -12,6 +12,8 @@ pub mod fee_history;
 pub mod jsonrpc;
 #[cfg(feature = "python")]
 mod python;
+pub mod receipts;
+pub mod record;
 pub mod rlp;
 pub mod state;
 #[cfg(test)]

@@ -621,8 +621,9 @@ class NativeDispatcher:
     """Responds to requests that need no Python dispatcher.
 
     It caches results by method and parameters, in at most `capacity` bytes; parameters are compared as bytes, so
-    a request in another spelling is a miss. It calls `getters`, which have no parameters, and passes `read_methods`
-    to `reads` and `fee_history`. `bounds` are the upper bounds of its latency histograms, in seconds.
+    a request in another spelling is a miss. It calls `getters`, and passes `read_methods` to `reads` and
+    `fee_history`. `bounds` are the upper bounds of its latency histograms, in seconds, and no response is longer than
+    `max_bytes`.
     """
 
     def __new__(
@@ -631,16 +632,22 @@ class NativeDispatcher:
         capacity: int,
         batch: int,
         bounds: Sequence[float],
-        getters: Mapping[str, Callable[[], object]] | None = None,
+        max_bytes: int,
+        getters: Mapping[str, Getter] | None = None,
         reads: StateReads | None = None,
         fee_history: FeeHistory | None = None,
         read_methods: Sequence[str] | None = None,
     ) -> NativeDispatcher: ...
-    def response(self, body: bytes, /) -> bytes | None:
+    def response(self, body: bytes, /) -> bytes | tuple[str, bytes, object] | None:
         """Return the response to a request, or to a batch of at most `batch` requests if all are cached.
 
-        None leaves a request to Python: nothing has changed, and nothing is counted.
+        What a getter returned that is too long, or that the crate does not render, is handed over: the method, the id
+        and the result. None leaves a request to Python: nothing has changed, and nothing is counted.
         """
+    def item(
+        self, request_id: bytes, method: str, params: bytes, /
+    ) -> bytes | tuple[str, bytes, object] | None:
+        """Return what `response` does for a request whose parts were read from a batch."""
     @property
     def size(self) -> int:
         """The size of what is cached, in bytes."""
@@ -653,20 +660,48 @@ class NativeDispatcher:
     def take_latencies(self) -> dict[str, tuple[list[int], float]]:
         """Return calls by latency and their seconds since the last time, by method."""
 
+def receipts_json(
+    record: bytes, /, index: int | None, batch: tuple[int, int] | None
+) -> bytes | None:
+    """Return the receipt at `index` of a stored record, or an array of all, as JSON.
+
+    `batch` is the number of the block's batch, and the number of the block's first transaction there. None leaves them
+    to Python: those of transactions that only zkSync knows, of calls that deploy a contract, and of blocks with blobs.
+    """
+
+@final
+class Getter:
+    """A function that may be called again after an error, of which the crate reads the parameters.
+
+    A parameter is `hash`, `address`, `quantity`, `quantity64`, `boolean`, or a function that makes a block of its
+    number, or the latest of None; the first `required` have to be given. A result of one that `is_cached` stays valid
+    for the same parameters, until blocks are reverted.
+    """
+
+    def __new__(
+        cls,
+        function: Callable[..., object],
+        parameters: Sequence[str | Callable[[int | None], object]],
+        *,
+        required: int,
+        is_cached: bool,
+    ) -> Getter: ...
+
 @final
 class FeeHistory:
     """The fees of blocks, in memory once they were requested, in at most `capacity` bytes.
 
     `load` returns those of a block: its base fee, how full it is as JSON, the gas used, the tip and the gas of each
     transaction by tip, the base fee per blob gas, and which part of its blobs it has as JSON. `head` returns the
-    number of the last block, and the base fees of the next one, per gas and per blob gas.
+    number of the last block, and `next_fees` the base fees of the next one, per gas and per blob gas.
     """
 
     def __new__(
         cls,
         *,
         load: Callable[[int], tuple[int, str, int, list[tuple[int, int]], int, str]],
-        head: Callable[[], tuple[int, int, int]],
+        head: Callable[[], int],
+        next_fees: Callable[[], tuple[int, int]],
         capacity: int,
     ) -> FeeHistory: ...
     def missing(self, first: int, last: int) -> int:
@@ -681,10 +716,11 @@ class FeeHistory:
 
 @final
 class StateReads:
-    """Plain reads of the state: balances, nonces, codes, slots, calls and estimates without a price.
+    """Plain reads of the state: balances, nonces, codes, slots, and calls without a price.
 
     `latest` returns the `EvmEnv` of the last block, and the same object until that changes; `state_after` returns
-    the state after a block, or raises if there is none. `limits` and `gas_cap` bound a call. Results of long calls
+    the state after a block, or raises if there is none, and `state_root` its root in `trie`, that of the last block
+    for None. `limits` and `gas_cap` bound a call. Results of long calls
     on the last block are cached, in at most `cache_bytes` bytes.
     """
 
@@ -693,6 +729,8 @@ class StateReads:
         *,
         latest: Callable[[], object],
         state_after: Callable[[int], Snapshot | Overlay],
+        state_root: Callable[[int | None], bytes],
+        trie: Trie,
         limits: Limits,
         gas_cap: int,
         cache_bytes: int,

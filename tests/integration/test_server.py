@@ -476,6 +476,33 @@ def test_idle_connections_are_closed(serve: Serve) -> None:
         assert client.rest() == b""
 
 
+def test_a_connection_that_repeats_a_request_is_not_idle(serve: Serve) -> None:
+    with serve(echo) as server, server.client() as client:
+        for _ in range(3):
+            assert client.post().status == 200
+        # As if the time had passed since the first request.
+        server.call(partial(_expire_all, server.server))
+        assert client.post().status == 200
+        server.call(partial(_expire_all, server.server))
+        server.call(partial(_expire_all, server.server))
+        assert client.rest() == b""
+
+
+def _expire_all(server: Server) -> None:
+    for connection in tuple(server._state.open):
+        connection.expire()
+
+
+@pytest.mark.parametrize("path", ["/", "/other"])
+def test_bodies_of_many_sizes_have_their_own_responses(serve: Serve, path: str) -> None:
+    sizes = [*range(1, 20), *range(20, 1, -1)] * 2
+    with serve(echo) as server, server.client() as client:
+        for size in sizes:
+            body = b"[" + b"1" * size + b"]"
+            client.send(post_request(body, path=path))
+            assert client.response().body == body
+
+
 def test_a_connection_that_never_sends_a_request_is_closed(serve: Serve) -> None:
     with serve(echo, header_seconds=0.1) as server, server.client() as client:
         assert client.rest() == b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -48,8 +49,18 @@ def client() -> Iterator[ApiClient]:
         for address, code in CODES.items():
             client.chain.edit(address, partial(_set_code, address, code))
         for nonce in range(BLOCKS):
-            send(client, nonce)
+            sent = send(client, nonce, to=LOGGER if nonce % 2 else NOBODY)
+            _named[f"transaction {nonce}"] = sent
+        for number in range(BLOCKS + 1):
+            block = client("eth_getBlockByNumber", hex(number), False)
+            _named[f"block {number}"] = block["hash"]
+        _named["logs"] = client("eth_newFilter", {"fromBlock": "earliest"})
+        _named["blocks"] = client("eth_newBlockFilter")
         yield client
+
+
+_named: dict[str, str] = {}
+"""Hashes and ids of the chain, by the names that requests have for them."""
 
 
 def as_python(body: bytes) -> bytes:
@@ -57,8 +68,14 @@ def as_python(body: bytes) -> bytes:
     return body.replace(b'"method": "eth_', b'"method": "\\u0065th_')
 
 
+def encoded(request: object) -> bytes:
+    """Return a request as JSON, with what the names of blocks, transactions and filters stand for."""
+    text = json.dumps(request)
+    return re.sub(r'"([a-z]+(?: \d)?)"', lambda it: f'"{_named.get(it[1], it[1])}"', text).encode()
+
+
 def responses(client: ApiClient, request: dict[str, object]) -> tuple[bytes, bytes]:
-    body = json.dumps(request).encode()
+    body = encoded(request)
     assert as_python(body) != body
     return asyncio.run(client.handle(body)), asyncio.run(client.handle(as_python(body)))
 
@@ -112,6 +129,14 @@ ANY_CALL = st.fixed_dictionaries(
     },
 )
 CALL = st.one_of(PLAIN_CALL, ANY_CALL, OTHER)
+HASH = st.one_of(
+    st.sampled_from([f"block {number}" for number in range(BLOCKS + 1)]),
+    st.sampled_from([f"transaction {number}" for number in range(BLOCKS)]),
+    st.binary(min_size=32, max_size=32).map(lambda it: "0x" + it.hex()),
+    OTHER,
+)
+INDEX = st.one_of(st.just("0x0"), QUANTITY)
+FULL = st.one_of(st.booleans(), OTHER)
 PERCENTILES = st.one_of(
     st.lists(st.floats(0, 100), max_size=5).map(sorted),
     st.lists(st.one_of(st.integers(-1, 101), st.floats(-1, 101)), max_size=5),
@@ -128,10 +153,49 @@ def with_block(*params: st.SearchStrategy[object]) -> st.SearchStrategy[list[obj
     )
 
 
+BY_NUMBER = [
+    "eth_getHeaderByNumber",
+    "eth_getBlockTransactionCountByNumber",
+    "eth_getBlockReceipts",
+    "eth_getUncleCountByBlockNumber",
+]
+BY_HASH = [
+    "eth_getHeaderByHash",
+    "eth_getBlockTransactionCountByHash",
+    "eth_getBlockReceipts",
+    "eth_getUncleCountByBlockHash",
+    "eth_getTransactionByHash",
+    "eth_getTransactionReceipt",
+    "eth_getRawTransactionByHash",
+]
+BY_BLOCK_AND_INDEX = [
+    f"eth_get{kind}ByBlock{by}AndIndex"
+    for kind in ("Transaction", "RawTransaction", "Uncle")
+    for by in ("Hash", "Number")
+]
 REQUESTS = st.one_of(
     st.tuples(st.just("eth_getBalance"), with_block(ADDRESS)),
     st.tuples(st.just("eth_getTransactionCount"), with_block(ADDRESS)),
     st.tuples(st.just("eth_getCode"), with_block(ADDRESS)),
+    st.tuples(st.just("eth_getAccount"), with_block(ADDRESS)),
+    st.tuples(st.just("eth_getAccountInfo"), with_block(ADDRESS)),
+    st.tuples(st.just("eth_createAccessList"), with_block(CALL)),
+    st.tuples(st.sampled_from(BY_NUMBER), st.tuples(st.one_of(BLOCK, OTHER)).map(list)),
+    st.tuples(st.sampled_from(BY_HASH), st.tuples(HASH).map(list)),
+    st.tuples(
+        st.sampled_from(["eth_getBlockByHash", "eth_getBlockByNumber"]),
+        st.tuples(st.one_of(HASH, BLOCK), FULL).map(list),
+    ),
+    st.tuples(
+        st.sampled_from(BY_BLOCK_AND_INDEX), st.tuples(st.one_of(HASH, BLOCK), INDEX).map(list)
+    ),
+    st.tuples(
+        st.just("eth_getTransactionBySenderAndNonce"), st.tuples(ADDRESS, QUANTITY).map(list)
+    ),
+    st.tuples(
+        st.sampled_from(["eth_getFilterChanges", "eth_getFilterLogs"]),
+        st.tuples(st.one_of(st.sampled_from(["logs", "blocks"]), QUANTITY)).map(list),
+    ),
     st.tuples(st.just("eth_getStorageAt"), with_block(ADDRESS, QUANTITY)),
     st.tuples(st.just("eth_call"), with_block(CALL)),
     st.tuples(st.just("eth_estimateGas"), with_block(CALL)),
@@ -156,6 +220,19 @@ def test_a_plain_request_has_the_response_of_the_python_dispatcher(
         client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     )
     assert ours == theirs
+
+
+@settings(max_examples=50)
+@given(requests=st.lists(REQUESTS, min_size=1, max_size=6))
+def test_a_batch_has_the_responses_of_its_items(
+    client: ApiClient, requests: list[tuple[str, list[object]]]
+) -> None:
+    items = [
+        {"jsonrpc": "2.0", "id": 7 + index, "method": method, "params": params}
+        for index, (method, params) in enumerate(requests)
+    ]
+    single = [asyncio.run(client.handle(as_python(encoded(item)))) for item in items]
+    assert asyncio.run(client.handle(encoded(items))) == b"[" + b",".join(single) + b"]"
 
 
 IDS = st.sampled_from(
@@ -248,15 +325,27 @@ def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> No
         ("eth_call", [{"to": str(ECHO), "input": "0x1234", "from": str(ALICE), "value": "0x1"}]),
         ("eth_estimateGas", [{"to": str(STORER), "from": str(ALICE)}]),
         ("eth_estimateGas", [{"to": str(NOBODY), "from": str(ALICE), "value": "0x1"}]),
+        ("eth_createAccessList", [{"to": str(STORER), "from": str(ALICE)}]),
+        ("eth_getAccount", [str(LOGGER), "latest"]),
+        ("eth_getAccountInfo", [str(LOGGER), "0x2"]),
         ("eth_blockNumber", []),
         ("eth_accounts", []),
+        ("eth_getBlockByNumber", ["latest", True]),
+        ("eth_getBlockByHash", ["block 2", False]),
+        ("eth_getBlockReceipts", ["0x3"]),
+        ("eth_getBlockTransactionCountByHash", ["block 2"]),
+        ("eth_getTransactionByHash", ["transaction 1"]),
+        ("eth_getTransactionReceipt", ["transaction 1"]),
+        ("eth_getTransactionByBlockNumberAndIndex", ["0x2", "0x0"]),
+        ("eth_getUncleCountByBlockNumber", ["latest"]),
+        ("eth_getFilterChanges", ["logs"]),
+        ("eth_getFilterLogs", ["logs"]),
     ],
 )
 def test_what_clients_send_most_is_plain(
     client: ApiClient, method: str, params: list[object]
 ) -> None:
-    request = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
-    body = json.dumps(request).encode()
+    body = encoded({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
     native = client.api.dispatcher.respond_natively(body)
     assert native is not None
     assert native == asyncio.run(client.handle(as_python(body)))

@@ -1,6 +1,10 @@
-//! JSON-RPC requests that need no Python: those whose result is cached, and plain reads of the state.
+//! JSON-RPC requests that need no dispatcher in Python: cached results, getters, plain reads of the state.
 
+pub mod access_list;
+pub mod call;
+pub mod hex;
 pub mod latency;
+pub mod params;
 pub mod read;
 pub mod request;
 pub mod response_cache;

@@ -13,10 +13,10 @@ pub const RESULT: &[u8] = b",\"result\":";
 
 /// A request, with id and parameters as they were sent.
 pub struct Request<'a> {
-    id: &'a RawValue,
+    id: &'a str,
     /// The method.
     pub method: &'a str,
-    params: Option<&'a RawValue>,
+    params: &'a str,
 }
 
 impl<'a> Request<'a> {
@@ -28,25 +28,30 @@ impl<'a> Request<'a> {
         Some(request)
     }
 
+    /// Return the request whose parts were read from a batch; None if they have an unusual spelling.
+    pub fn of_parts(id: &'a [u8], method: &'a str, params: &'a [u8]) -> Option<Self> {
+        let is_plain = !id.is_empty();
+        is_plain.then_some(Self { id: plain_text(id)?, method, params: plain_text(params)? })
+    }
+
     /// The id.
     pub fn id(&self) -> &'a [u8] {
-        self.id.get().as_bytes()
+        self.id.as_bytes()
     }
 
     /// The parameters; empty if there are none.
     pub fn params(&self) -> &'a str {
-        self.params.map_or("", RawValue::get)
+        self.params
     }
 
     /// Whether the id can be copied, and the parameters are a list.
     pub fn is_plain(&self) -> bool {
-        let is_list = self.params.is_none_or(|params| params.get().starts_with('['));
-        is_list && is_plain_id(self.id())
+        (self.params.is_empty() || self.params.starts_with('[')) && is_plain_id(self.id())
     }
 
-    /// Return the response with this result.
-    pub fn response(&self, result: &[u8]) -> Vec<u8> {
-        [OPEN, self.id(), RESULT, result, b"}"].concat()
+    /// Return the parts of the response with this result.
+    pub fn response<'b>(&'b self, result: &'b [u8]) -> [&'b [u8]; 5] {
+        [OPEN, self.id(), RESULT, result, b"}"]
     }
 }
 
@@ -75,7 +80,8 @@ impl<'a> Visitor<'a> for RequestVisitor {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<Request<'a>, A::Error> {
-        let (mut version, mut id, mut method, mut params) = (None, None, None, None);
+        let (mut version, mut method) = (None, None);
+        let (mut id, mut params) = (None::<&RawValue>, None::<&RawValue>);
         while let Some(key) = members.next_key::<&str>()? {
             let is_new = match key {
                 "jsonrpc" => version.replace(members.next_value()?).is_none(),
@@ -89,7 +95,9 @@ impl<'a> Visitor<'a> for RequestVisitor {
             }
         }
         match (version, id, method) {
-            (Some("2.0"), Some(id), Some(method)) => Ok(Request { id, method, params }),
+            (Some("2.0"), Some(id), Some(method)) => {
+                Ok(Request { id: id.get(), method, params: params.map_or("", RawValue::get) })
+            }
             _ => Err(A::Error::custom("a missing member")),
         }
     }

@@ -1,19 +1,22 @@
 //! `NativeDispatcher` for Python.
 
-use std::collections::HashMap;
 use std::time::Instant;
 
+use alloy_primitives::map::HashMap;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString};
+use pyo3::types::PyBytes;
 
-use super::convert::PyWord;
 use super::fee_history::FeeHistory;
+use super::getter::{Getter, rendered};
 use super::state_reads::StateReads;
 use crate::jsonrpc::latency::Latencies;
 use crate::jsonrpc::read;
 use crate::jsonrpc::request::{Request, plain_text};
 use crate::jsonrpc::response_cache::{Response, ResponseCache};
+
+/// A dictionary of Python by names.
+type Dict<T> = std::collections::HashMap<String, T>;
 
 /// Responds to requests that need no Python dispatcher: cached results, getters, plain reads of the state.
 #[pyclass(frozen, module = "entresol._native")]
@@ -22,7 +25,12 @@ pub struct NativeDispatcher {
     methods: HashMap<String, Method>,
     reads: Option<Py<StateReads>>,
     bounds: Vec<f64>,
+    max_bytes: usize,
 }
+
+/// The longest parameters and results that are cached.
+const MAX_CACHED_PARAMS_BYTES: usize = 256;
+const MAX_CACHED_RESULT_BYTES: usize = 64 << 10;
 
 /// A method that is not cached.
 struct Method {
@@ -31,8 +39,8 @@ struct Method {
 }
 
 enum Kind {
-    /// A function without parameters.
-    Getter(Py<PyAny>),
+    /// A function in Python.
+    Getter(Py<Getter>),
     /// A read of the state.
     Read(Py<StateReads>),
     /// `eth_feeHistory`.
@@ -43,7 +51,7 @@ enum Kind {
 impl NativeDispatcher {
     #[new]
     #[pyo3(signature = (
-        *, capacity, batch, bounds, getters = None, reads = None, fee_history = None,
+        *, capacity, batch, bounds, max_bytes, getters = None, reads = None, fee_history = None,
         read_methods = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
@@ -52,7 +60,8 @@ impl NativeDispatcher {
         capacity: usize,
         batch: usize,
         bounds: Vec<f64>,
-        getters: Option<HashMap<String, Py<PyAny>>>,
+        max_bytes: usize,
+        getters: Option<Dict<Py<Getter>>>,
         reads: Option<Py<StateReads>>,
         fee_history: Option<Py<FeeHistory>>,
         read_methods: Option<Vec<String>>,
@@ -69,25 +78,36 @@ impl NativeDispatcher {
         let getters = getters.into_iter().flatten().map(|(name, it)| (name, Kind::Getter(it)));
         let method = |(name, kind)| (name, Method { kind, latencies: Mutex::default() });
         let methods = kinds.chain(getters).map(method).collect();
-        Self { cache: Mutex::new(ResponseCache::new(capacity, batch)), methods, reads, bounds }
+        let cache = Mutex::new(ResponseCache::new(capacity, batch));
+        Self { cache, methods, reads, bounds, max_bytes }
     }
 
-    /// Return the response to a request or a batch, or None.
+    /// Return the response to a request or a batch; None leaves it to Python.
+    ///
+    /// What a getter returned that the crate does not render, or that is too long, is handed over: the
+    /// name of the method, the id and the result.
     #[pyo3(signature = (body, /))]
-    fn response<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn response<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(text) = plain_text(body) else { return Ok(None) };
         if text.starts_with('[') {
-            return self.cache.lock().batch(text).map(|it| written(py, &it)).transpose();
+            let cache = self.cache.lock();
+            let response = cache.batch(text).filter(|it| it.size() <= self.max_bytes);
+            return response.map(|it| Ok(written(py, &it)?.into_any())).transpose();
         }
-        let Some(request) = Request::parse(text) else { return Ok(None) };
-        // Released before a read may release the GIL.
-        if let Some(response) = self.cache.lock().single(&request) {
-            return written(py, &response).map(Some);
-        }
-        match self.methods.get(request.method) {
-            Some(method) if request.is_plain() => self.call(py, method, &request),
-            _ => Ok(None),
-        }
+        Request::parse(text).map_or(Ok(None), |request| self.respond(py, &request))
+    }
+
+    /// Return what `response` does for a request whose parts were read from a batch.
+    #[pyo3(signature = (request_id, method, params, /))]
+    fn item<'py>(
+        &self,
+        py: Python<'py>,
+        request_id: &[u8],
+        method: &str,
+        params: &[u8],
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let request = Request::of_parts(request_id, method, params);
+        request.map_or(Ok(None), |request| self.respond(py, &request))
     }
 
     /// Insert the result of a call.
@@ -108,14 +128,14 @@ impl NativeDispatcher {
     }
 
     /// Return the number of responses from the cache, by method.
-    fn hits(&self) -> HashMap<String, u64> {
+    fn hits(&self) -> Dict<u64> {
         let mut hits = hits_of(&self.cache.lock());
         hits.extend(self.reads.iter().flat_map(|reads| hits_of(&reads.get().calls.lock())));
         hits
     }
 
     /// Return calls by latency and their seconds since the last time, by method.
-    fn take_latencies(&self) -> HashMap<String, (Vec<u64>, f64)> {
+    fn take_latencies(&self) -> Dict<(Vec<u64>, f64)> {
         let taken = self
             .methods
             .iter()
@@ -126,61 +146,79 @@ impl NativeDispatcher {
 }
 
 impl NativeDispatcher {
-    fn call<'py>(
+    fn respond<'py>(
         &self,
         py: Python<'py>,
-        method: &Method,
         request: &Request<'_>,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // Released before a read may release the GIL.
+        if let Some(response) = self.cache.lock().single(request)
+            && response.size() <= self.max_bytes
+        {
+            return Ok(Some(written(py, &response)?.into_any()));
+        }
+        let Some(method) = self.methods.get(request.method).filter(|_| request.is_plain()) else {
+            return Ok(None);
+        };
         let start = Instant::now();
         let response = match &method.kind {
-            Kind::Getter(function) => get(py, function, request),
+            Kind::Getter(getter) => return self.get(py, method, getter.get(), request),
             Kind::Read(reads) => reads.get().response(py, request)?,
             Kind::FeeHistory(history) => history.get().response(py, request),
         };
+        let response = response.filter(|it| it.as_bytes().len() <= self.max_bytes);
         if response.is_some() {
             method.latencies.lock().observe(&self.bounds, start.elapsed());
         }
-        Ok(response)
+        Ok(response.map(Bound::into_any))
+    }
+
+    /// Call a getter; None if its parameters are not plain, or if it fails.
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        method: &Method,
+        getter: &Getter,
+        request: &Request<'_>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let start = Instant::now();
+        let Some(arguments) = getter.arguments(py, request.params()) else { return Ok(None) };
+        let Some(value) = getter.call(&arguments) else { return Ok(None) };
+        let size =
+            |result: &Vec<u8>| request.response(result).iter().map(|it| it.len()).sum::<usize>();
+        let Some(result) = rendered(&value).filter(|it| size(it) <= self.max_bytes) else {
+            let handed_over = (request.method, PyBytes::new(py, request.id()), value);
+            return Ok(Some(handed_over.into_pyobject(py)?.into_any()));
+        };
+        if getter.is_cached && arguments.are_fixed && !value.is_none() {
+            self.insert_short(request, &result);
+        }
+        method.latencies.lock().observe(&self.bounds, start.elapsed());
+        Ok(Some(joined(py, request.response(&result))?.into_any()))
+    }
+
+    fn insert_short(&self, request: &Request<'_>, result: &[u8]) {
+        let params = request.params().as_bytes();
+        if params.len() <= MAX_CACHED_PARAMS_BYTES && result.len() <= MAX_CACHED_RESULT_BYTES {
+            self.cache.lock().insert(request.method.as_bytes(), params, result);
+        }
     }
 }
 
-/// Return the response of a getter; None if it fails, which Python reports when it fails again.
-fn get<'py>(
-    py: Python<'py>,
-    function: &Py<PyAny>,
-    request: &Request<'_>,
-) -> Option<Bound<'py, PyBytes>> {
-    let params = request.params();
-    let has_none =
-        params.is_empty() || params[1..].trim_start_matches([' ', '\t', '\r', '\n']) == "]";
-    let value = has_none.then(|| function.bind(py).call0().ok()).flatten()?;
-    Some(PyBytes::new(py, &request.response(&rendered(&value)?)))
+/// Join the parts of a response.
+pub fn joined<'py>(py: Python<'py>, parts: [&[u8]; 5]) -> PyResult<Bound<'py, PyBytes>> {
+    let size = parts.iter().map(|part| part.len()).sum();
+    PyBytes::new_with(py, size, |mut out| {
+        for part in parts {
+            let (head, rest) = out.split_at_mut(part.len());
+            head.copy_from_slice(part);
+            out = rest;
+        }
+        Ok(())
+    })
 }
 
-/// Return the JSON of a result: null, a boolean, a number, bytes or a list of them.
-fn rendered(value: &Bound<'_, PyAny>) -> Option<Vec<u8>> {
-    if value.is_none() {
-        return Some(b"null".to_vec());
-    }
-    if let Ok(boolean) = value.cast_exact::<PyBool>() {
-        return Some(if boolean.is_true() { b"true".to_vec() } else { b"false".to_vec() });
-    }
-    if value.cast::<PyInt>().is_ok() {
-        return value.extract::<PyWord>().ok().map(|word| read::render(word.0));
-    }
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Some(read::render_data(bytes.as_bytes()));
-    }
-    if let Ok(text) = value.cast_exact::<PyString>() {
-        return serde_json::to_vec(&text.to_cow().ok()?).ok();
-    }
-    let items: Option<Vec<_>> =
-        value.cast::<PyList>().ok()?.iter().map(|it| rendered(&it)).collect();
-    Some([b"[", items?.join(&b","[..]).as_slice(), b"]"].concat())
-}
-
-fn hits_of(cache: &ResponseCache) -> HashMap<String, u64> {
+fn hits_of(cache: &ResponseCache) -> Dict<u64> {
     cache.hits().map(|(name, count)| (String::from_utf8_lossy(name).into(), count)).collect()
 }
 

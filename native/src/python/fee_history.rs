@@ -8,8 +8,10 @@ use pyo3::types::PyBytes;
 use serde::Deserialize;
 
 use super::convert::PyWord;
+use super::dispatcher::joined;
 use crate::fee_history::{self, BaseFees, BlockFees};
-use crate::jsonrpc::read::{Block, parse_block, quantity};
+use crate::jsonrpc::hex::quantity;
+use crate::jsonrpc::read::{Block, parse_block};
 use crate::jsonrpc::request::Request;
 
 /// The number of blocks that a history has at most.
@@ -25,20 +27,21 @@ type PyBlockFees = (PyWord, String, u64, Vec<(PyWord, u64)>, PyWord, String);
 ///
 /// `load` returns those of a block: its base fee, how full it is as JSON, the gas used, the tip and the gas
 /// of each transaction by tip, the base fee per blob gas, and which part of its blobs it has as JSON. `head`
-/// returns the number of the last block, and the base fees of the next one, per gas and per blob gas.
+/// returns the number of the last block, and `next_fees` the base fees of the next one, per gas and per blob gas.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct FeeHistory {
     load: Py<PyAny>,
     head: Py<PyAny>,
+    next_fees: Py<PyAny>,
     blocks: Mutex<fee_history::FeeHistory>,
 }
 
 #[pymethods]
 impl FeeHistory {
     #[new]
-    #[pyo3(signature = (*, load, head, capacity))]
-    fn new(load: Py<PyAny>, head: Py<PyAny>, capacity: usize) -> Self {
-        Self { load, head, blocks: Mutex::new(fee_history::FeeHistory::new(capacity)) }
+    #[pyo3(signature = (*, load, head, next_fees, capacity))]
+    fn new(load: Py<PyAny>, head: Py<PyAny>, next_fees: Py<PyAny>, capacity: usize) -> Self {
+        Self { load, head, next_fees, blocks: Mutex::new(fee_history::FeeHistory::new(capacity)) }
     }
 
     /// Return how many blocks from `first` to `last` have to be loaded.
@@ -54,13 +57,13 @@ impl FeeHistory {
         last: u64,
         percentiles: Vec<f64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let (head, next) = self.head(py)?;
+        let head = self.head(py)?;
         let end = if last < head { last + 1 } else { last };
         let mut blocks = self.loaded(py, first, end)?;
-        let next =
-            if last < head { blocks.pop().map(|it| it.base_fees()) } else { None }.unwrap_or(next);
+        let known = if last < head { blocks.pop() } else { None };
+        let next = known.map_or_else(|| self.next_fees(py), |it| Ok(it.base_fees()))?;
         let text = py.detach(|| fee_history::render(first, &blocks, next, &percentiles));
-        Ok(PyBytes::new(py, text.as_bytes()))
+        Ok(PyBytes::new(py, &text))
     }
 
     /// Remove the blocks above `number`, which are reverted.
@@ -84,7 +87,7 @@ impl FeeHistory {
     ) -> Option<Bound<'py, PyBytes>> {
         let params: Params = serde_json::from_str(request.params()).ok()?;
         let count = u64::try_from(quantity(params.0, 16)?).ok()?;
-        let (head, next) = self.head(py).ok()?;
+        let head = self.head(py).ok()?;
         let last = match parse_block(Some(params.1))? {
             Block::Latest => head,
             Block::Number(number) => number,
@@ -101,14 +104,18 @@ impl FeeHistory {
         let end = if last < head { last + 1 } else { last };
         let known = self.blocks.lock().get(first, end);
         let mut blocks = known.into_iter().collect::<Option<Vec<_>>>()?;
-        let next = if last < head { blocks.pop()?.base_fees() } else { next };
+        let next = if last < head { blocks.pop()?.base_fees() } else { self.next_fees(py).ok()? };
         let text = fee_history::render(first, &blocks, next, &percentiles);
-        Some(PyBytes::new(py, &request.response(text.as_bytes())))
+        joined(py, request.response(&text)).ok()
     }
 
-    fn head(&self, py: Python<'_>) -> PyResult<(u64, BaseFees)> {
-        let (number, PyWord(gas), PyWord(blob_gas)) = self.head.bind(py).call0()?.extract()?;
-        Ok((number, BaseFees { gas, blob_gas }))
+    fn head(&self, py: Python<'_>) -> PyResult<u64> {
+        self.head.bind(py).call0()?.extract()
+    }
+
+    fn next_fees(&self, py: Python<'_>) -> PyResult<BaseFees> {
+        let (PyWord(gas), PyWord(blob_gas)) = self.next_fees.bind(py).call0()?.extract()?;
+        Ok(BaseFees { gas, blob_gas })
     }
 
     fn loaded(&self, py: Python<'_>, first: u64, last: u64) -> PyResult<Vec<Arc<BlockFees>>> {

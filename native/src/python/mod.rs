@@ -11,7 +11,9 @@ mod errors;
 mod evm;
 mod execution_result;
 mod fee_history;
+mod getter;
 mod gil;
+mod receipts;
 mod rlp;
 mod state;
 mod state_provider;
@@ -46,6 +48,10 @@ mod native {
     use super::execution_result::{AccountChange, Changes, ExecutionResult};
     #[pymodule_export]
     use super::fee_history::FeeHistory;
+    #[pymodule_export]
+    use super::getter::Getter;
+    #[pymodule_export]
+    use super::receipts::receipts_json;
     #[pymodule_export]
     use super::rlp::{rlp_decode, rlp_encode};
     #[pymodule_export]

@@ -3,20 +3,26 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use alloy_primitives::Address;
 use parking_lot::Mutex;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::dispatcher::written;
+use super::convert::PyHash;
+use super::dispatcher::{joined, written};
 use super::env::{BlockEnv, Limits, Rules};
 use super::evm::AnyState;
 use super::gil;
 use super::state::Overlay;
+use super::trie::PyTrie;
 use crate::evm::env::{self, ExecutionEnv};
-use crate::jsonrpc::read::{self, Block, Outcome, Read};
+use crate::jsonrpc::access_list::access_list;
+use crate::jsonrpc::call::{self, Call, Outcome};
+use crate::jsonrpc::read::{self, Block, CallKind, Read};
 use crate::jsonrpc::request::Request;
 use crate::jsonrpc::response_cache;
-use crate::state::{State, snapshot};
+use crate::state::{ProviderError, State, snapshot};
 
 /// The gas from which on the result of a call is cached.
 const CACHED_CALL_GAS: u64 = 40_000;
@@ -28,6 +34,8 @@ const CACHED_CALL_GAS: u64 = 40_000;
 pub struct StateReads {
     latest: Py<PyAny>,
     state_after: Py<PyAny>,
+    state_root: Py<PyAny>,
+    trie: Py<PyTrie>,
     limits: Py<Limits>,
     gas_cap: u64,
     head: Mutex<Option<Head>>,
@@ -63,6 +71,14 @@ impl HeadState {
         }
     }
 
+    /// Run `work` on the state, with the GIL: to release it takes longer than to read what is in memory.
+    fn read<T>(&self, work: impl FnOnce(&dyn State) -> T) -> T {
+        match self {
+            Self::Snapshot(snapshot) => work(snapshot.as_ref()),
+            Self::Overlay(overlay) => work(overlay.get().current().as_ref()),
+        }
+    }
+
     /// Run `work` on the state, without the GIL.
     fn run(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> Outcome + Send) -> Outcome {
         match self {
@@ -78,10 +94,14 @@ impl HeadState {
 #[pymethods]
 impl StateReads {
     #[new]
-    #[pyo3(signature = (*, latest, state_after, limits, gas_cap, cache_bytes))]
+    #[pyo3(signature = (
+        *, latest, state_after, state_root, trie, limits, gas_cap, cache_bytes
+    ))]
     fn new(
         latest: Py<PyAny>,
         state_after: Py<PyAny>,
+        state_root: Py<PyAny>,
+        trie: Py<PyTrie>,
         limits: Py<Limits>,
         gas_cap: u64,
         cache_bytes: usize,
@@ -89,6 +109,8 @@ impl StateReads {
         Self {
             latest,
             state_after,
+            state_root,
+            trie,
             limits,
             gas_cap,
             head: Mutex::new(None),
@@ -117,46 +139,52 @@ impl StateReads {
         request: &Request<'_>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let Some(read) = Read::parse(request.method, request.params()) else { return Ok(None) };
-        let is_call = matches!(read, Read::Call(_));
-        let outcome = match self.run(py, request, &read) {
-            Ok(Found::Cached(response)) => return Ok(Some(response)),
-            Ok(Found::Outcome(outcome)) => outcome,
-            // Python raises it once more, where it is reported.
-            Err(_) => return Ok(None),
-        };
-        match outcome {
-            Outcome::Result(result, gas) => {
-                if is_call && gas >= CACHED_CALL_GAS {
+        // Python raises an error once more, where it is reported.
+        let Ok(found) = self.find(py, request, &read) else { return Ok(None) };
+        match found {
+            Found::Cached(response) => Ok(Some(response)),
+            Found::Outcome(Outcome::Result(result, gas)) => {
+                if gas >= CACHED_CALL_GAS && matches!(read, Read::Call(CallKind::Output, _)) {
                     let params = request.params().as_bytes();
                     self.calls.lock().insert(request.method.as_bytes(), params, &result);
                 }
-                Ok(Some(PyBytes::new(py, &request.response(&result))))
+                joined(py, request.response(&result)).map(Some)
             }
-            Outcome::BudgetSpent => {
+            Found::Outcome(Outcome::BudgetSpent) => {
                 self.is_budget_spent.store(true, Ordering::Relaxed);
                 Ok(None)
             }
-            Outcome::Other => Ok(None),
+            Found::Outcome(Outcome::Other) => Ok(None),
         }
     }
 
-    fn run<'py>(
+    fn find<'py>(
         &self,
         py: Python<'py>,
         request: &Request<'_>,
         read: &Read,
     ) -> PyResult<Found<'py>> {
-        let (call, work): (_, Work) = match read {
-            Read::Call(call) => (call, read::call),
-            Read::EstimateGas(call) => (call, read::estimate_gas),
-            Read::Balance(_, block)
-            | Read::Nonce(_, block)
-            | Read::Code(_, block)
-            | Read::Account(_, block)
-            | Read::Slot(_, _, block) => {
-                let state = self.state(py, *block)?;
-                return Ok(Found::Outcome(state.run(py, |state| read::read(state, read))));
+        let found = match read {
+            Read::State(read, block) => {
+                self.state(py, *block)?.read(|state| read::read(state, read)).ok()
             }
+            Read::Leaf(address, block) => Some(self.leaf(py, *address, *block)?),
+            Read::Call(kind, call) => return self.call(py, request, *kind, call),
+        };
+        Ok(Found::Outcome(found.map_or(Outcome::Other, |it| Outcome::Result(it, 0))))
+    }
+
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        request: &Request<'_>,
+        kind: CallKind,
+        call: &Call,
+    ) -> PyResult<Found<'py>> {
+        let work: Work = match kind {
+            CallKind::Output => call::call,
+            CallKind::EstimateGas => call::estimate_gas,
+            CallKind::AccessList => access_list,
         };
         let (state, env) = self.head(py)?;
         if let Some(response) = self.calls.lock().single(request) {
@@ -165,6 +193,21 @@ impl StateReads {
         let limits = self.limits.get().start();
         let env = ExecutionEnv { limits, ..env.as_ref().clone() };
         Ok(Found::Outcome(state.run(py, |state| work(state, env, call, self.gas_cap))))
+    }
+
+    /// Return an account with the root of its storage, or null.
+    fn leaf(&self, py: Python<'_>, address: Address, block: Block) -> PyResult<Vec<u8>> {
+        let account = self.state(py, block)?.read(|state| state.account(address));
+        let Some(account) = account.map_err(|error| unreadable(&error))? else {
+            return Ok(b"null".to_vec());
+        };
+        let number = match block {
+            Block::Latest => None,
+            Block::Number(number) => Some(number),
+        };
+        let PyHash(root) = self.state_root.bind(py).call1((number,))?.extract()?;
+        let storage_root = self.trie.get().storage_root(py, root, address)?;
+        Ok(read::render_leaf(&account, storage_root))
     }
 
     /// Return the state after a block; an error if there is none.
@@ -195,7 +238,12 @@ impl StateReads {
 }
 
 /// Executes a call on a state.
-type Work = fn(&dyn State, ExecutionEnv, &read::Call, u64) -> Outcome;
+type Work = fn(&dyn State, ExecutionEnv, &Call, u64) -> Outcome;
+
+/// Return an error that nobody sees: Python reads once more.
+fn unreadable(error: &ProviderError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
 
 /// What a read came to.
 enum Found<'py> {

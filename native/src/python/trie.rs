@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use alloy_primitives::B256;
+use alloy_primitives::{Address, B256, keccak256};
+use alloy_rlp::Decodable;
+use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -98,6 +100,19 @@ impl PyTrie {
     /// Show the provider to the garbage collector: it is often a method of the owner of the trie.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.trie.provider().0)
+    }
+}
+
+impl PyTrie {
+    /// Return the storage root of an account under the state root `root`: that of no storage if it has no leaf.
+    pub fn storage_root(&self, py: Python<'_>, root: B256, address: Address) -> PyResult<B256> {
+        let leaf = py.detach(|| self.trie.get(root, keccak256(address).as_slice()));
+        let Some(leaf) = leaf.map_err(|error| raised(py, error))? else {
+            return Ok(EMPTY_ROOT_HASH);
+        };
+        TrieAccount::decode(&mut leaf.as_ref())
+            .map(|account| account.storage_root)
+            .map_err(|error| TrieError::new_err(error.to_string()))
     }
 }
 

@@ -54,6 +54,21 @@ class RevertedBlocks(NamedTuple):
     """How many bytes the records take, roughly."""
 
 
+class _NextEnv(NamedTuple):
+    """The environment of the next block, and what it follows from."""
+
+    head: Header
+    settings: BlockSettings
+    timestamp: int
+    base_fee: int
+    env: BlockEnv
+
+    def is_of(self, head: Header, settings: BlockSettings, timestamp: int, base_fee: int) -> bool:
+        """Say whether it follows from these; headers and settings never change, so the same objects do."""
+        is_same = self.head is head and self.settings is settings
+        return is_same and self.timestamp == timestamp and self.base_fee == base_fee
+
+
 class Ledger:
     """Blocks and states of one chain, on a store.
 
@@ -69,6 +84,7 @@ class Ledger:
         self._snapshots = Snapshots(store)
         self._heads: BoundedMap[int, tuple[Header, Hash32]] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()
+        self._next_env: _NextEnv | None = None
         self.blob_fees = rules.blob_fees()
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
         if store.head_number is None:
@@ -142,18 +158,24 @@ class Ledger:
         return SealedBlock(record, parent, self.rules.evm_rules(), self.state_after(number - 1))
 
     def next_block_env(self, timestamp: int) -> BlockEnv:
-        """Return the environment of the block after the head."""
-        number = self._head.number + 1
-        env = BlockEnv(
-            number=number,
-            timestamp=timestamp,
-            gas_limit=self.rules.gas_limit,
-            base_fee=self.rules.fees.next(self._head),
-            beneficiary=self.rules.beneficiary,
-            prevrandao=prevrandao_after(self._head_hash, number),
-            fork_fields=self.blob_fees.fork_fields(self._head),
-        )
-        return self.settings.apply(env)
+        """Return the environment of the block after the head: the same object while it does not change."""
+        head, settings = self._head, self.settings
+        fee = self.rules.fees.next(head)
+        known = self._next_env
+        if known is None or not known.is_of(head, settings, timestamp, fee):
+            number = head.number + 1
+            env = BlockEnv(
+                number=number,
+                timestamp=timestamp,
+                gas_limit=self.rules.gas_limit,
+                base_fee=fee,
+                beneficiary=self.rules.beneficiary,
+                prevrandao=prevrandao_after(self._head_hash, number),
+                fork_fields=self.blob_fees.fork_fields(head),
+            )
+            known = _NextEnv(head, settings, timestamp, fee, settings.apply(env))
+            self._next_env = known
+        return known.env
 
     @property
     def parent(self) -> ParentBlock:

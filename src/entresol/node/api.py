@@ -148,7 +148,7 @@ class Api:
             rollup = None if layer_two is None else layer_two.rollup
             namespaces += self._development(pair or PairControl(chain), rollup)
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
-        self._reads = new_state_reads(self._resolver, self._runner)
+        self._reads = new_state_reads(chain, self._resolver, self._runner)
         self.dispatcher = Dispatcher(
             namespaces,
             executor=self._executor,

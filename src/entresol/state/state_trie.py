@@ -72,7 +72,7 @@ class StateTrie:
     """
 
     def __init__(self, nodes: TrieNodes, roots: Callable[[], Mapping[bytes, bytes]] = dict) -> None:
-        self._trie = Trie(nodes.node)
+        self.native = self._trie = Trie(nodes.node)
         self._roots = roots
 
     def root(self, root: Hash32) -> Hash32:

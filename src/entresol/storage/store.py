@@ -169,6 +169,10 @@ class Store:
         """Return the record of a block, or None if there is no such block."""
         return self.record_cache.get(number, self._read_record)
 
+    def stored_record(self, number: int) -> bytes | None:
+        """Return the record of a block as it is stored, or None if there is no such block."""
+        return self._db.get(tables.record_key(number)) if self._has(number) else None
+
     def record(self, number: int) -> BlockRecord:
         """Return the record of a block; raise `UnknownBlock` if there is none."""
         record = self.get_record(number)

@@ -18,6 +18,9 @@ MAX_GAS_PER_PUBDATA: Final = 50_000
 _MAX_GAS_PRICE: Final = 10**13
 _MAX_PUBDATA_PRICE: Final = 10**15
 
+_MAX_KNOWN: Final = 8
+"""How many computed prices are remembered."""
+
 
 class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
     """The fee parameters of the operator, under the names of zksync-era."""
@@ -51,7 +54,7 @@ class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
 class FeeModel:
     """Prices of an L2.
 
-    Remembers: the last observed gas price of L1. Persists: nothing; the header of a sealed block has its
+    Remembers: the last observed gas price of L1, and the prices that follow from it. Persists: nothing; the header of a sealed block has its
     base fee, and the store has its other prices. Assumes: a caller of `observe` tracks L1. Fails: never.
     """
 
@@ -61,6 +64,7 @@ class FeeModel:
     def __init__(self, constants: FeeConstants | None = None, l1_gas_price: int = 10**9) -> None:
         self.constants = constants or FeeConstants()
         self.l1_gas_price = l1_gas_price
+        self._known: dict[tuple[int, float], FeeInput] = {}
 
     @property
     def l1_pubdata_price(self) -> int:
@@ -85,6 +89,15 @@ class FeeModel:
         return self._at(self.QUOTE_SCALE)
 
     def _at(self, scale: float) -> FeeInput:
+        key = self.l1_gas_price, scale
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            known = self._known[key] = self._compute(scale)
+        return known
+
+    def _compute(self, scale: float) -> FeeInput:
         it = self.constants
         l1_gas_price = math.floor(self.l1_gas_price * scale)
         overhead = l1_gas_price * it.batch_overhead_l1_gas

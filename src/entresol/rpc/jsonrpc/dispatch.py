@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw
 
-from entresol._native import TraceWriter
 from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
-    CLOSING,
     NOT_AN_ID,
     NULL,
-    RESULT,
     Request,
     RequestBatchReader,
+    Responder,
     decode_request,
     error_response,
     id_of_malformed,
     is_id,
     is_utf8,
     not_a_request,
-    opening,
-    response,
+    response_to_error,
 )
 from entresol.rpc.jsonrpc.errors import (
     BatchResponseSizeError,
@@ -39,7 +36,6 @@ from entresol.rpc.jsonrpc.errors import (
     MethodNotFoundError,
     ParseError,
     RequestError,
-    ResponseSizeError,
     error_object_of,
 )
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Producer
@@ -99,13 +95,18 @@ class Dispatcher:
         self._discovery.methods = self.methods
         self._executor = executor
         self._limits = limits
+        self._responder = Responder(executor, limits.response_bytes)
         self.metrics = metrics or Metrics()
         for name, method in self._methods.items():
             method.metrics = self.metrics.of_method(name)
         self._forwarding = None if producer is None else Forwarding(producer, self._methods)
         self._batches = RequestBatchReader(limits.batch)
         self._native = native_dispatcher(
-            self._methods.values(), limits.batch, reads, is_replica=producer is not None
+            self._methods.values(),
+            reads,
+            batch=limits.batch,
+            max_bytes=limits.response_bytes,
+            is_replica=producer is not None,
         )
 
     @property
@@ -136,9 +137,13 @@ class Dispatcher:
 
         A notification is carried out like other calls; its response is None.
         """
-        known = self.respond_natively(body) if connection.path == "/" else None
-        if known is not None:
+        known = (
+            self._native.response(body) if self._serves_natively(body, connection.path) else None
+        )
+        if type(known) is bytes:
             return known
+        if known is not None:
+            return self._finish_getter(*known)
         if not body.isascii() and not is_utf8(body):
             return self._reject(ParseError("not UTF-8"))
         if body[:1] == b"[":
@@ -151,13 +156,17 @@ class Dispatcher:
         return response.alone() if type(response) is DeferredResponse else response
 
     def respond_natively(self, body: bytes) -> bytes | None:
-        """Return the response to a request that needs no Python: a cached result, a getter, a plain read."""
-        if len(body) > MAX_NATIVE_BODY_BYTES:
-            return None
-        if self._forwarding is not None and self._forwarding.takes_reads:
-            return None
-        known = self._native.response(body)
-        return known if known is not None and len(known) <= self._limits.response_bytes else None
+        """Return the response to a request that the crate responds to: a cached result, a getter, a plain read."""
+        known = self._native.response(body) if self._serves_natively(body) else None
+        return known if isinstance(known, bytes) else None
+
+    def _finish_getter(self, name: str, request_id: bytes, result: object) -> Response:
+        """Respond with what a getter returned that the crate has called and does not render."""
+        return self._responder.finish(self._methods[name], request_id, result)
+
+    def _serves_natively(self, body: bytes, path: str = "/") -> bool:
+        is_short = path == "/" and len(body) <= MAX_NATIVE_BODY_BYTES
+        return is_short and (self._forwarding is None or not self._forwarding.takes_reads)
 
     def _handle_malformed(self, body: bytes, connection: ClientConnection) -> Response:
         """Respond to what is no single request: a batch behind white space, or a mistake."""
@@ -219,12 +228,20 @@ class Dispatcher:
 
     def _handle_item(self, connection: ClientConnection, item: Item) -> Response:
         if isinstance(item, Request):
-            return self._call(connection, item)
+            return self._handle_plain(item, connection) or self._call(connection, item)
         try:
             request_id = id_of_malformed(item)
         except ParseError as error:
             return self._reject(error)
         return self._reject(not_a_request(item), request_id or NULL)
+
+    def _handle_plain(self, item: Request, connection: ClientConnection) -> Response:
+        """Return the response to an item of a batch, if the crate responds to it."""
+        params = bytes(item.params)
+        if not self._serves_natively(params, connection.path):
+            return None
+        known = self._native.item(bytes(item.id), item.method, params)
+        return known if known is None or type(known) is bytes else self._finish_getter(*known)
 
     def _call(self, connection: ClientConnection, request: Request) -> Response:
         request_id = bytes(request.id)
@@ -250,15 +267,15 @@ class Dispatcher:
             if forwarding is not None and forwarding.takes_absent(method, result):
                 return forwarding.call(request, connection)
             if type(result) is Offload or method.is_async or type(result) is Deferred:
-                return self._deferred(method, request_id, result, started)
-            body = self._respond(request_id, result)
+                return self._responder.defer(method, request_id, result, started)
+            body = self._responder.respond(request_id, result)
             if method.is_cached and method.is_repeatable(arguments):
                 self._cache_result(method, params, result)
         except (BuildFirst, LongParams) as paused:
             result = self._call_later(method, paused, request.params, connection)
-            return self._respond_later(method, request_id, result, started)
+            return self._responder.respond_later(method, request_id, result, started)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = _respond_with_error(error, method, request_id)
+            body, code = response_to_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)
         return body if request_id else None
 
@@ -284,56 +301,6 @@ class Dispatcher:
             if len(value) <= MAX_CACHED_RESULT_BYTES:
                 self._native.insert(method.name, params, value)
 
-    def _deferred(
-        self, method: Method, request_id: bytes, result: Any, started: float
-    ) -> Awaitable[bytes | None]:
-        if method.is_grouped and type(result) is Deferred and asyncio.isfuture(result.result):
-            done = partial(self._respond_done, method, request_id, started)
-            return DeferredResponse(result.result, done, result.hurry)
-        return self._respond_later(method, request_id, result, started)
-
-    async def _respond_later(
-        self, method: Method, request_id: bytes, result: Any, started: float
-    ) -> bytes | None:
-        code = 0
-        try:
-            if type(result) is not Offload:
-                result = await (result.result if type(result) is Deferred else result)
-            if type(result) is Offload:
-                body = await self._respond_on_worker(request_id, result.work)
-            else:
-                body = self._respond(request_id, result)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = _respond_with_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body if request_id else None
-
-    def _respond_done(
-        self, method: Method, request_id: bytes, started: float, result: asyncio.Future[Any]
-    ) -> bytes | None:
-        """Respond with the result of a future that is done."""
-        code = 0
-        try:
-            body = self._respond(request_id, result.result())
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = _respond_with_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body if request_id else None
-
-    async def _respond_on_worker(self, request_id: bytes, work: Callable[[], object]) -> bytes:
-        """Do the work, and encode what may be a long result, on a worker thread."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: self._respond(request_id, work()))
-
-    def _respond(self, request_id: bytes, result: object) -> bytes:
-        if type(result) is TraceWriter:
-            # Traces have a limit of their own, and are copied without the GIL.
-            return result.joined(opening(request_id, RESULT), CLOSING)
-        body = response(request_id, RESULT, result if type(result) is Raw else encode(result))
-        if len(body) > self._limits.response_bytes:
-            raise ResponseSizeError(self._limits.response_bytes)
-        return body
-
     def _checked(self, request: Request, request_id: bytes, path: str) -> Method:
         """Return the requested method, or raise what is wrong with the request."""
         if not is_id(request_id):
@@ -351,9 +318,3 @@ class Dispatcher:
         error_object = error_object_of(error, REJECTED)
         self.metrics.of_method(REJECTED).observe(0.0, error_object.code)
         return error_response(error_object, request_id) if request_id else None
-
-
-def _respond_with_error(error: Exception, method: Method, request_id: bytes) -> tuple[bytes, int]:
-    """Return the error response for an exception, and its code."""
-    error_object = error_object_of(error, method.name)
-    return error_response(error_object, request_id), error_object.code

@@ -105,9 +105,9 @@ def method(  # noqa: PLR0913 - independent options
     stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
     `ordered`, calls run in the order in which they come, even if their parameters are long. With `grouped`, calls that
     follow each other in a batch run together, and the next call of another method starts once they have results.
-    With `short`, long parameters are rejected before they are decoded. A `getter` has no parameters, changes nothing,
-    and returns at once a number, bytes, a text, a list of them or null, so that the crate may call it. `served_by`
-    says who serves it on a replica; without it, the producer does. `name` is the full method name, if it does not
+    With `short`, long parameters are rejected before they are decoded. A `getter` has at most hashes, addresses,
+    quantities, booleans and blocks as parameters, so that the crate may call it: with plain bytes and integers, and
+    once more from Python if it raises. `served_by` says who serves it on a replica; without it, the producer does. `name` is the full method name, if it does not
     follow from the function's; `{prefix}` in it is that of the namespace.
     """
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, Final, NamedTuple
 
-from entresol._native import FeeHistory, NativeDispatcher, StateReads
+from entresol._native import FeeHistory, Getter, NativeDispatcher, StateReads
+from entresol.primitives.values import Address, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import Method, ServedBy
 from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
+from entresol.rpc.jsonrpc.params import Parameter
 
 RESPONSE_CACHE_BYTES: Final = 16 << 20
 """The size of the cache of results that do not change."""
 
 _NEVER_FORWARDED: Final = (ServedBy.REPLICA, ServedBy.BLOCK)
 """Who serves what a replica never forwards, unless a request names the pending block, which is never plain."""
+
+_KINDS: Final[dict[Any, str]] = {
+    Hash32: "hash",
+    Address: "address",
+    Quantity: "quantity",
+    Quantity64: "quantity64",
+    bool: "boolean",
+}
+"""The parameters of getters, as the crate names them."""
 
 
 class NativeReads(NamedTuple):
@@ -24,19 +35,45 @@ class NativeReads(NamedTuple):
 
 
 def native_dispatcher(
-    methods: Collection[Method], batch: int, reads: NativeReads | None, *, is_replica: bool
+    methods: Collection[Method],
+    reads: NativeReads | None,
+    *,
+    batch: int,
+    max_bytes: int,
+    is_replica: bool,
 ) -> NativeDispatcher:
-    """Return the crate's dispatcher for `methods`, which caches batches of at most `batch` calls."""
+    """Return the crate's dispatcher for `methods`.
+
+    It recognises cached batches of at most `batch` calls, and responds in at most `max_bytes`.
+    """
     own = [it for it in methods if not is_replica or it.served_by in _NEVER_FORWARDED]
     return NativeDispatcher(
         capacity=RESPONSE_CACHE_BYTES,
         batch=batch,
         bounds=BUCKETS,
-        getters={method.name: method.function for method in own if method.is_getter},
+        max_bytes=max_bytes,
+        getters={method.name: _getter(method) for method in own if method.is_getter},
         reads=None if reads is None else reads.state,
         fee_history=None if reads is None else reads.fees,
         read_methods=[method.name for method in own],
     )
+
+
+def _getter(method: Method) -> Getter:
+    return Getter(
+        method.function,
+        [_kind(method, it) for it in method.parameters],
+        required=sum(it.required for it in method.parameters),
+        is_cached=method.is_cached,
+    )
+
+
+def _kind(method: Method, parameter: Parameter) -> str | Callable[[int | None], object]:
+    """Return what a parameter of a getter is; a block is given by the function that makes it of a number."""
+    kind = _KINDS.get(parameter.hint) or getattr(parameter.hint, "at", None)
+    if kind is None:
+        raise TypeError(f"{method.name} cannot be a getter, because of {parameter.name}")
+    return kind
 
 
 def count_native_calls(native: NativeDispatcher, metrics: Metrics) -> None:

@@ -7,9 +7,9 @@ that it compresses on the loop, because it knows nothing of JSON-RPC.)
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import AbstractContextManager
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -37,6 +37,44 @@ class Deferred(Generic[_T_co]):
     def __init__(self, result: Awaitable[_T_co], hurry: Callable[[], None] | None = None) -> None:
         self.result = result
         self.hurry = hurry
+
+
+class _Waiting(Generic[_T_co]):
+    """What is left of a coroutine that waits for something on the event loop."""
+
+    __slots__ = ("_awaited", "_coroutine")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, _T_co], awaited: object) -> None:
+        self._coroutine = coroutine
+        self._awaited = awaited
+
+    def __await__(self) -> Generator[Any, Any, _T_co]:
+        awaited = self._awaited
+        while True:
+            try:
+                try:
+                    value = yield awaited
+                except BaseException as error:  # noqa: BLE001 - it is the coroutine's
+                    awaited = self._coroutine.throw(error)
+                else:
+                    awaited = self._coroutine.send(value)
+            except StopIteration as end:
+                result: _T_co = end.value
+                return result
+
+
+def started(coroutine: Coroutine[Any, Any, _T]) -> _T | Deferred[_T]:
+    """Run a coroutine until it waits for something, and return its result if it never does.
+
+    That saves the task and the turn of the event loop that awaiting it takes. Until it waits, it must not need a task:
+    no timeouts, no task groups.
+    """
+    try:
+        awaited = coroutine.send(None)
+    except StopIteration as end:
+        result: _T = end.value
+        return result
+    return Deferred(_Waiting(coroutine, awaited))
 
 
 class BuildFirst(Exception):  # noqa: N818  # no error
@@ -71,11 +109,15 @@ class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     call_gas: int = 200_000
     """Gas that a call or an estimate may use on the loop; it starts over on a worker once it needs more."""
+    simulated_items: int = 4
+    """Blocks and calls of a simulation on the loop: each block hashes tries."""
     overrides: int = 128
     """Accounts and slots that state overrides may name to be laid out on the loop."""
 
     rendered_items: int = 64
     """Transactions and logs of a block that is rendered on the loop."""
+    record_bytes: int = 16 * 1024
+    """The stored record of a block whose receipts the crate renders on the loop: some forty transactions."""
     log_blocks: int = 8
     """Blocks of a log search on the loop."""
     log_prefixes: int = 16

@@ -125,6 +125,8 @@ class ReorgLog:
     def since(self, position: int) -> list[Reorg] | None:
         """Return the reorgs from `position` on, or None if some of them are evicted."""
         unread = self.end - position
+        if unread == 0:
+            return []
         if unread > len(self._reorgs):
             return None
         newest = list(islice(reversed(self._reorgs), unread))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from entresol._native import BlobSidecar
     from entresol.chain.chain import Chain
+    from entresol.execution.call.call import CallRequest
     from entresol.primitives.transactions import SignedPayload
     from entresol.primitives.values import Address
     from entresol.rpc.services.block_resolver import BlockResolver
@@ -98,18 +99,21 @@ class TransactionFiller:
         )
         if given.chain_id not in (None, chain_id):
             raise WrongChain(chain_id, int(given.chain_id))
-        data = given.request().data
+        request = given.request()
+        data = request.data
         if given.to is None and not data:
             raise MalformedTransaction("contract creation without any data provided")
         fields: dict[str, Any] = {"to": given.to, "value": int(given.value or 0), "data": data}
-        fields |= {"chain_id": chain_id, **self._price(kind, given), **_lists(kind, given)}
+        fields |= {"chain_id": chain_id, **self._price(kind, given), **_lists(kind, request)}
         if kind == ZkTransaction.type:
             fields |= {"sender": sender, **_zk_fields(given.eip712_meta or Eip712Meta())}
         if sidecar is not None:
             given = self._with_blob_fields(given, sidecar)
+            request = given.request()
             fields["max_fee_per_blob_gas"] = int(given.max_fee_per_blob_gas or 0)
             fields["blob_hashes"] = tuple(given.blob_versioned_hashes or ())
-        fields["gas_limit"] = await self._gas_limit(given, sender, is_sent=is_sent)
+        request = msgspec.structs.replace(request, sender=sender)
+        fields["gas_limit"] = await self._gas_limit(request, is_sent=is_sent)
         # The node itself signs with a key or impersonates: neither counts by the nonce of a contract account.
         next_nonce = self._chain.pool.next_nonce(sender, is_impersonated=not is_for_client)
         nonce = next_nonce if given.nonce is None else int(given.nonce)
@@ -154,13 +158,13 @@ class TransactionFiller:
             tip = fee_cap
         return {"max_fee_per_gas": fee_cap, "max_priority_fee_per_gas": tip}
 
-    async def _gas_limit(self, given: TransactionObject, sender: Address, *, is_sent: bool) -> int:
-        if given.gas is not None:
-            return int(given.gas)
+    async def _gas_limit(self, request: CallRequest, *, is_sent: bool) -> int:
+        if request.gas is not None:
+            return int(request.gas)
         rules = self._chain.pool.rules
         most = min(rules.gas_limit, rules.transaction_gas_limit or rules.gas_limit)
         try:
-            return await self._gas(given, sender)
+            return await self._gas(request)
         except ExecutionFailed as error:
             # What a limit of the node or the sender's balance does not allow is not for the block to try.
             is_limited = isinstance(error, GasAllowanceExceeded) and error.allowance < most
@@ -168,10 +172,9 @@ class TransactionFiller:
                 raise
         return most
 
-    async def _gas(self, given: TransactionObject, sender: Address) -> int:
+    async def _gas(self, request: CallRequest) -> int:
         """Return the gas that the transaction needs in the next block, after the pending ones."""
         evm_env = await built_first(lambda: self._resolver.evm_env(PENDING))
-        request = msgspec.structs.replace(given.request(), sender=sender)
         gas = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
         if not isinstance(gas, Offload):
             return gas
@@ -228,8 +231,7 @@ def _simplest(given: TransactionObject, *, has_caps: bool) -> int:
     return LegacyTransaction.type if given.access_list is None else AccessListTransaction.type
 
 
-def _lists(kind: int, given: TransactionObject) -> dict[str, object]:
-    request = given.request()
+def _lists(kind: int, request: CallRequest) -> dict[str, object]:
     lists: dict[str, object] = {}
     if kind not in _WITHOUT_ACCESS_LIST:
         lists["access_list"] = request.access_list or ()

@@ -149,6 +149,8 @@ class LogSearch(msgspec.Struct, frozen=True):
 
     def run_if_quick(self) -> list[bytes] | None:
         """Return the logs, or None if the search is too long for the event loop."""
+        if self.range.first > self.range.last:
+            return []
         self._check_range()
         blocks = self._quick_blocks()
         return None if blocks is None else self._collect(blocks)
@@ -162,7 +164,9 @@ class LogSearch(msgspec.Struct, frozen=True):
         if not all(map(self.source.is_cached, numbers)):
             if sum(map(len, self.query.criteria())) > POLICY.log_prefixes:
                 return None
-            numbers = self.source.blocks_with_logs(self.query, first, last)
+            # A single block is most often the head, which clients ask for again: its logs are worth caching.
+            if first != last or self.source.has_many(first, POLICY.logs):
+                numbers = self.source.blocks_with_logs(self.query, first, last)
         found: list[BlockLogs] = []
         left = POLICY.logs
         for number in numbers:

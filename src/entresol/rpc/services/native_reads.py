@@ -19,14 +19,21 @@ MAX_CALL_BYTES: Final = 1 << 20
 MAX_FEE_HISTORY_BYTES: Final = 8 << 20
 
 
-def new_state_reads(resolver: BlockResolver, runner: CallRunner) -> StateReads:
+def new_state_reads(chain: Chain, resolver: BlockResolver, runner: CallRunner) -> StateReads:
     """Return the reads of a chain, within the limits that calls have on the event loop.
 
     A call that turns out to need more is dispatched like any other, and `runner` moves it to a worker at once.
     """
+
+    def state_root(number: int | None) -> bytes:
+        header = chain.head if number is None else chain.blocks.header(number)
+        return chain.state_trie.root(header.state_root)
+
     reads = StateReads(
         latest=resolver.latest_env,
         state_after=resolver.state_after,
+        state_root=state_root,
+        trie=chain.state_trie.native,
         limits=runner.loop_limits,
         gas_cap=runner.gas_cap,
         cache_bytes=MAX_CALL_BYTES,
@@ -43,10 +50,13 @@ def new_fee_history(chain: Chain) -> FeeHistory:
         ratio, blob_ratio = map(_number, (fees.gas_used_ratio, fees.blob_gas_used_ratio))
         return fees.base_fee, ratio, fees.gas_used, fees.tips, fees.blob_base_fee, blob_ratio
 
-    def head() -> tuple[int, int, int]:
-        return chain.number, chain.next_base_fee(), chain.next_blob_base_fee()
+    def head() -> int:
+        return chain.number
 
-    return FeeHistory(load=load, head=head, capacity=MAX_FEE_HISTORY_BYTES)
+    def next_fees() -> tuple[int, int]:
+        return chain.next_base_fee(), chain.next_blob_base_fee()
+
+    return FeeHistory(load=load, head=head, next_fees=next_fees, capacity=MAX_FEE_HISTORY_BYTES)
 
 
 def _number(value: float) -> str:

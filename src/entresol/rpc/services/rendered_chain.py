@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from entresol._native import keccak256
+from entresol._native import keccak256, receipts_json
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
 from entresol.chain.logs import LocatedLog
 from entresol.execution.block_executor import ExecutedBlock
@@ -96,7 +96,11 @@ class RenderedChain:
     def block_receipts(self, number: int) -> Result:
         """Return the receipts of a sealed block."""
         key = ResponseKind.RECEIPTS, number
-        return self._cache.get(key) or self._render_block(key, number, _receipts)
+        return (
+            self._stored_receipts(number)
+            or self._cache.get(key)
+            or self._render_block(key, number, _receipts)
+        )
 
     def transaction_count(self, number: int) -> int | None:
         """Return how many transactions a sealed block has."""
@@ -142,8 +146,15 @@ class RenderedChain:
 
     def receipt(self, transaction_hash: bytes) -> Result:
         """Return the receipt of a transaction."""
+        location = self._blocks.locate_transaction(transaction_hash)
+        if location is None:
+            return None
         key = ResponseKind.RECEIPT, transaction_hash
-        return self._cache.get(key) or self._render_receipt(key, transaction_hash)
+        return (
+            self._stored_receipts(*location)
+            or self._cache.get(key)
+            or self._render_receipt(key, transaction_hash)
+        )
 
     # Logs without a block, and headers of events
 
@@ -203,6 +214,16 @@ class RenderedChain:
             return rendered
 
         return work() if key[0] is ResponseKind.HEADER or _is_short(record) else Offload(work)
+
+    def _stored_receipts(self, number: int, index: int | None = None) -> msgspec.Raw | None:
+        """Return receipts that the crate renders from the stored record at once: those of most short blocks."""
+        stored = self._blocks.stored_record(number) if number >= 0 else None
+        if stored is None or len(stored) > POLICY.record_bytes:
+            return None
+        batch = self._batches.batch_of(number)
+        place = None if batch is None else (batch.number, batch.first_tx_number)
+        text = receipts_json(stored, index, place)
+        return None if text is None else msgspec.Raw(text)
 
     def _render_transaction(self, key: Key, transaction_hash: bytes) -> msgspec.Raw | None:
         located = self._locate(transaction_hash)

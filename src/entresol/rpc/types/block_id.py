@@ -48,6 +48,11 @@ class BlockNumber:
         return self.tag is None
 
     @classmethod
+    def at(cls, number: int | None) -> Self:
+        """Return a block by number, or the latest one."""
+        return cls._by_tag["latest"] if number is None else cls(number=number)
+
+    @classmethod
     def parse(cls, value: object) -> Self:
         """Read a tag or a number in any format; subclasses accept more."""
         if not isinstance(value, str | int) or isinstance(value, bool):

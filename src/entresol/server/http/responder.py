@@ -8,9 +8,9 @@ import math
 from collections.abc import Awaitable
 from typing import Final
 
-from entresol.server.http.head_cache import NO_HEAD
+from entresol.server.http.head_cache import NO_HEAD, CachedHead
 from entresol.server.http.request import HttpRequest
-from entresol.server.http.response_writer import ResponseWriter
+from entresol.server.http.response_writer import MAX_COPIED, ResponseWriter
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
 from entresol.server.responses import HttpResponse
 from entresol.server.state import ServerState
@@ -35,6 +35,8 @@ class HttpResponder(ClientProtocol):
         self.path = "/"
         self.host = ""
         self._task: asyncio.Task[None] | None = None
+        # Whether the fast path has served requests, without moving the deadline.
+        self._is_active = False
 
     def send(self, data: bytes) -> bool:
         """Raise: HTTP cannot push."""
@@ -54,6 +56,17 @@ class HttpResponder(ClientProtocol):
             self._respond_directly(request, self._state.rejections.rate_limited)
             return
         self._respond(request, self._call_handler(request.body) or b"")
+
+    def _serve_cached(self, head: CachedHead, body: bytes) -> None:
+        """Serve a request with a cached head on a connection that is ready: the fast path of `_serve`."""
+        self._counters.requests_total += 1
+        self._is_active = True
+        result = self._call_handler(body) or b""
+        max_bytes = self._config.gzip_above_bytes if head.gzip else MAX_COPIED
+        if type(result) is bytes and len(result) <= max_bytes:
+            self.write(b"%b%d\r\n\r\n%b" % (head.start, len(result), result))
+        else:
+            self._respond(head.request(body), result)
 
     def _respond(self, request: HttpRequest, result: bytes | Awaitable[bytes | None]) -> None:
         if isinstance(result, bytes):

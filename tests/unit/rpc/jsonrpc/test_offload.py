@@ -11,7 +11,7 @@ import pytest
 from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.limits import LimitsConfig
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.jsonrpc.offload import POLICY, Deferred, started
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
@@ -184,3 +184,36 @@ def test_the_pending_block_is_written_anew_when_something_came(client: ApiClient
         for full in (False, True):
             block = client("eth_getBlockByNumber", "pending", full)
             assert len(block["transactions"]) == count
+
+
+async def _waiting(*waits: asyncio.Future[int]) -> int:
+    return sum([await it for it in waits])
+
+
+def test_a_coroutine_that_never_waits_has_its_result_at_once() -> None:
+    assert started(_waiting()) == 0
+
+
+def test_a_coroutine_that_waits_goes_on_where_it_was() -> None:
+    async def run() -> int:
+        loop = asyncio.get_running_loop()
+        first, second = loop.create_future(), loop.create_future()
+        second.set_result(40)
+        deferred = started(_waiting(first, second))
+        assert isinstance(deferred, Deferred)
+        loop.call_soon(first.set_result, 2)
+        return await deferred.result
+
+    assert asyncio.run(run()) == 42
+
+
+def test_an_error_that_a_coroutine_waits_for_is_its_own() -> None:
+    async def run() -> None:
+        failing = asyncio.get_running_loop().create_future()
+        deferred = started(_waiting(failing))
+        assert isinstance(deferred, Deferred)
+        failing.set_exception(ValueError("late"))
+        await deferred.result
+
+    with pytest.raises(ValueError, match="late"):
+        asyncio.run(run())

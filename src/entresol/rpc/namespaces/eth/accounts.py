@@ -20,7 +20,7 @@ from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.jsonrpc.offload import POLICY, Deferred, Offload, started
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.typed_data import TypedDataObject
 
@@ -63,12 +63,9 @@ class EthAccounts:
         return self._keyring.addresses
 
     @method(UnknownAccount, InvalidTransaction, ExecutionFailed, served_by=ServedBy.PRODUCER)
-    async def fill_transaction(self, transaction: TransactionObject) -> Raw:
+    def fill_transaction(self, transaction: TransactionObject) -> Raw | Deferred[Raw]:
         """Fill in a transaction of any sender, by default the first account; return its bytes and fields, unsigned."""
-        sender = transaction.from_ or self._keyring.sender(None)
-        sidecar = await self._filler.sidecar(transaction)
-        payload = await self._filler.fill(transaction, sender, sidecar, is_for_client=True)
-        return self._filled(unsigned(payload, sender, sidecar))
+        return started(self._fill(transaction))
 
     @method(
         UnknownAccount,
@@ -129,6 +126,12 @@ class EthAccounts:
     def sign_typed_data_v3(self) -> Data:
         """Reject: version 3 knows no arrays and no recursive structs, and wallets have moved on to version 4."""
         raise NotSupported("version 3 of typed data knows no arrays; use eth_signTypedData_v4")
+
+    async def _fill(self, transaction: TransactionObject) -> Raw:
+        sender = transaction.from_ or self._keyring.sender(None)
+        sidecar = await self._filler.sidecar(transaction)
+        payload = await self._filler.fill(transaction, sender, sidecar, is_for_client=True)
+        return self._filled(unsigned(payload, sender, sidecar))
 
     def _filled(self, transaction: Transaction) -> Raw:
         fields = bytes(self._rendered.pending_transaction(transaction))

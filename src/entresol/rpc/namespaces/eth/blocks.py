@@ -30,7 +30,7 @@ class EthBlocks:
         self._resolver = resolver
         self._rendered = rendered
 
-    @method(cached=True, served_by=ServedBy.BLOCK)
+    @method(cached=True, getter=True, served_by=ServedBy.BLOCK)
     def get_block_by_number(
         self, block_number: BlockNumber, full_transactions: bool
     ) -> Raw | Offload[Raw] | None:
@@ -40,13 +40,13 @@ class EthBlocks:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
-    @method(cached=True, served_by=ServedBy.REPLICA)
+    @method(cached=True, getter=True, served_by=ServedBy.REPLICA)
     def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Offload[Raw] | None:
         """Return a block by hash, with full transactions or their hashes."""
         number = self._blocks.block_number(hash)
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
-    @method(cached=True, served_by=ServedBy.BLOCK)
+    @method(cached=True, getter=True, served_by=ServedBy.BLOCK)
     def get_header_by_number(self, block_number: BlockNumber) -> Raw | Offload[Raw] | None:
         """Return the header of a block by number or tag."""
         if block_number.tag is BlockTag.PENDING:
@@ -54,48 +54,48 @@ class EthBlocks:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.header(number)
 
-    @method(cached=True, served_by=ServedBy.REPLICA)
+    @method(cached=True, getter=True, served_by=ServedBy.REPLICA)
     def get_header_by_hash(self, hash: Hash32) -> Raw | Offload[Raw] | None:
         """Return the header of a block by hash."""
         number = self._blocks.block_number(hash)
         return None if number is None else self._rendered.header(number)
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(getter=True, served_by=ServedBy.BLOCK)
     def get_block_transaction_count_by_number(self, block_number: BlockNumber) -> Quantity | None:
         """Return the number of transactions in a block, by number or tag."""
         if block_number.tag is BlockTag.PENDING:
             return Quantity(self._rendered.pending.transaction_count())
         return self._count(self._resolver.number(block_number))
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_block_transaction_count_by_hash(self, hash: Hash32) -> Quantity | None:
         """Return the number of transactions in a block, by hash."""
         return self._count(self._blocks.block_number(hash))
 
-    @method(cached=True, served_by=ServedBy.BLOCK)
+    @method(cached=True, getter=True, served_by=ServedBy.BLOCK)
     def get_block_receipts(self, block: BlockId) -> Raw | Offload[Raw] | None:
         """Return the receipts of a block by number, tag or hash."""
         number = self._resolver.number(block)
         return None if number is None else self._rendered.block_receipts(number)
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(getter=True, served_by=ServedBy.BLOCK)
     def get_uncle_count_by_block_number(self, block_number: BlockNumber) -> Quantity | None:
         """Return the number of uncles of a block, by number or tag: zero."""
         number = self._resolver.number(block_number)
         return None if self._count(number) is None else Quantity(0)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_uncle_count_by_block_hash(self, hash: Hash32) -> Quantity | None:
         """Return the number of uncles of a block, by hash: zero."""
         return None if self._blocks.block_number(hash) is None else Quantity(0)
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(getter=True, served_by=ServedBy.BLOCK)
     def get_uncle_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> None:
         """Return an uncle of a block by number or tag: null, because no block has uncles."""
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_uncle_by_block_hash_and_index(self, hash: Hash32, index: Quantity64) -> None:
         """Return an uncle of a block by hash: null, because no block has uncles."""
 

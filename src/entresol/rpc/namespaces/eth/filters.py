@@ -67,12 +67,12 @@ class EthFilters:
         """Install a filter for new pending transactions, and return its id."""
         return self._filters.new_pending_filter()
 
-    @method(FilterNotFound, served_by=ServedBy.PRODUCER)
+    @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
     def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Offload[Raw]:
         """Return the logs, block hashes or transaction hashes since the filter's last poll."""
         return _run(self._filters.poll(idx))
 
-    @method(FilterNotFound, served_by=ServedBy.PRODUCER)
+    @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
     def get_filter_logs(self, idx: Quantity) -> Raw | Offload[Raw]:
         """Return all logs that match an installed log filter."""
         return _run(self._filters.logs(idx))

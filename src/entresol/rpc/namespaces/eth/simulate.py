@@ -22,17 +22,20 @@ from entresol.errors import (
 from entresol.execution.simulate.simulate import SimulationBase, simulate
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.render.hex import array, raw
 from entresol.rpc.render.simulations import simulated_block_json
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.simulation import SimulationPayload
+from entresol.rpc.types.simulation import BlockStateCalls, SimulationPayload
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.chain.chain import Chain
     from entresol.execution.call.limits import CallLimits
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
+    from entresol.rpc.types.call_request import CallObject
 
 
 class EthSimulate:
@@ -67,7 +70,7 @@ class EthSimulate:
         wanted = payload.block_state_calls or ()
         self._runner.check_calls(sum(len(it.calls or ()) for it in wanted))
         self._runner.check_block_overrides(*(it.block_overrides for it in wanted))
-        self._runner.check_overrides(*(it.state_overrides for it in wanted))
+        overrides = self._runner.check_overrides(*(it.state_overrides for it in wanted))
         full = bool(payload.return_full_transactions)
 
         def run(limits: CallLimits) -> Raw:
@@ -79,7 +82,8 @@ class EthSimulate:
             )
             return raw(array(texts))
 
-        return self._runner.offload(run)
+        is_short = overrides <= POLICY.overrides and _are_short(wanted)
+        return self._runner.run(run, is_short=is_short)
 
     def _base(self, block: BlockId) -> SimulationBase:
         rules = self._chain.rules
@@ -92,3 +96,18 @@ class EthSimulate:
             next_base_fee=rules.fees.next,
             fork_fields=self._chain.ledger.blob_fees.fork_fields,
         )
+
+
+def _are_short(wanted: Sequence[BlockStateCalls]) -> bool:
+    """Say whether blocks may be simulated on the event loop; an override of a number adds empty ones before it."""
+    calls = [call for it in wanted for call in it.calls or ()]
+    return (
+        len(wanted) + len(calls) <= POLICY.simulated_items
+        and all(it.block_overrides is None for it in wanted)
+        and all(_is_short(it) for it in calls)
+    )
+
+
+def _is_short(call: CallObject) -> bool:
+    has_lists = call.access_list or call.authorization_list
+    return not has_lists and call.data_size <= POLICY.data_bytes

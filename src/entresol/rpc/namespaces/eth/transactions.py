@@ -48,12 +48,12 @@ class EthTransactions:
         """Submit a signed transaction, and return its hash."""
         return self._submission.submit(bytes(tx_bytes))
 
-    @method(served_by=ServedBy.STORE)
+    @method(getter=True, served_by=ServedBy.STORE)
     def get_transaction_by_hash(self, hash: Hash32) -> Raw | None:
         """Return a transaction by hash, pending or in a block."""
         return self._rendered.transaction(hash)
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(getter=True, served_by=ServedBy.BLOCK)
     def get_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Raw | None:
@@ -61,7 +61,7 @@ class EthTransactions:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.transaction_at(number, index)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
@@ -69,17 +69,17 @@ class EthTransactions:
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.transaction_at(number, index)
 
-    @method(cached=True, served_by=ServedBy.REPLICA)
+    @method(cached=True, getter=True, served_by=ServedBy.REPLICA)
     def get_transaction_receipt(self, hash: Hash32) -> Raw | Offload[Raw] | None:
         """Return the receipt of a transaction by hash, or null until it is in a block."""
         return self._rendered.receipt(hash)
 
-    @method(served_by=ServedBy.STORE)
+    @method(getter=True, served_by=ServedBy.STORE)
     def get_raw_transaction_by_hash(self, hash: Hash32) -> Raw | None:
         """Return the raw bytes of a transaction by hash."""
         return self._rendered.raw_transaction(hash)
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(getter=True, served_by=ServedBy.BLOCK)
     def get_raw_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Raw | None:
@@ -87,7 +87,7 @@ class EthTransactions:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA)
     def get_raw_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
     ) -> Raw | None:
@@ -95,7 +95,7 @@ class EthTransactions:
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
-    @method(served_by=ServedBy.STORE)
+    @method(getter=True, served_by=ServedBy.STORE)
     def get_transaction_by_sender_and_nonce(self, sender: Address, nonce: Quantity64) -> Raw | None:
         """Return a transaction by sender and nonce, pending or in a block."""
         sent = self._chain.blocks.hash_by_nonce(sender, nonce)
