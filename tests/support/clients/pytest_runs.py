@@ -32,11 +32,13 @@ class PytestRuns:
         for name, text in files.items():
             (self.folder / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
 
-    def run(self, *arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, before: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run pytest on the folder; the interpreter executes `before` first."""
         site = self.folder / "site"
         (site / "sitecustomize.py").write_text(before, encoding="utf-8")
-        paths = [str(site), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+        paths = [str(site), str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-W", "error", *arguments],
             cwd=self.folder,
@@ -44,5 +46,5 @@ class PytestRuns:
             text=True,
             check=False,
             timeout=PATIENCE_SECONDS,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | environment,
         )

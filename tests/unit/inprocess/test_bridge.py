@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from web3.exceptions import ContractCustomError
 
 from entresol import Devnet, devnet
+from entresol.contracts.abi_registry import project_abis
 from entresol.errors import BridgeFailed
 
 ETHER = 10**18
+WAS_PAID = "WithdrawalAlreadyFinalized()"
 
 
 def test_a_deposit_arrives(net: Devnet) -> None:
@@ -40,8 +43,9 @@ def test_a_withdrawal_is_paid_once(net: Devnet) -> None:
     withdrawal = net.bridge.withdraw(ETHER, to=bob)
     assert net.bridge.finalize(withdrawal)["status"] == 1
     assert net.l1.w3.eth.get_balance(bob) == before + ETHER
-    with pytest.raises(Exception, match=r"."):
+    with pytest.raises(ContractCustomError) as raised:
         net.bridge.finalize(withdrawal)
+    assert project_abis().error(bytes.fromhex(str(raised.value.data)[2:])) == WAS_PAID
 
 
 def test_everything_so_far_is_settled(net: Devnet) -> None:

@@ -1,0 +1,80 @@
+"""The pages for people who test in Python: their tests pass or fail, and their programs print, as they say."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.docs.pages import Block, blocks_of, run_program
+
+pytestmark = pytest.mark.clients
+
+TESTING: Final = "docs/testing.md"
+ETH_TESTER: Final = "docs/eth-tester.md"
+
+
+def files_of(page: str) -> list[Block]:
+    return [block for block in blocks_of(page) if block.title]
+
+
+def write(runs: PytestRuns, blocks: list[Block]) -> None:
+    for block in blocks:
+        path = runs.folder / block.title
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(block.text, encoding="utf-8")
+
+
+def summary_of(output: str) -> str:
+    return output.strip().splitlines()[-1].partition(" in ")[0]
+
+
+def test_the_tests_of_the_tutorial_pass(tmp_path: Path) -> None:
+    runs = PytestRuns(tmp_path)
+    write(runs, [block for block in files_of(TESTING) if block.output is None])
+    ran = runs.run("-q", "--ignore", "chain")
+    assert summary_of(ran.stdout) == "7 passed", ran.stdout
+    ran = runs.run("-q", "chain")
+    assert summary_of(ran.stdout) == "1 passed", ran.stdout
+
+
+def test_a_wrong_test_of_the_tutorial_shows_what_it_says(tmp_path: Path) -> None:
+    runs = PytestRuns(tmp_path)
+    (wrong,) = [block for block in files_of(TESTING) if block.output is not None]
+    write(runs, [it for it in files_of(TESTING) if it.title == "conftest.py"] + [wrong])
+    ran = runs.run("-q")
+    assert summary_of(ran.stdout) == "1 failed", ran.stdout
+    assert wrong.output is not None
+    missing = [it for it in wrong.output.splitlines() if it not in ran.stdout]
+    assert missing == []
+
+
+PROGRAMS: Final = [it for it in blocks_of(TESTING) if it.language == "python" and not it.title]
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_a_program_prints_what_the_page_shows(number: int) -> None:
+    program = PROGRAMS[number]
+    assert run_program("python", program.text) == ((program.output or "").strip(), "")
+
+
+def test_the_tests_of_the_page_for_users_of_eth_tester_pass(tmp_path: Path) -> None:
+    if find_spec("eth_tester") is None:
+        pytest.skip("eth-tester is not installed: make install")
+    runs = PytestRuns(tmp_path)
+    write(runs, files_of(ETH_TESTER))
+    # py-evm's own warnings are not ours.
+    ran = runs.run("-q", "-W", "default")
+    assert summary_of(ran.stdout).startswith("3 passed"), ran.stdout
+
+
+def test_the_two_lines_are_those_of_the_test() -> None:
+    (change,) = [block.text for block in blocks_of(ETH_TESTER) if block.language == "diff"]
+    removed = [it[1:] for it in change.splitlines() if it.startswith("-")]
+    assert removed == [
+        "from web3 import EthereumTesterProvider, Web3",
+        "w3 = Web3(EthereumTesterProvider())",
+    ]
