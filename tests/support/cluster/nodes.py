@@ -69,6 +69,12 @@ class ClusterNodeProcess:
         return self._running is not None and self._running.process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """The id of the process."""
+        assert self._running is not None
+        return self._running.process.pid
+
+    @property
     def data_dir(self) -> Path:
         """The directory of its store."""
         return self._cluster.folder / self.name

@@ -34,8 +34,12 @@ class Postgres:
     def new_database(self) -> str:
         """Create an empty database, and return its URL."""
         name = f"entresol_{uuid.uuid4().hex}"
-        asyncio.run(execute(self.url, f"create database {name}"))
+        self.execute(f"create database {name}")
         return self.url_of(name)
+
+    def execute(self, statement: str) -> None:
+        """Execute a statement, as one who may change the server."""
+        asyncio.run(execute(self.url, statement))
 
     def url_of(self, database: str) -> str:
         """Return the URL of a database."""
