@@ -137,7 +137,7 @@ def _problem(error: BaseException) -> str:
 
 
 class Notifications:
-    """Wakes whoever waits when the log has a new entry.
+    """Wakes a follower when the log has a new entry.
 
     Remembers: whether something happened since the last wait. Assumes: a direct connection, not one through a pooler of
     transactions.

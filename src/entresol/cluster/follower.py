@@ -25,7 +25,7 @@ SLICE_SECONDS: Final = 0.005
 class Follower:
     """Applies the log to a chain, also what its own producer wrote to the log and could not apply.
 
-    Remembers: nothing; the store has the position. Persists: an entry and its position in one write. Assumes: nobody
+    Remembers: nothing; the store has the position. Persists: an entry and its position in one write. Assumes: nothing
     else changes the chain meanwhile. Fails: with the errors of the log and of the store; what was applied stays.
     """
 

@@ -87,7 +87,7 @@ async def take_lease(
 async def seize_lease(
     connection: asyncpg.Connection[Any], holder: str, seconds: float
 ) -> HeldLease:
-    """Take the lease from whoever holds it, for one change by hand."""
+    """Take the lease from its holder, for one change by hand."""
     row = await connection.fetchrow(_SEIZE, holder, timedelta(seconds=seconds))
     assert row is not None
     return _held(row)

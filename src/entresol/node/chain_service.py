@@ -54,14 +54,13 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Returns more metrics."""
     wrap: Callable[[Handler], Handler] = lambda handler: handler
     """Returns a handler around that of all requests."""
-    seals: bool = True
-    """Whether the service seals blocks, and not something else."""
 
 
 class ServiceRole:
     """What a service does as the process of a node that serves alone; others share their port and their work."""
 
-    produces: bool = True
+    seals: bool = True
+    """Whether the service seals blocks; otherwise another process does, or what holds the lease of a cluster."""
     sharing: PortSharing = PortSharing.NONE
 
     def serving(self, handler: Handler) -> Handler:
@@ -103,8 +102,7 @@ class ChainService:
         """The handler of requests that another process logs."""
         if log is not None:
             self.handler = log.wrap(self.handler)
-            if role.produces:
-                log.follow(chain)
+            log.follow(chain)
             self.api.set_logging = log.set_enabled
             self.api.report_console = log.report_console
         # Around the log: what nodes send each other is no JSON-RPC.
@@ -124,7 +122,7 @@ class ChainService:
         )
         self._tick_task: asyncio.Task[None] | None = None
         self._sealer = BlockSealer(chain)
-        self._automine = Automine(chain, self._sealer) if hooks.seals else None
+        self._automine = Automine(chain, self._sealer) if role.seals else None
         if self._automine is not None:
             chain.automine = self._automine.seal
             chain.include = self._automine.include
@@ -146,7 +144,7 @@ class ChainService:
     async def start(self) -> None:
         """Listen, and start sealing blocks."""
         await self._server.start()
-        if self._role.produces and self._hooks.seals:
+        if self._role.seals:
             self._tick_task = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:

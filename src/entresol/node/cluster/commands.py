@@ -114,7 +114,7 @@ async def status(config: NodeConfig) -> ClusterStatus:
 
 
 async def unwind(config: NodeConfig, number: int) -> str:
-    """Go back to a block: its successors' transactions are pending again; return what was done."""
+    """Unwind to a block: its successors' transactions are pending again; return what was done."""
     database = open_database(config)
     async with database.session() as connection:
         await schema.check(connection)
@@ -124,7 +124,7 @@ async def unwind(config: NodeConfig, number: int) -> str:
             count = await _unwind(connection, LogWriter(connection, held, UNWIND_SECONDS), number)
         finally:
             await give_up_lease(connection, held.epoch, _OPERATOR)
-    return f"went back from block {head} to {number}; {count} transactions are pending again"
+    return f"unwound from block {head} to {number}; {count} transactions are pending again"
 
 
 async def _unwind(connection: asyncpg.Connection[Any], writer: LogWriter, number: int) -> int:

@@ -58,7 +58,7 @@ class Member:
     """Follows the log of a cluster, and produces while it holds the lease.
 
     Remembers: its role, the lease as it was last read, and its last problem. Persists: through follower and
-    production. Assumes: nobody else changes the chain. Fails: never; it says its `problem`, and tries again.
+    production. Assumes: nothing else changes the chain. Fails: never; it says its `problem`, and tries again.
     """
 
     def __init__(

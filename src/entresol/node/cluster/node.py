@@ -12,7 +12,7 @@ from entresol.cluster.connection import BROKEN
 from entresol.errors import EntresolError, InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint
 from entresol.node.api import Api
-from entresol.node.chain_service import ChainService, ServiceHooks
+from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.cluster.forwarder import ClusterForwarder, ClusterHandler
 from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member import Member
@@ -42,6 +42,12 @@ values ($1, $2, $3, $4, $5, $6, clock_timestamp())
 on conflict (id) do update set url = $2, role = $3, epoch = $4, seq = $5, head = $6, seen = clock_timestamp()
 """
 _FORGET: Final = "delete from node where id = $1 or seen < clock_timestamp() - $2::text::interval"
+
+
+class ClusterRole(ServiceRole):
+    """A node of a cluster: it seals blocks only while it holds the lease, and then its production does."""
+
+    seals = False
 
 
 class ClusterNode:
@@ -79,8 +85,8 @@ class ClusterNode:
                 problem=self._problem,
                 metrics=self._metrics,
                 wrap=lambda handler: ClusterHandler(self.member, handler, feed),
-                seals=False,
             ),
+            role=ClusterRole(),
         )
         self._pending = PendingFollower(self.member, self.service.api.subscriptions, events)
         self._forwarder.before = self._pending.ready
@@ -244,7 +250,7 @@ def check_flags(config: NodeConfig) -> None:
 
 
 async def _check_l1(joined: Joined) -> None:
-    """Reject another L1; one that cannot be reached now is checked by whoever uses it."""
+    """Reject another L1; one that cannot be reached now is checked by what uses it."""
     layer = joined.settlement_layer
     try:
         found = await layer.l1.chain_id()

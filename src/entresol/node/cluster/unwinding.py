@@ -1,4 +1,4 @@
-"""Plan to go back to a block, from the log alone: which transactions are pending again, and what forbids it."""
+"""Plan an unwind to a block, from the log alone: which transactions are pending again, and what forbids it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WITHOUT_BLOCKS: Final = _PAGE.format("and kind <> 'block'")
 
 
 class UnwindPlan(NamedTuple):
-    """What going back writes: an entry, and rows of the pool before all others."""
+    """What an unwind writes: an entry, and rows of the pool before all others."""
 
     entry: UnwindEntry
     pending: list[PoolRow]
@@ -83,7 +83,7 @@ class _Settlement:
 
 
 async def plan_unwind(connection: asyncpg.Connection[Any], number: int) -> UnwindPlan:
-    """Return what going back to a block writes; raise why that is not possible."""
+    """Return what an unwind to a block writes; raise why that is not possible."""
     head = await connection.fetchval("select head from lease")
     if not 0 <= number < head:
         raise InvalidConfig("--to", f"block {number} is not below the last one, which is {head}")

@@ -89,18 +89,24 @@ class NodeLog:
             self._console.write(text, to_stderr=to_stderr)
 
     def for_chain(
-        self, layer: str = "", hidden: Address | None = None, *, is_public: bool = False
+        self,
+        layer: str = "",
+        hidden: Address | None = None,
+        *,
+        is_public: bool = False,
+        has_transactions: bool = True,
     ) -> ChainLog:
         """Return the log of one chain; transactions of the sender `hidden` are not logged.
 
-        If it `is_public`, its clients are not developers, and what their contracts print is not logged.
+        If it `is_public`, its clients are not developers, and what their contracts print is not logged. Without
+        `has_transactions` another process logs them.
         """
         details = LogDetails(
             self._abis,
             0 if is_public else self._verbosity,
             shows_console=self._shows_console and not is_public,
         )
-        return ChainLog(self, layer, hidden, details)
+        return ChainLog(self, layer, hidden, details, has_transactions=has_transactions)
 
     def wrap(self, handler: Handler, layer: str = "", sends: OpenSends | None = None) -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""
@@ -169,9 +175,16 @@ class ChainLog:
     """The log of one chain and its server."""
 
     def __init__(
-        self, log: NodeLog, layer: str, hidden: Address | None, details: LogDetails
+        self,
+        log: NodeLog,
+        layer: str,
+        hidden: Address | None,
+        details: LogDetails,
+        *,
+        has_transactions: bool,
     ) -> None:
         self._log = log
+        self._has_transactions = has_transactions
         self._layer = layer
         self._hidden = hidden
         self._details = details
@@ -191,7 +204,8 @@ class ChainLog:
 
     def follow(self, chain: Chain) -> None:
         """Log the chain's transactions, if they are logged."""
-        self._log.follow(chain, self._layer, self._hidden, self._details, self._sends)
+        if self._has_transactions:
+            self._log.follow(chain, self._layer, self._hidden, self._details, self._sends)
 
     def report_console(self, method: str, calls: ConsoleCalls) -> None:
         """Log what a call or an estimate printed by `console.log`, on any thread."""

@@ -56,7 +56,7 @@ class WorkerRole(ServiceRole):
     Remembers: what is forwarded now. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
     """
 
-    produces = False
+    seals = False
     sharing = PortSharing.JOIN
 
     def __init__(self, start: WorkerStart, layer: int, channel: Channel) -> None:
@@ -248,7 +248,9 @@ class WorkerNode:
             )
             return role.attach(api)
 
-        log = self._log.for_chain("L1" if layer else "", is_public=not has_dev_methods)
+        log = self._log.for_chain(
+            "L1" if layer else "", is_public=not has_dev_methods, has_transactions=False
+        )
         given = self._start.layers[layer]
         server = msgspec.structs.replace(config.server, port=given.port)
         return ChainService(chain, make_api, server, log=log, explorer=given.explorer, role=role)
