@@ -6,13 +6,17 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
-from zipfile import ZipFile
 
 import pytest
 
 from tests.support.docs.pages import Block, blocks_of
 from tests.support.node_process import running_node
-from tests.support.packages.distribution import built, newcomer_environment, run_shell
+from tests.support.packages.distribution import (
+    built,
+    commit_in,
+    newcomer_environment,
+    run_shell,
+)
 
 TUTORIAL: Final = "docs/tutorials/first-deposit.md"
 START: Final = "entresol\n"
@@ -40,9 +44,7 @@ def test_the_tutorial_leads_from_the_wheel_to_a_finalized_withdrawal(
     before, after = steps()
     install = "\n".join(block.text for block in before)
     printed = run_shell(install, tmp_path, environment)
-    with ZipFile(built("*.whl")) as wheel:
-        commit = wheel.read("entresol/commit.txt").decode().strip()
-    assert printed.splitlines()[-1].endswith(f" ({commit})")
+    assert commit_in(built("*.whl")) in printed.splitlines()[-1]
     place = run_shell(
         "tour/bin/python -c 'import entresol; print(entresol.__file__)'", tmp_path, environment
     )

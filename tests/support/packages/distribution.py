@@ -9,23 +9,47 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+from zipfile import ZipFile
 
 import pytest
 
+from entresol.cli.version import COMMIT_FILE
 from tests.support.docs.pages import ROOT
 
+SOURCES: Final = ROOT / "src"
 DIST: Final = ROOT / "dist"
 SYSTEM_PATH: Final = ("/usr/bin", "/bin")
 INSTALL_SECONDS: Final = 900.0
 
 
 def built(pattern: str) -> Path:
-    """Return a file of `dist`; without one the test is skipped, but not in CI."""
+    """Return a file of `dist`; if it is missing or older than the package the test is skipped, but not in CI."""
     found = sorted(DIST.glob(pattern))
-    if not found and os.environ.get("CI") != "true":
-        pytest.skip("make wheel builds it")
-    assert len(found) == 1, f"{DIST} has {len(found)} files {pattern}: run `make wheel`"
+    newest = max(path.stat().st_mtime for path in package_files().values())
+    is_fresh = len(found) == 1 and found[0].stat().st_mtime >= newest
+    if not is_fresh and os.environ.get("CI") != "true":
+        pytest.skip("`make wheel` builds it")
+    assert is_fresh, f"{DIST} has {found}: run `make wheel`"
     return found[0]
+
+
+def package_files() -> dict[str, Path]:
+    """Return the files of the package by their path below `src`, without what is built."""
+    return {
+        str(path.relative_to(SOURCES)): path
+        for path in (SOURCES / "entresol").rglob("*")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.suffix != ".so"
+        and path.name != COMMIT_FILE
+    }
+
+
+def commit_in(wheel: Path) -> str:
+    """Return the commit that a wheel names; empty if it was built without git."""
+    with ZipFile(wheel) as archive:
+        name = f"entresol/{COMMIT_FILE}"
+        return archive.read(name).decode().strip() if name in archive.namelist() else ""
 
 
 def newcomer_environment(folder: Path, wheel: Path) -> dict[str, str]:
