@@ -51,16 +51,19 @@ def rows() -> Iterable[Row]:
 
 
 def rate(make: Callable[[int], Transaction]) -> float:
-    """Return how many transfers a second go from raw bytes into blocks of 500."""
+    """Return how many transfers a second of processor time go from raw bytes into blocks of 500.
+
+    Processor time, because the ratio of two rates is what counts, and other programs disturb it.
+    """
     raws = [make(nonce).raw for nonce in range(COUNT)]
     l2 = ScriptedWorld()
     l2.chain.schedule.seal_on_request()
-    start = time.perf_counter()
+    start = time.process_time()
     for at in range(0, COUNT, 500):
         for raw in raws[at : at + 500]:
             l2.chain.submit(raw)
         l2.chain.seal()
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert l2.nonce(ALICE) == COUNT
     l2.close()
     return COUNT / seconds

@@ -107,7 +107,7 @@ def _rows_beside_floods() -> Iterable[Row]:
 
 def _p99_beside(port: int, flood: str) -> float:
     """Return the 99th percentile in the median of several rounds beside one flood."""
-    with flooding(port, flood):
+    with flooding(port, FLOODS[flood]):
         time.sleep(START_SECONDS)
         return statistics.median(p99(latencies(port, ROUND_SECONDS)) for _ in range(FLOOD_ROUNDS))
 

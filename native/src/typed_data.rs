@@ -49,6 +49,11 @@ impl Transaction {
     }
 }
 
+/// Return the hash of a transaction of type 0x71, which covers the signature that counts.
+pub fn transaction_hash(digest: B256, signature: &[u8]) -> B256 {
+    keccak256([digest.0, keccak256(signature).0].concat())
+}
+
 /// Return the domain of transactions of type 0x71; that of the last chain is cached.
 fn zk_domain_separator(chain_id: U256) -> B256 {
     static LAST: Mutex<Option<(U256, B256)>> = Mutex::new(None);

@@ -459,8 +459,23 @@ def zk_signing_hash(
 def decode_transaction(raw: bytes, /, *, sender: bytes | None = None) -> DecodedTransaction:
     """Decode a transaction of type 0 to 4; a known `sender` is trusted, not recovered."""
 
-def decode_transactions(raws: list[bytes], /) -> list[DecodedTransaction | InvalidTransaction]:
+def decode_transactions(
+    raws: list[bytes], /
+) -> list[DecodedTransaction | DecodedZkFields | InvalidTransaction]:
     """Decode many transactions on all cores without the GIL; a rejected one is returned as its error."""
+
+ZkHead: TypeAlias = tuple[int, int, int, int, bytes, int, bytes, tuple[int | None, int, int]]
+"""Nonce, priority fee, fee cap, gas limit, target, value, data, and the plain signature or none."""
+ZkTail: TypeAlias = tuple[int, bytes, int, bytes, tuple[bytes, bytes] | None]
+"""Chain id, sender, gas per byte of pubdata, custom signature, paymaster with its input."""
+DecodedZkFields: TypeAlias = tuple[ZkHead, ZkTail, bytes, bytes, bytes | None]
+"""Fields of type 0x71, the digest that is signed, the hash, and the key that has signed, if one has."""
+
+def decode_zk_transaction(raw: bytes, /, *, recovers: bool = True) -> DecodedZkFields | None:
+    """Decode a transaction of type 0x71; None if it is malformed or has factory dependencies.
+
+    Unless `recovers`, it is not asked who has signed.
+    """
 
 @final
 class DecodedTransaction:

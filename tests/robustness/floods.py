@@ -129,9 +129,8 @@ class Flooder:
         return opened
 
 
-def flood_forever(port: int, name: str) -> None:
+def flood_forever(port: int, flood: Flood) -> None:
     """Send one flood without end."""
-    flood = FLOODS[name]
     with selectors.DefaultSelector() as selector:
         for _ in range(flood.connections):
             Flooder(port, flood, selector)
@@ -141,15 +140,15 @@ def flood_forever(port: int, name: str) -> None:
 
 
 @contextlib.contextmanager
-def flooding(port: int, name: str) -> Iterator[None]:
+def flooding(port: int, flood: Flood) -> Iterator[None]:
     """Have another process send a flood."""
     process = multiprocessing.get_context("spawn").Process(
-        target=flood_forever, args=(port, name), daemon=True
+        target=flood_forever, args=(port, flood), daemon=True
     )
     process.start()
     try:
         yield
-        assert process.is_alive(), f"the flood of {name} ended"
+        assert process.is_alive(), "the flood ended"
     finally:
         process.kill()
         process.join()
@@ -183,7 +182,7 @@ def main() -> None:
         with contextlib.ExitStack() as cleanup:
             url = options.url or cleanup.enter_context(running_node("--log-level", "warning")).url
             port = urlsplit(url).port or 80
-            cleanup.enter_context(flooding(port, name))
+            cleanup.enter_context(flooding(port, FLOODS[name]))
             time.sleep(START_SECONDS)
             taken = latencies(port, options.seconds)
         print(f"{name:40} p99 {p99(taken):8.1f} ms, max {taken[-1]:8.1f} ms", flush=True)

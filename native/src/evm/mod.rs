@@ -2,7 +2,10 @@
 
 pub mod account;
 pub mod console;
+mod engine;
 pub mod env;
+mod frames;
+mod handler;
 pub mod l1_payment;
 pub mod limits;
 pub mod precompiles;
@@ -12,39 +15,29 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use alloy_primitives::U256;
-use revm::context::{BlockEnv, CfgEnv, Context, Evm, Journal, TxEnv as RevmTxEnv};
-use revm::context_interface::journaled_state::account::JournaledAccountTr;
+use revm::context_interface::JournalTr;
 use revm::context_interface::result::{
     EVMError, ExecutionResult as RevmResult, HaltReason, InvalidTransaction, OutOfGasError,
     ResultAndState, ResultGas,
 };
-use revm::context_interface::{ContextTr, FrameStack, JournalTr, Transaction, TransactionType};
-use revm::handler::instructions::EthInstructions;
-use revm::handler::pre_execution::{
-    calculate_caller_fee, validate_account_nonce_and_code_with_components,
-};
-use revm::handler::validation::validate_env;
-use revm::handler::{EthFrame, EvmTr, FrameResult, Handler};
+use revm::handler::Handler;
 use revm::inspector::InspectorHandler;
-use revm::interpreter::InitialAndFloorGas;
-use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::interpreter_action::FrameInit;
 use revm::state::EvmState;
 
-use crate::blobs;
 use crate::state::changes::Changes;
 use crate::state::database::StateDatabase;
 use crate::state::{ProviderError, State};
-use account::rejection::{Rejection, Step};
+use account::rejection::Rejection;
 use account::rules::RulesInspector;
 use account::steps::{self, StepError};
 use account::{Sender, sender_of};
 use console::ConsoleCalls;
-use env::{Checks, ExecutionEnv, Rules, TxEnv};
+use engine::{EngineEvm, build};
+use env::ExecutionEnv;
+use frames::{InspectedFrames, PlainFrames, RuledFrames};
+use handler::TxHandler;
 use l1_payment::pay_out;
-use limits::{LimitChecker, LimitReached, check_limits};
-use precompiles::Precompiles;
+use limits::LimitReached;
 use trace::{TraceError, Tracer, TracerInspector};
 
 /// The result of an execution, with its state changes and trace.
@@ -203,196 +196,6 @@ fn finish(
     Ok(ExecutionResult { changes, result, touched, trace, console })
 }
 
-type Database<'a> = StateDatabase<'a>;
-type Ctx<'a> =
-    Context<BlockEnv, RevmTxEnv, CfgEnv, Database<'a>, Journal<Database<'a>>, LimitChecker>;
-type EngineEvm<'a, I> = Evm<
-    Ctx<'a>,
-    I,
-    EthInstructions<EthInterpreter, Ctx<'a>>,
-    Precompiles,
-    EthFrame<EthInterpreter>,
->;
-
-fn build<'a, I>(state: &'a dyn State, env: &'a ExecutionEnv, inspector: I) -> EngineEvm<'a, I> {
-    let database = StateDatabase { state, block_hashes: &env.block_hashes };
-    let context =
-        Context::<BlockEnv, RevmTxEnv, CfgEnv, Database<'a>, Journal<Database<'a>>, ()>::new(
-            database,
-            env.rules.fork,
-        )
-        .with_chain(LimitChecker::new(env.limits.clone()))
-        .with_cfg(config(&env.rules, &env.checks))
-        .with_block(env.block.clone())
-        .with_tx(env.tx.base.clone());
-    let mut instructions = EthInstructions::new_mainnet_with_spec(env.rules.fork);
-    if LimitChecker::is_needed(&env.limits) {
-        check_limits(&mut instructions);
-    }
-    Evm {
-        ctx: context,
-        inspector,
-        instruction: instructions,
-        precompiles: Precompiles::new(env.rules.fork, env.precompiles.clone()),
-        // A frame allocates a stack of 32 KiB, and most calls need only one: see bench_engine.
-        frame_stack: FrameStack::new_prealloc(1),
-    }
-}
-
-fn config(rules: &Rules, checks: &Checks) -> CfgEnv {
-    let mut config = CfgEnv::new_with_spec(rules.fork).with_chain_id(rules.chain_id);
-    config.disable_base_fee = !checks.base_fee;
-    config.disable_fee_charge = !checks.fees;
-    config.disable_balance_check = !checks.balance;
-    config.disable_nonce_check = !checks.nonce;
-    config.disable_eip3607 = !checks.sender_code;
-    config.disable_block_gas_limit = !checks.gas_cap;
-    let cap = if checks.gas_cap { rules.transaction_gas_limit() } else { None };
-    config.tx_gas_limit_cap = Some(cap.unwrap_or(u64::MAX));
-    config.max_blobs_per_tx = blobs::params(rules.fork).map(|params| params.max_blobs_per_tx);
-    config.limit_contract_code_size = Some(rules.code_size_limit.unwrap_or(usize::MAX));
-    config.limit_contract_initcode_size = Some(rules.init_code_limit());
-    config
-}
-
-/// Ethereum's transaction processing, with the mint and the nonce of priority transactions.
-struct TxHandler<'e, E> {
-    tx: &'e TxEnv,
-    checks: &'e Checks,
-    evm: std::marker::PhantomData<E>,
-}
-
-impl<'e, E> TxHandler<'e, E> {
-    fn new(env: &'e ExecutionEnv) -> Self {
-        Self { tx: &env.tx, checks: &env.checks, evm: std::marker::PhantomData }
-    }
-}
-
-/// Return the balance that `value` is sent from. revm checks it only where it charges fees.
-fn afford(balance: U256, value: U256, checks: &Checks) -> Result<U256, InvalidTransaction> {
-    if !checks.balance {
-        return Ok(balance.max(value));
-    }
-    if balance < value {
-        let (fee, balance) = (Box::new(value), Box::new(balance));
-        return Err(InvalidTransaction::LackOfFundForMaxFee { fee, balance });
-    }
-    Ok(balance)
-}
-
-impl<'a, I> Handler for TxHandler<'_, EngineEvm<'a, I>>
-where
-    EngineEvm<'a, I>: EvmTr<Context = Ctx<'a>, Frame = EthFrame<EthInterpreter>>,
-{
-    type Evm = EngineEvm<'a, I>;
-    type Error = EVMError<ProviderError>;
-    type HaltReason = HaltReason;
-
-    fn validate_env(&self, evm: &mut Self::Evm) -> Result<(), Self::Error> {
-        let tx = &evm.ctx.tx;
-        // revm leaves this check to the transaction decoder, which a call does not pass.
-        if tx.tx_type() == TransactionType::Eip7702 && tx.kind().is_create() {
-            let reason = "EIP-7702 transaction cannot be used to create contract";
-            return Err(InvalidTransaction::from(reason).into());
-        }
-        if tx.tx_type() == TransactionType::Eip4844 && tx.kind().is_create() {
-            return Err(InvalidTransaction::BlobCreateTransaction.into());
-        }
-        validate_env(evm.ctx())
-    }
-
-    fn validate_against_state_and_deduct_caller(
-        &self,
-        evm: &mut Self::Evm,
-        _: &mut InitialAndFloorGas,
-    ) -> Result<(), Self::Error> {
-        let (block, tx, cfg, journal, _, _) = evm.ctx().all_mut();
-        let mut sender = journal.load_account_with_code_mut(tx.caller())?.data;
-        validate_account_nonce_and_code_with_components(&sender.account().info, tx, cfg)?;
-        let minted = sender
-            .balance()
-            .checked_add(self.tx.mint)
-            .ok_or(InvalidTransaction::OverflowPaymentInTransaction)?;
-        let charged = calculate_caller_fee(minted, tx, block, cfg)?;
-        sender.set_balance(afford(charged, tx.value(), self.checks)?);
-        if tx.kind().is_call() && !self.tx.keeps_nonce {
-            sender.bump_nonce();
-        }
-        Ok(())
-    }
-}
-
-/// Runs a top frame and the frames that it opens.
-pub trait FrameRunner<'a, I> {
-    /// Run `frame` until it ends.
-    fn run(
-        &mut self,
-        evm: &mut EngineEvm<'a, I>,
-        frame: FrameInit,
-    ) -> Result<FrameResult, EVMError<ProviderError>>;
-
-    /// Prepare for the frames of a step.
-    fn start(&mut self, _evm: &mut EngineEvm<'a, I>, _step: Step) {}
-
-    /// Return what the frames have done that a pool does not allow.
-    fn violation(&self, _evm: &EngineEvm<'a, I>) -> Option<String> {
-        None
-    }
-}
-
-struct PlainFrames<'e>(&'e ExecutionEnv);
-
-impl<'a> FrameRunner<'a, ()> for PlainFrames<'_> {
-    fn run(
-        &mut self,
-        evm: &mut EngineEvm<'a, ()>,
-        frame: FrameInit,
-    ) -> Result<FrameResult, EVMError<ProviderError>> {
-        TxHandler::new(self.0).run_exec_loop(evm, frame)
-    }
-}
-
-struct InspectedFrames<'e>(&'e ExecutionEnv);
-
-impl<'a> FrameRunner<'a, TracerInspector> for InspectedFrames<'_> {
-    fn run(
-        &mut self,
-        evm: &mut EngineEvm<'a, TracerInspector>,
-        frame: FrameInit,
-    ) -> Result<FrameResult, EVMError<ProviderError>> {
-        TxHandler::new(self.0).inspect_run_exec_loop(evm, frame)
-    }
-}
-
-/// Runs the frames of a validation under the rules of a pool, except for those of the paymaster.
-struct RuledFrames<'e>(&'e ExecutionEnv);
-
-impl<'a> FrameRunner<'a, RulesInspector> for RuledFrames<'_> {
-    fn run(
-        &mut self,
-        evm: &mut EngineEvm<'a, RulesInspector>,
-        frame: FrameInit,
-    ) -> Result<FrameResult, EVMError<ProviderError>> {
-        TxHandler::new(self.0).inspect_run_exec_loop(evm, frame)
-    }
-
-    fn start(&mut self, evm: &mut EngineEvm<'a, RulesInspector>, step: Step) {
-        evm.inspector.is_watching = step != Step::Paymaster;
-    }
-
-    fn violation(&self, evm: &EngineEvm<'a, RulesInspector>) -> Option<String> {
-        evm.inspector.violation.clone()
-    }
-}
-
-impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, TracerInspector>> {
-    type IT = EthInterpreter;
-}
-
-impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, RulesInspector>> {
-    type IT = EthInterpreter;
-}
-
 fn step_error(error: StepError, reached: Option<LimitReached>) -> ExecutionError {
     match error {
         StepError::Evm(error) => execution_error(error, reached),
@@ -439,9 +242,10 @@ fn panic_text(payload: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evm::env::Checks;
     use crate::state::overlay::Overlay;
     use crate::testing::{ALICE, BOB, CONTRACT, ReadMode, World, transaction};
-    use alloy_primitives::{B256, TxKind};
+    use alloy_primitives::{B256, TxKind, U256};
     use revm::bytecode::opcode::*;
 
     /// `slots[0] += 1`

@@ -61,7 +61,9 @@ mod native {
     #[pymodule_export]
     use super::trace_writer::TraceWriter;
     #[pymodule_export]
-    use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
+    use super::transaction::{
+        DecodedTransaction, decode_transaction, decode_transactions, decode_zk_transaction,
+    };
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};
     #[pymodule_export]

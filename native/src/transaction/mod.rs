@@ -6,6 +6,7 @@
 mod fields;
 #[cfg(test)]
 mod tests;
+pub mod zk;
 
 use std::sync::Arc;
 
@@ -135,11 +136,22 @@ fn detach_sidecar(envelope: TxEnvelope) -> (TxEnvelope, Option<DetachedSidecar>)
     (TxEnvelope::Eip4844(signed.into()), Some(DetachedSidecar { sidecar: Arc::new(sidecar), raw }))
 }
 
+/// A transaction of a type of Ethereum, or of type 0x71.
+#[derive(Clone, Debug)]
+pub enum Decoded {
+    /// Of type 0 to 4.
+    Ethereum(Box<DecodedTransaction>),
+    /// Of type 0x71.
+    Zk(Box<zk::ZkTransaction>),
+}
+
 /// Decode many transactions on all cores.
-pub fn decode_many<T: AsRef<[u8]> + Sync>(
-    raws: &[T],
-) -> Vec<Result<DecodedTransaction, DecodeError>> {
-    raws.par_iter().map(|raw| decode(raw.as_ref(), None)).collect()
+pub fn decode_many<T: AsRef<[u8]> + Sync>(raws: &[T]) -> Vec<Result<Decoded, DecodeError>> {
+    let any = |raw: &[u8]| match zk::decode(raw, true) {
+        Some(decoded) => Ok(Decoded::Zk(Box::new(decoded))),
+        None => decode(raw, None).map(|decoded| Decoded::Ethereum(Box::new(decoded))),
+    };
+    raws.par_iter().map(|raw| any(raw.as_ref())).collect()
 }
 
 /// Reject everything but types 1 to 4 and legacy transactions.

@@ -79,7 +79,7 @@ fn decodes_what_alloy_encodes() {
         signed(blob()),
     ];
     for (raw, decoded) in all.iter().zip(decode_many(&all)) {
-        let decoded = decoded.unwrap();
+        let Ok(Decoded::Ethereum(decoded)) = decoded else { panic!("{decoded:?}") };
         assert_eq!(decoded.sender, signer());
         assert_eq!(decoded.hash, keccak256(raw));
     }

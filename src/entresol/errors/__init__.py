@@ -51,6 +51,7 @@
     │   ├── MixedNonces                the sender has others in the pool that count by another nonce
     │   ├── Throttled                  the sender or the paymaster has failed too often
     │   ├── TooManyValidations         too many transactions are being validated
+    │   ├── ValidationsThrottled       validations have failed too often lately
     │   └── PoolFull                   outranks no other transaction
     │
     │ execution
@@ -297,6 +298,7 @@ from entresol.errors.pool import (
     SenderLimitExceeded,
     Throttled,
     TooManyValidations,
+    ValidationsThrottled,
 )
 from entresol.errors.rpc import (
     AccountsLocked,
@@ -554,6 +556,7 @@ __all__ = [
     "UnprotectedTransaction",
     "UnserializableCall",
     "UnsupportedType",
+    "ValidationsThrottled",
     "WrongChain",
     "WrongParent",
 ]

@@ -78,3 +78,12 @@ class TooManyValidations(PoolRejection):
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit} transactions of accounts are being validated already: try again")
         self.limit = limit
+
+
+class ValidationsThrottled(PoolRejection):
+    """Validations have failed too often lately: those of an address, or all of them."""
+
+    def __init__(self, address: bytes | None) -> None:
+        of = "of accounts" if address is None else f"that involve 0x{address.hex()}"
+        super().__init__(f"validations {of} have failed too often lately: try again later")
+        self.address = address

@@ -105,6 +105,55 @@ def test_an_account_that_destroys_itself_while_it_pays_gets_only_its_change(
     assert l2.supply() == supply - result.gas_used * FEE
 
 
+def test_an_account_that_changes_its_code_while_it_pays_gets_only_its_change(
+    l2: ScriptedWorld,
+) -> None:
+    """The proxy runs scripts. While it pays it sets slot 9, and executes by other code from then on."""
+    script = l2.deploy(artifact_for_tests("ScriptedContract"))
+    take_all = l2.put(f"5f5f5f5f4773{BOB.hex()}5af100", at=0x45)
+    proxy = assemble(
+        f"0 calldataload 0xe0 shr 0x{SELECTORS[PAY].hex()} eq @pay jumpi 9 sload @other jumpi "
+        f"0x{script.hex()} @run jump other: 0x{take_all.hex()} @run jump "
+        f"pay: 1 9 sstore 0x{script.hex()} run: calldatasize 0 0 calldatacopy "
+        "0 0 calldatasize 0 dup5 gas delegatecall "
+        "returndatasize 0 0 returndatacopy @ok jumpi returndatasize 0 revert "
+        "ok: returndatasize 0 return"
+    )
+    account = l2.put(proxy.hex(), at=0x46)
+    l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
+    l2.set_version(account, 1)
+    l2.script(account, VALIDATE, use_nonce(0), output=AGREES)
+    l2.script(account, PAY, pay(COST))
+    supply, bob = l2.supply(), l2.balance(BOB)
+    result = l2.include(l2.from_contract(account))
+    assert functions(result) == [VALIDATE, PAY]
+    # The new code takes what was there while it ran; the refund came after it.
+    assert l2.balance(BOB) == bob + ETHER - COST
+    assert l2.balance(account) == COST - result.gas_used * FEE
+    assert (l2.balance(BOOTLOADER), l2.supply()) == (0, supply - result.gas_used * FEE)
+
+
+def test_a_validation_that_writes_for_others_is_not_admitted(l2: ScriptedWorld) -> None:
+    account = l2.account(is_logged=False)
+    counter = l2.put("60015401600155", at=0x47)
+    l2.script(account, VALIDATE, use_nonce(0), (counter, 0, b""), output=AGREES, is_logged=False)
+    with pytest.raises(AccountRejection, match="Touched disallowed storage slots"):
+        l2.chain.submit(l2.from_contract(account).raw)
+    assert not any(l2.chain.latest.slot(counter, (1).to_bytes(32)))
+
+
+def test_a_context_of_a_megabyte_is_rejected(l2: ScriptedWorld) -> None:
+    # It returns a magic, an offset of 64, and a length of 1 MB.
+    code = (
+        "63038a24bc60e01b5f52604060205262100000604052"
+        f"5f5f5f5f6a{COST:022x}73{BOOTLOADER.hex()}5af150621000605ff3"
+    )
+    paymaster = l2.put(code, at=0x48)
+    l2.chain.edit(paymaster, lambda it: it.set_balance(paymaster, ETHER))
+    with pytest.raises(AccountRejection, match="context that is too long"):
+        l2.open().run(l2.from_key(paymaster=paymaster, gas_limit=GAS * 6))
+
+
 def test_an_account_cannot_pay_with_what_the_bootloader_has(l2: ScriptedWorld) -> None:
     l2.chain.edit(BOOTLOADER, lambda it: it.set_balance(BOOTLOADER, ETHER))
     account = l2.account(fee=0)

@@ -106,6 +106,14 @@ def test_a_system_contract_is_no_paymaster(l2: ScriptedWorld, number: int) -> No
     assert rejection(l2, transaction).step == "form"
 
 
+def test_a_system_contract_is_no_sender(l2: ScriptedWorld) -> None:
+    for number in (0x8001, 0xFFFF, 1):
+        sender = Address(number.to_bytes(20))
+        l2.chain.edit(sender, lambda it, at=sender: it.set_code(at, b"\x00"))  # type: ignore[misc]
+        l2.chain.seal()
+        assert rejection(l2, l2.from_contract(sender)).step == "form"
+
+
 # Nonces
 
 

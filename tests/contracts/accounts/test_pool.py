@@ -87,6 +87,13 @@ def test_a_plain_contract_cannot_send(l2: ScriptedWorld) -> None:
     assert "invalid sender. can't start a transaction from a non-account" in text
 
 
+@pytest.mark.parametrize("number", [0x8001, 0xFFFF, 1])
+def test_a_system_contract_neither_sends_nor_pays(l2: ScriptedWorld, number: int) -> None:
+    system = Address(number.to_bytes(20))
+    for transaction in (l2.from_contract(system), l2.from_key(paymaster=system)):
+        assert "a system contract neither sends nor pays" in rejection(l2, transaction)
+
+
 def test_a_contract_account_signs_with_something(l2: ScriptedWorld, account: Address) -> None:
     with pytest.raises(InvalidSignature, match="not signed"):
         l2.chain.submit(l2.from_contract(account, b"").raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from eth_abi.grammar import TupleType, parse
 from entresol._native import address_of, keccak256, public_key
 from entresol.chain.chain import Chain
 from entresol.chain.dev.clock import Clock
-from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts import Artifact
 from entresol.contracts import decode as decode_artifact
@@ -103,6 +105,8 @@ class LayerTwo:
         base_token: Address = ETH_TOKEN,
         l1_takes_l2_tokens: bool = True,
         paymaster_balance: int | None = None,
+        directory: Path | None = None,
+        replaced: Mapping[Address, GenesisAccount] | None = None,
     ) -> None:
         system = system_genesis(
             l1_chain_id=l1_chain_id,
@@ -111,9 +115,13 @@ class LayerTwo:
             l1_takes_l2_tokens=l1_takes_l2_tokens,
             paymaster_balance=paymaster_balance,
         )
+        system |= replaced or {}
         self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
-        self.chain = Chain.open(None, ChainRules.layer_2(CHAIN_ID, FEE), self.genesis, clock=clock)
+        # A chain keeps the contracts that it was created with.
+        expected = ExpectedGenesis(self.genesis, lambda _stored, _expected: ())
+        rules = ChainRules.layer_2(CHAIN_ID, FEE)
+        self.chain = Chain.open(directory, rules, expected, clock=clock)
         self._deposits = 0
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 //! The calls of accounts, paymasters and tokens, encoded.
 
-use alloy_primitives::{Address, B256, Bytes, FixedBytes, U256};
+use alloy_primitives::{B256, Bytes, FixedBytes, U256};
 use alloy_sol_types::{SolCall, sol};
 
 use super::ZkTx;
@@ -10,7 +10,7 @@ use crate::typed_data;
 sol! {
     /// A transaction as accounts and paymasters are given it; addresses are numbers.
     #[derive(Default)]
-    struct Transaction {
+    struct Argument {
         uint256 txType;
         uint256 from;
         uint256 to;
@@ -29,15 +29,15 @@ sol! {
         bytes reservedDynamic;
     }
 
-    function validateTransaction(bytes32 txHash, bytes32 suggestedSignedHash, Transaction tx);
-    function payForTransaction(bytes32 txHash, bytes32 suggestedSignedHash, Transaction tx);
-    function prepareForPaymaster(bytes32 txHash, bytes32 suggestedSignedHash, Transaction tx);
-    function executeTransaction(bytes32 txHash, bytes32 suggestedSignedHash, Transaction tx);
+    function validateTransaction(bytes32 txHash, bytes32 suggestedSignedHash, Argument tx);
+    function payForTransaction(bytes32 txHash, bytes32 suggestedSignedHash, Argument tx);
+    function prepareForPaymaster(bytes32 txHash, bytes32 suggestedSignedHash, Argument tx);
+    function executeTransaction(bytes32 txHash, bytes32 suggestedSignedHash, Argument tx);
     function validateAndPayForPaymasterTransaction(
-        bytes32 txHash, bytes32 suggestedSignedHash, Transaction tx
+        bytes32 txHash, bytes32 suggestedSignedHash, Argument tx
     );
     function postTransaction(
-        bytes context, Transaction tx, bytes32 txHash, bytes32 suggestedSignedHash, uint8 result,
+        bytes context, Argument tx, bytes32 txHash, bytes32 suggestedSignedHash, uint8 result,
         uint256 maxRefundedGas
     );
     function general(bytes input);
@@ -48,37 +48,43 @@ sol! {
     error UnsupportedPaymasterFlow();
 }
 
+impl Argument {
+    /// Return what was signed, with its signature.
+    fn new(signed: typed_data::Transaction, signature: Bytes) -> Self {
+        Self {
+            txType: signed.txType,
+            from: signed.from,
+            to: signed.to,
+            gasLimit: signed.gasLimit,
+            gasPerPubdataByteLimit: signed.gasPerPubdataByteLimit,
+            maxFeePerGas: signed.maxFeePerGas,
+            maxPriorityFeePerGas: signed.maxPriorityFeePerGas,
+            paymaster: signed.paymaster,
+            nonce: signed.nonce,
+            value: signed.value,
+            data: signed.data,
+            signature,
+            factoryDeps: signed.factoryDeps,
+            paymasterInput: signed.paymasterInput,
+            ..Self::default()
+        }
+    }
+}
+
 /// A transaction with its hashes, as arguments of calls.
 pub struct Arguments {
     hash: B256,
     signed_hash: B256,
-    transaction: Transaction,
+    transaction: Argument,
 }
 
 impl Arguments {
     /// Return the arguments for the transaction of `env`.
     pub fn new(env: &ExecutionEnv, zk: &ZkTx) -> Self {
-        let (signed_hash, hash) = super::hashes(env, zk);
-        let tx = &env.tx.base;
-        let number = |address: Address| U256::from_be_bytes(address.into_word().0);
-        let transaction = Transaction {
-            txType: U256::from(typed_data::Transaction::TYPE),
-            from: number(tx.caller),
-            to: number(tx.kind.to().copied().unwrap_or_default()),
-            gasLimit: U256::from(tx.gas_limit),
-            gasPerPubdataByteLimit: U256::from(zk.gas_per_pubdata_limit),
-            maxFeePerGas: U256::from(tx.gas_price),
-            maxPriorityFeePerGas: U256::from(zk.max_priority_fee_per_gas),
-            paymaster: number(zk.paymaster),
-            nonce: U256::from(tx.nonce),
-            value: tx.value,
-            data: tx.data.clone(),
-            signature: zk.signature.clone(),
-            factoryDeps: zk.factory_dep_hashes.clone(),
-            paymasterInput: zk.paymaster_input.clone(),
-            ..Transaction::default()
-        };
-        Self { hash, signed_hash, transaction }
+        let signed = super::signed_fields(env, zk);
+        let signed_hash = signed.signing_hash(U256::from(env.rules.chain_id));
+        let hash = typed_data::transaction_hash(signed_hash, &zk.signature);
+        Self { hash, signed_hash, transaction: Argument::new(signed, zk.signature.clone()) }
     }
 
     /// Return the calldata of a function that takes both hashes and the transaction.
@@ -103,13 +109,13 @@ impl Arguments {
 /// A function that takes both hashes and the transaction.
 pub trait FromArguments: SolCall {
     /// Return the call.
-    fn from_arguments(hash: B256, signed_hash: B256, transaction: Transaction) -> Self;
+    fn from_arguments(hash: B256, signed_hash: B256, transaction: Argument) -> Self;
 }
 
 macro_rules! from_arguments {
     ($($call:ident),*) => {$(
         impl FromArguments for $call {
-            fn from_arguments(hash: B256, signed_hash: B256, transaction: Transaction) -> Self {
+            fn from_arguments(hash: B256, signed_hash: B256, transaction: Argument) -> Self {
                 Self { txHash: hash, suggestedSignedHash: signed_hash, tx: transaction }
             }
         }

@@ -9,7 +9,7 @@ use super::calls::{
 };
 use super::rejection::{Rejection, Step};
 use super::steps::{StepCall, StepError, Steps};
-use crate::evm::FrameRunner;
+use crate::evm::frames::FrameRunner;
 
 const SELECTOR: usize = 4;
 const WORD: usize = 32;

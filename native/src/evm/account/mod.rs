@@ -158,10 +158,10 @@ fn min_nonce(raw: U256) -> U256 {
     raw & NONCE_MASK
 }
 
-/// Return the digest that is signed, and the hash of the transaction.
-pub fn hashes(env: &ExecutionEnv, zk: &ZkTx) -> (B256, B256) {
+/// Return what the sender of the transaction of `env` has signed.
+pub fn signed_fields(env: &ExecutionEnv, zk: &ZkTx) -> Transaction {
     let tx = &env.tx.base;
-    let signed = Transaction {
+    Transaction {
         txType: U256::from(Transaction::TYPE),
         from: tx.caller.into_word().into(),
         to: tx.kind.to().copied().unwrap_or_default().into_word().into(),
@@ -175,9 +175,5 @@ pub fn hashes(env: &ExecutionEnv, zk: &ZkTx) -> (B256, B256) {
         data: tx.data.clone(),
         factoryDeps: zk.factory_dep_hashes.clone(),
         paymasterInput: zk.paymaster_input.clone(),
-    };
-    let digest = signed.signing_hash(U256::from(env.rules.chain_id));
-    let mut content = digest.to_vec();
-    content.extend_from_slice(keccak256(&zk.signature).as_slice());
-    (digest, keccak256(content))
+    }
 }

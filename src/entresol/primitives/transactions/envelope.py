@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import msgspec
 
@@ -12,8 +12,17 @@ from entresol._native import BlobSidecar
 from entresol.errors import InvalidSignature, InvalidTransaction, UnsupportedType
 from entresol.primitives.transactions.ethereum import EthereumTransaction, payload_of
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
-from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction, transaction_hash, verify
+from entresol.primitives.transactions.zk import (
+    ZK_TYPE,
+    ZkTransaction,
+    signed_by_another,
+    transaction_hash,
+    verify,
+)
 from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from entresol._native import DecodedZkFields
 
 SignedPayload: TypeAlias = EthereumTransaction | ZkTransaction
 Payload: TypeAlias = SignedPayload | PriorityTransaction
@@ -96,7 +105,7 @@ def decode_many(raws: Sequence[bytes]) -> list[Transaction | InvalidTransaction]
 def load(raw: bytes, sender: Address) -> Transaction:
     """Decode stored `raw` bytes of any type; `sender` was verified before they were stored."""
     if raw.startswith(_ZK_PREFIX):
-        return _from_zk(ZkTransaction.decode(raw), raw)
+        return _load_zk(raw)
     if raw and raw[0] in L1_TYPES:
         l1_payload = PriorityTransaction.decode(raw)
         return Transaction(
@@ -169,11 +178,13 @@ def impersonate(
 
 
 def _from_result(
-    result: _native.DecodedTransaction | InvalidTransaction, raw: bytes
+    result: _native.DecodedTransaction | DecodedZkFields | InvalidTransaction, raw: bytes
 ) -> Transaction | InvalidTransaction:
     if isinstance(result, _native.DecodedTransaction):
         return _from_native(result, raw)
     try:
+        if isinstance(result, tuple):
+            return _from_zk_fields(result, raw)
         _reject_l1(raw)
         return _decode_zk(raw) if raw.startswith(_ZK_PREFIX) else result
     except InvalidTransaction as error:
@@ -186,22 +197,51 @@ def _reject_l1(raw: bytes) -> None:
 
 
 def _decode_zk(raw: bytes) -> Transaction:
+    found = _native.decode_zk_transaction(raw)
+    if found is not None:
+        return _from_zk_fields(found, raw)
+    # It has factory dependencies, or something is wrong, which only this says.
     payload = ZkTransaction.decode(raw)
-    digest, error = payload.signing_hash(), None
+    return _judged(payload, payload.signing_hash(), raw)
+
+
+def _from_zk_fields(found: DecodedZkFields, raw: bytes) -> Transaction:
+    head, tail, digest, tx_hash, signer = found
+    payload = ZkTransaction.from_native(head, tail)
+    if signer is None:
+        return _judged(payload, Hash32(digest), raw)
+    error = None if signer == payload.sender else signed_by_another(payload, signer)
+    return _with_error(payload, Hash32(tx_hash), raw, error)
+
+
+def _judged(payload: ZkTransaction, digest: Hash32, raw: bytes) -> Transaction:
+    error = None
     try:
         verify(payload, digest)
     except InvalidSignature as problem:
         error = problem
+    return _with_error(payload, transaction_hash(payload, digest), raw, error)
+
+
+def _with_error(
+    payload: ZkTransaction, tx_hash: Hash32, raw: bytes, error: InvalidSignature | None
+) -> Transaction:
+    """Return a transaction with what is wrong with its signature, unless that is an impersonation."""
     transaction = Transaction(
-        payload=payload,
-        sender=payload.sender,
-        hash=transaction_hash(payload, digest),
-        raw=raw,
-        signature_error=error,
+        payload=payload, sender=payload.sender, hash=tx_hash, raw=raw, signature_error=error
     )
     if error is not None and transaction.is_impersonated:
         raise error
     return transaction
+
+
+def _load_zk(raw: bytes) -> Transaction:
+    found = _native.decode_zk_transaction(raw, recovers=False)
+    if found is None:
+        return _from_zk(ZkTransaction.decode(raw), raw)
+    head, tail, _, tx_hash, _ = found
+    payload = ZkTransaction.from_native(head, tail)
+    return Transaction(payload=payload, sender=payload.sender, hash=Hash32(tx_hash), raw=raw)
 
 
 def _from_zk(payload: ZkTransaction, raw: bytes) -> Transaction:

@@ -21,7 +21,7 @@ from entresol.primitives.transactions.ethereum import Access, Authorization
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import RlpItem
+    from entresol._native import RlpItem, ZkHead, ZkTail
 
 ZK_TYPE: Final = 0x71
 FIELD_COUNT: Final = 16
@@ -81,6 +81,29 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
         except MalformedValue as error:
             raise MalformedTransaction(error.problem, field=error.field) from None
 
+    @classmethod
+    def from_native(cls, head: ZkHead, tail: ZkTail) -> Self:
+        """Return the transaction of fields that the crate has decoded: it has no factory dependencies."""
+        nonce, tip, fee_cap, gas_limit, to, value, data, (v, r, s) = head
+        chain_id, sender, gas_per_pubdata_limit, custom_signature, paymaster = tail
+        return cls(
+            nonce=nonce,
+            max_priority_fee_per_gas=tip,
+            max_fee_per_gas=fee_cap,
+            gas_limit=gas_limit,
+            to=Address(to),
+            value=value,
+            data=data,
+            v=v,
+            r=r,
+            s=s,
+            chain_id=chain_id,
+            sender=Address(sender),
+            gas_per_pubdata_limit=gas_per_pubdata_limit,
+            custom_signature=custom_signature,
+            paymaster=None if paymaster is None else Paymaster(Address(paymaster[0]), paymaster[1]),
+        )
+
     @property
     def fee_cap(self) -> int:
         """The most wei it pays for a unit of gas."""
@@ -90,7 +113,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     def tip(self) -> int:
         """The most wei of them that may go to the producer: none.
 
-        Clients write the fee cap for the priority fee of whoever names none, so it is no offer.
+        Clients write the fee cap for a priority fee that nobody has named, so it is no offer.
         """
         return 0
 
@@ -215,7 +238,12 @@ def verify(payload: ZkTransaction, digest: bytes) -> None:
         raise InvalidSignature(f"v of a custom signature is 27 or 28, got {signature[-1]}")
     signed_by = Address(recover(digest, signature))
     if signed_by != payload.sender:
-        raise InvalidSignature(f"signed by {signed_by}, sent from {payload.sender}")
+        raise signed_by_another(payload, signed_by)
+
+
+def signed_by_another(payload: ZkTransaction, signer: bytes) -> InvalidSignature:
+    """Return the error of a transaction that another key than the sender's has signed."""
+    return InvalidSignature(f"signed by {Address(signer)}, sent from {payload.sender}")
 
 
 def has_factory_deps(raw: bytes) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.errors import TooManyValidations
+from entresol.errors import AccountRejection, TooManyValidations
+from entresol.execution.account_validation import runs_in_steps
+from entresol.primitives.transactions import ZkTransaction
+from entresol.rpc.services.sending.validation_budget import Involved, ValidationBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,13 +25,16 @@ MAX_VALIDATIONS: Final = 64
 class AccountValidations:
     """Runs validations in the background.
 
-    Remembers: those in progress. Persists: nothing. Assumes: one event loop. Fails: with `TooManyValidations`, and with
-    what the pool rejects a transaction for before it is validated.
+    Remembers: those in progress, and what failed ones have taken. Persists: nothing. Assumes: one event loop. Fails: with
+    `TooManyValidations`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is validated.
     """
 
-    def __init__(self, chain: Chain, executor: Executor | None) -> None:
+    def __init__(
+        self, chain: Chain, executor: Executor | None, budget: ValidationBudget | None = None
+    ) -> None:
         self._chain = chain
         self._executor = executor
+        self._budget = ValidationBudget() if budget is None else budget
         self._tasks: set[asyncio.Task[None]] = set()
         self._one = asyncio.Semaphore(1)
 
@@ -38,12 +45,19 @@ class AccountValidations:
         on_error: Callable[[Exception], None],
     ) -> bool:
         """Validate a transaction if an account or a paymaster has to agree to it, and `add` it; return whether one has."""
+        payload = transaction.payload
+        if not isinstance(payload, ZkTransaction):
+            return False
+        if not runs_in_steps(transaction, self._chain.latest):
+            return False
+        involved = Involved.of(payload)
+        self._budget.check(involved)
+        if len(self._tasks) >= MAX_VALIDATIONS:
+            raise TooManyValidations(MAX_VALIDATIONS)
         validation = self._chain.validation(transaction)
         if validation is None:
             return False
-        if len(self._tasks) >= MAX_VALIDATIONS:
-            raise TooManyValidations(MAX_VALIDATIONS)
-        work = self._validate(validation, add, on_error)
+        work = self._validate(involved, validation, add, on_error)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -51,13 +65,42 @@ class AccountValidations:
 
     async def _validate(
         self,
+        involved: Involved,
         validation: Callable[[], None],
         add: Callable[[], None],
         on_error: Callable[[Exception], None],
     ) -> None:
         try:
             async with self._one:
-                await asyncio.get_running_loop().run_in_executor(self._executor, validation)
+                # Those before it may have failed.
+                self._budget.check(involved)
+                await self._run(involved, validation)
             add()
         except Exception as error:  # noqa: BLE001  # it is the sender's
             on_error(error)
+
+    async def _run(self, involved: Involved, validation: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        ended = await loop.run_in_executor(self._executor, _timed, validation)
+        if ended.error is None:
+            self._budget.passed(involved)
+            return
+        if isinstance(ended.error, AccountRejection):
+            self._budget.failed(involved, ended.error, ended.seconds)
+        raise ended.error
+
+
+class _Ended(NamedTuple):
+    """How a validation has ended, and the time of its thread."""
+
+    error: Exception | None
+    seconds: float
+
+
+def _timed(validation: Callable[[], None]) -> _Ended:
+    start, error = time.thread_time(), None
+    try:
+        validation()
+    except Exception as raised:  # noqa: BLE001  # it is raised where the time is recorded
+        error = raised
+    return _Ended(error, time.thread_time() - start)

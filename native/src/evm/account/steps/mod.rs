@@ -4,105 +4,44 @@
 //! accounts and slots, transient storage, and what was created in the transaction. A rejection drops the
 //! journal; the frames themselves undo what a failed execution or post-transaction has done.
 
+mod call;
+mod context;
+mod error;
+mod ledger;
+
 use std::sync::LazyLock;
 
-use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
-use revm::context_interface::context::take_error;
+use alloy_primitives::{Address, Bytes, U256};
 use revm::context_interface::journaled_state::account::JournaledAccountTr;
 use revm::context_interface::result::{
     EVMError, ExecutionResult as RevmResult, HaltReason, InvalidTransaction, Output, ResultGas,
 };
-use revm::context_interface::{
-    Cfg, ContextTr, Database as _, JournalTr, LocalContextTr, Transaction as _,
-};
+use revm::context_interface::{Cfg, ContextTr, JournalTr};
 use revm::handler::EvmTr;
 use revm::handler::pre_execution::{load_accounts, validate_account_nonce_and_code};
 use revm::handler::validation::{validate_env, validate_initial_tx_gas_with_gas_params};
-use revm::interpreter::interpreter_action::FrameInit;
-use revm::interpreter::{
-    CallInput, CallInputs, CallScheme, CallValue, FrameInput, InitialAndFloorGas,
-    InstructionResult, SharedMemory, SuccessOrHalt,
-};
+use revm::interpreter::{InitialAndFloorGas, InstructionResult, SuccessOrHalt};
 
 use super::calls::{
-    Arguments, FromArguments, executeTransactionCall, first_word, magic, payForTransactionCall,
+    Arguments, executeTransactionCall, first_word, magic, payForTransactionCall,
     prepareForPaymasterCall, validateAndPayForPaymasterTransactionCall, validateTransactionCall,
 };
-use super::rejection::{NO_GAS, NOT_AN_ACCOUNT, Rejection, Step, is_out_of_gas};
-use super::rules::too_much_gas;
-use super::{BOOTLOADER, CONTRACT_DEPLOYER, Mode, NONCE_HOLDER, Sender, ZkTx};
-use super::{account_slot, default_account, min_nonce};
+use super::rejection::{NO_GAS, NOT_AN_ACCOUNT, Rejection, Step};
+use super::{BOOTLOADER, CONTRACT_DEPLOYER, Mode, Sender, ZkTx, default_account};
+use crate::evm::engine::EngineEvm;
 use crate::evm::env::ExecutionEnv;
-use crate::evm::{EngineEvm, FrameRunner};
+use crate::evm::frames::FrameRunner;
 use crate::state::ProviderError;
+use call::Ended;
+pub use call::StepCall;
+use context::read_context;
+pub use error::StepError;
 
 /// The transient slot of 0x8001 that lets it receive ether.
 const RECEIVES_SLOT: U256 = U256::ZERO;
-/// The longest context of a paymaster.
-const MAX_CONTEXT: usize = 1_024;
 const WORD: usize = 32;
 
 static NO_FIELDS: LazyLock<ZkTx> = LazyLock::new(ZkTx::default);
-
-/// Why the steps have no result.
-#[derive(Debug)]
-pub enum StepError {
-    /// The transaction cannot be included.
-    Rejected(Rejection),
-    /// The engine failed, or the transaction is invalid for a reason of every type.
-    Evm(EVMError<ProviderError>),
-}
-
-impl From<Rejection> for StepError {
-    fn from(rejection: Rejection) -> Self {
-        Self::Rejected(rejection)
-    }
-}
-
-impl From<InvalidTransaction> for StepError {
-    fn from(invalid: InvalidTransaction) -> Self {
-        Self::Evm(EVMError::Transaction(invalid))
-    }
-}
-
-impl From<ProviderError> for StepError {
-    fn from(error: ProviderError) -> Self {
-        Self::Evm(EVMError::Database(error))
-    }
-}
-
-impl From<EVMError<ProviderError>> for StepError {
-    fn from(error: EVMError<ProviderError>) -> Self {
-        Self::Evm(error)
-    }
-}
-
-/// A call that the node makes.
-pub struct StepCall {
-    caller: Address,
-    target: Address,
-    value: U256,
-    data: Bytes,
-    is_static: bool,
-}
-
-impl StepCall {
-    /// Return a call without value.
-    pub const fn new(caller: Address, target: Address, data: Bytes) -> Self {
-        Self { caller, target, value: U256::ZERO, data, is_static: false }
-    }
-
-    /// Return a call without value that may change nothing.
-    pub fn new_static(caller: Address, target: Address, data: Bytes) -> Self {
-        Self { is_static: true, ..Self::new(caller, target, data) }
-    }
-}
-
-/// How a call has ended.
-struct Ended {
-    result: InstructionResult,
-    output: Bytes,
-}
 
 /// A transaction that runs in steps.
 pub struct Steps<'s, 'a, I, F> {
@@ -295,8 +234,7 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
             Sender::Key => {
                 let tx = &self.env.tx.base;
                 let target = tx.kind.to().copied().unwrap_or_default();
-                let call = StepCall::new(self.sender, target, tx.data.clone());
-                StepCall { value: tx.value, ..call }
+                StepCall::new(self.sender, target, tx.data.clone()).with_value(tx.value)
             }
             Sender::Contract => {
                 let data = self.arguments.encode::<executeTransactionCall>();
@@ -344,205 +282,5 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
             SuccessOrHalt::Halt(reason) => RevmResult::Halt { reason, gas, logs },
             _ => RevmResult::Revert { gas, logs, output },
         }
-    }
-
-    /// Call the account that sends the transaction.
-    fn account_call<C: FromArguments>(&mut self, step: Step) -> Result<Bytes, StepError> {
-        let data = self.arguments.encode::<C>();
-        self.required_call(step, StepCall::new(BOOTLOADER, self.sender, data))
-    }
-
-    /// Make a call without which the transaction cannot be included, and return its output.
-    pub fn required_call(&mut self, step: Step, call: StepCall) -> Result<Bytes, StepError> {
-        self.frames.start(self.evm, step);
-        let before = self.gas_left;
-        let allowed = self.allowance.map(|left| left[usize::from(step == Step::Paymaster)]);
-        let gas = allowed.map_or(before, |allowed| allowed.min(before));
-        let ended = self.call_with(BOOTLOADER, call, gas)?;
-        if let Some(violation) = self.frames.violation(self.evm) {
-            return Err(Rejection::new(Step::Rules, violation).into());
-        }
-        if let Some(left) = &mut self.allowance {
-            let spent = before - self.gas_left;
-            let left = &mut left[usize::from(step == Step::Paymaster)];
-            *left = left.saturating_sub(spent);
-        }
-        if ended.result.is_ok() {
-            return Ok(ended.output);
-        }
-        if gas < before && is_out_of_gas(ended.result) {
-            return Err(Rejection::new(Step::Rules, too_much_gas(self.zk.validation_gas)).into());
-        }
-        if is_out_of_gas(ended.result) {
-            return Err(Rejection::new(step, NO_GAS).into());
-        }
-        Err(Rejection::reverted(step, ended.output).into())
-    }
-
-    /// Make a call with all gas that is left.
-    fn call(&mut self, origin: Address, call: StepCall) -> Result<Ended, StepError> {
-        let gas = self.gas_left;
-        self.call_with(origin, call, gas)
-    }
-
-    /// Make a call with `gas` of what is left, and count what it uses.
-    fn call_with(&mut self, origin: Address, call: StepCall, gas: u64) -> Result<Ended, StepError> {
-        let spent = self.env.tx.base.gas_limit - self.gas_left;
-        let known_bytecode = self.code(call.target)?;
-        let ctx = &mut self.evm.ctx;
-        ctx.tx.caller = origin;
-        ctx.chain.start_step(spent);
-        ctx.local.clear();
-        let mut memory = SharedMemory::new_with_buffer(ctx.local.shared_memory_buffer().clone());
-        memory.set_memory_limit(ctx.cfg.memory_limit());
-        let scheme = if call.is_static { CallScheme::StaticCall } else { CallScheme::Call };
-        let inputs = CallInputs {
-            input: CallInput::Bytes(call.data),
-            return_memory_offset: 0..0,
-            gas_limit: gas,
-            reservoir: 0,
-            bytecode_address: call.target,
-            known_bytecode,
-            target_address: call.target,
-            caller: call.caller,
-            value: CallValue::Transfer(call.value),
-            scheme,
-            is_static: call.is_static,
-            charged_new_account_state_gas: false,
-        };
-        let frame_input = FrameInput::Call(Box::new(inputs));
-        let ended = self.frames.run(self.evm, FrameInit { depth: 0, memory, frame_input })?;
-        take_error::<EVMError<ProviderError>, _>(self.evm.ctx().error())?;
-        let ended = ended.into_interpreter_result();
-        self.gas_left -= gas;
-        if !ended.result.is_halt() {
-            self.gas_left += ended.gas.remaining();
-        }
-        if ended.result.is_ok() {
-            self.refund += ended.gas.refunded();
-        }
-        Ok(Ended { result: ended.result, output: ended.output })
-    }
-
-    /// Load the code that runs at `address`, which may be that of a delegate.
-    fn code(&mut self, address: Address) -> Result<(B256, revm::bytecode::Bytecode), StepError> {
-        let account = self.journal().load_account_with_code(address)?;
-        let code = account.info.code.clone().unwrap_or_default();
-        let hash = account.info.code_hash;
-        let Some(delegate) = code.eip7702_address() else { return Ok((hash, code)) };
-        let account = self.journal().load_account_with_code(delegate)?;
-        Ok((account.info.code_hash, account.info.code.clone().unwrap_or_default()))
-    }
-
-    /// Return whether there is code at `address`.
-    pub fn has_code(&mut self, address: Address) -> Result<bool, StepError> {
-        let account = self.journal().load_account(address)?;
-        Ok(account.info.code_hash != KECCAK256_EMPTY && !account.info.code_hash.is_zero())
-    }
-
-    /// Warm the accounts that the steps are about.
-    fn warm(&mut self) -> Result<(), StepError> {
-        let target = self.env.tx.base.kind.to().copied();
-        let paymaster = self.zk.has_paymaster().then_some(self.zk.paymaster);
-        let accounts = [Some(BOOTLOADER), Some(NONCE_HOLDER), Some(self.sender), target, paymaster];
-        for address in accounts.into_iter().flatten() {
-            self.journal().load_account(address)?;
-        }
-        Ok(())
-    }
-
-    fn min_nonce(&mut self) -> Result<U256, StepError> {
-        Ok(min_nonce(self.slot(NONCE_HOLDER)?))
-    }
-
-    /// Read the sender's slot of a system contract, without warming it.
-    fn slot(&mut self, contract: Address) -> Result<U256, StepError> {
-        let slot = account_slot(self.sender);
-        let (database, state) = self.evm.ctx.journal_mut().db_and_state_mut();
-        let written = state.get(&contract).and_then(|account| account.storage.get(&slot));
-        match written {
-            Some(known) => Ok(known.present_value),
-            None => Ok(database.storage(contract, slot)?),
-        }
-    }
-
-    fn balance(&mut self, address: Address) -> Result<U256, StepError> {
-        Ok(self.journal().load_account(address)?.info.balance)
-    }
-
-    fn credit(&mut self, wei: U256) -> Result<(), StepError> {
-        let payer = self.payer();
-        if !wei.is_zero() {
-            self.journal().balance_incr(payer, wei)?;
-        }
-        Ok(())
-    }
-
-    fn payer(&self) -> Address {
-        if self.zk.has_paymaster() { self.zk.paymaster } else { self.sender }
-    }
-
-    fn fee(&self) -> U256 {
-        U256::from(self.env.tx.base.gas_limit) * self.price()
-    }
-
-    fn price(&self) -> U256 {
-        U256::from(self.env.tx.base.effective_gas_price(self.env.block.basefee.into()))
-    }
-
-    fn journal(&mut self) -> &mut <super::super::Ctx<'a> as ContextTr>::Journal {
-        self.evm.ctx.journal_mut()
-    }
-}
-
-/// Return the context in what a paymaster has returned.
-fn read_context(output: &Bytes) -> Result<Bytes, &'static str> {
-    const INVALID: &str = "Paymaster returned invalid context";
-    let number = |start: usize| -> Option<usize> {
-        let word = output.get(start..start.checked_add(WORD)?)?;
-        U256::from_be_slice(word).try_into().ok()
-    };
-    let start = number(WORD).ok_or(INVALID)?;
-    let size = number(start).ok_or(INVALID)?;
-    if size > MAX_CONTEXT {
-        return Err("Paymaster returned context that is too long");
-    }
-    let start = start + WORD;
-    if output.len() - start < size {
-        return Err(INVALID);
-    }
-    Ok(output.slice(start..start + size))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn reply(offset: u64, size: u64, content: usize) -> Bytes {
-        let mut output = vec![0; WORD];
-        output.extend_from_slice(&U256::from(offset).to_be_bytes::<WORD>());
-        output.extend_from_slice(&U256::from(size).to_be_bytes::<WORD>());
-        output.resize(output.len() + content, 7);
-        output.into()
-    }
-
-    #[test]
-    fn a_context_is_read_from_where_it_is() {
-        assert_eq!(read_context(&reply(64, 0, 0)), Ok(Bytes::new()));
-        assert_eq!(read_context(&reply(64, 3, 32)), Ok(vec![7; 3].into()));
-        assert_eq!(read_context(&reply(64, 1_024, 1_024)), Ok(vec![7; 1_024].into()));
-    }
-
-    #[test]
-    fn a_context_beyond_the_output_is_none() {
-        for output in [reply(64, 1, 0), reply(65, 0, 0), reply(u64::MAX, 0, 0), Bytes::new()] {
-            assert_eq!(read_context(&output), Err("Paymaster returned invalid context"));
-        }
-    }
-
-    #[test]
-    fn a_context_has_a_longest_size() {
-        let reason = "Paymaster returned context that is too long";
-        assert_eq!(read_context(&reply(64, 1_025, 1_056)), Err(reason));
     }
 }

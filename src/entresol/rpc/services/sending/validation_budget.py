@@ -1,0 +1,125 @@
+"""Bound the time that failed validations take, in total and for each address that has let one fail."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from entresol.errors import AccountRejection, ValidationsThrottled
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.values import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.primitives.transactions import ZkTransaction
+
+_BURST_SECONDS: Final = 5.0
+"""A bucket holds what its rate gives in so much time."""
+_MAX_KNOWN: Final = 4_096
+_APPROVAL: Final = bytes.fromhex("949431dc")
+_TOKEN: Final = slice(16, 36)
+_OF_PAYMASTER: Final = ("paymaster", "charge")
+_OF_TOKEN: Final = ("preparation", "rules")
+
+
+class _Lane(NamedTuple):
+    """Seconds of a worker that failed validations may take in a second: for one address, and in total."""
+
+    each: float
+    total: float
+
+
+_NEW: Final = _Lane(each=0.002, total=0.01)
+_KNOWN: Final = _Lane(each=0.02, total=0.05)
+"""Of senders that have passed a validation before, so that a flood of others does not keep them out."""
+
+
+class Involved(NamedTuple):
+    """The addresses whose code a validation may run."""
+
+    sender: Address
+    paymaster: Address | None = None
+    token: Address | None = None
+
+    @classmethod
+    def of(cls, payload: ZkTransaction) -> Involved:
+        """Return who is involved in a transaction."""
+        if payload.payer == payload.sender:
+            return cls(payload.sender)
+        token, message = None, payload.paymaster_input
+        if message.startswith(_APPROVAL) and len(message) >= _TOKEN.stop:
+            token = Address(message[_TOKEN])
+        return cls(payload.sender, payload.payer, token)
+
+    def responsible(self, error: Exception) -> tuple[Address, ...]:
+        """Return who has let the validation fail, as far as the step says it."""
+        step = error.step if isinstance(error, AccountRejection) else ""
+        if step in _OF_PAYMASTER and self.paymaster is not None:
+            return (self.paymaster,)
+        if step in _OF_TOKEN and self.token is not None:
+            return (self.sender, self.token)
+        return (self.sender,)
+
+
+class ValidationBudget:
+    """Leaky buckets of worker time that failed validations have taken, after the reputation of ERC-7562.
+
+    Remembers: time by address, and senders that have passed, up to a number of each. Persists: nothing. Fails: with
+    `ValidationsThrottled`.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._totals = {_NEW: _Bucket(), _KNOWN: _Bucket()}
+        self._each: dict[_Lane, BoundedMap[Address, _Bucket]] = {
+            lane: BoundedMap(_MAX_KNOWN) for lane in (_NEW, _KNOWN)
+        }
+        self._passed: BoundedMap[Address, Address] = BoundedMap(_MAX_KNOWN)
+
+    def check(self, involved: Involved) -> None:
+        """Reject a transaction if failed validations have taken too much time."""
+        lane, now = self._lane(involved.sender), self._clock()
+        if self._totals[lane].is_full(lane.total, now):
+            raise ValidationsThrottled(None)
+        buckets = self._each[lane]
+        for address in involved:
+            bucket = None if address is None else buckets.get(address)
+            if bucket is not None and bucket.is_full(lane.each, now):
+                raise ValidationsThrottled(address)
+
+    def passed(self, involved: Involved) -> None:
+        """Record a validation that has succeeded."""
+        self._passed.put(involved.sender, involved.sender)
+
+    def failed(self, involved: Involved, error: Exception, seconds: float) -> None:
+        """Record a validation that has failed after some time."""
+        lane, now = self._lane(involved.sender), self._clock()
+        self._totals[lane].fill(seconds, lane.total, now)
+        buckets = self._each[lane]
+        for address in involved.responsible(error):
+            bucket = buckets.get(address) or _Bucket()
+            bucket.fill(seconds, lane.each, now)
+            buckets.put(address, bucket)
+
+    def _lane(self, sender: Address) -> _Lane:
+        return _NEW if self._passed.get(sender) is None else _KNOWN
+
+
+class _Bucket:
+    """Seconds that were spent, of which as many are forgotten in a second as the rate says."""
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+        self._at = 0.0
+
+    def is_full(self, rate: float, now: float) -> bool:
+        """Return whether no more may be spent."""
+        return self._level(rate, now) >= rate * _BURST_SECONDS
+
+    def fill(self, seconds: float, rate: float, now: float) -> None:
+        """Spend some time."""
+        self._spent, self._at = self._level(rate, now) + seconds, now
+
+    def _level(self, rate: float, now: float) -> float:
+        return max(0.0, self._spent - (now - self._at) * rate)

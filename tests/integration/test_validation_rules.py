@@ -1,0 +1,66 @@
+"""What a pool allows a validation, and what --disable-validation-rules changes about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.support.contracts.accounts import (
+    AGREES,
+    EAT_GAS,
+    EXECUTE,
+    GAS,
+    PAY,
+    VALIDATE,
+    fill,
+    pay,
+    use_nonce,
+)
+from tests.support.contracts.layer_two import FEE
+from tests.support.contracts.scripted_account import Script, deploy_account
+from tests.support.node_process import running_node
+from tests.support.rpc_client import HttpRpcClient, RpcError
+
+READS_ORIGIN = Script((use_nonce(0),), output=AGREES, is_logged=True)
+PAYS_AND_EXECUTES = {PAY: Script((pay(GAS * FEE),)), EXECUTE: Script()}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["rules", "no rules"])
+def node(request: pytest.FixtureRequest) -> Iterator[tuple[HttpRpcClient, bool]]:
+    """Return the client of a node, and whether it was started without rules."""
+    flags = ["--disable-validation-rules"] if request.param else []
+    with running_node(*flags) as running, closing(HttpRpcClient(running.url)) as client:
+        yield client, request.param
+
+
+def send(client: HttpRpcClient, validate: Script) -> str:
+    """Send the first transaction of an account that validates so, and return its hash."""
+    account = deploy_account(client, {VALIDATE: validate, **PAYS_AND_EXECUTES})
+    raw = fill(account, custom_signature=b"signature").encode()
+    return str(client("eth_sendRawTransaction", "0x" + raw.hex()))
+
+
+def test_a_validation_reads_the_origin_only_without_rules(
+    node: tuple[HttpRpcClient, bool],
+) -> None:
+    client, has_no_rules = node
+    if has_no_rules:
+        assert client.receipt(send(client, READS_ORIGIN))["status"] == "0x1"
+        return
+    with pytest.raises(RpcError, match="Violated validation rules: Touched disallowed context"):
+        send(client, READS_ORIGIN)
+
+
+def test_the_gas_limit_holds_without_rules_too(node: tuple[HttpRpcClient, bool]) -> None:
+    client, _ = node
+    with pytest.raises(RpcError, match="Took too many computational gas, allowed limit: 300000"):
+        send(client, Script((use_nonce(0),), ending=EAT_GAS))
+
+
+def test_an_account_that_keeps_the_rules_sends_with_and_without_them(
+    node: tuple[HttpRpcClient, bool],
+) -> None:
+    client, _ = node
+    assert client.receipt(send(client, Script((use_nonce(0),), output=AGREES)))["status"] == "0x1"

@@ -1,0 +1,111 @@
+"""The time that failed validations may take."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.errors import AccountRejection, ValidationsThrottled
+from entresol.primitives.values import Address
+from entresol.rpc.services.sending.validation_budget import Involved, ValidationBudget
+from tests.support.contracts.accounts import GENERAL, approval_based, fill
+
+ANN, BEN, PAYMASTER, TOKEN = (Address(bytes([n]) * 20) for n in (1, 2, 3, 4))
+LATE = AccountRejection("validation", "late")
+COST = 0.0007
+FIRST = 100
+
+
+class Time:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def spend(budget: ValidationBudget, involved: Involved, error: Exception = LATE) -> int:
+    """Let validations fail until they are throttled, and return how many there were."""
+    for count in range(10_000):
+        try:
+            budget.check(involved)
+        except ValidationsThrottled:
+            return count
+        budget.failed(involved, error, COST)
+    raise AssertionError("there is no limit")
+
+
+def addresses(count: int) -> list[Address]:
+    """Return addresses that nobody has used."""
+    return [Address((FIRST + n).to_bytes(20)) for n in range(count)]
+
+
+def test_an_account_that_fails_late_is_throttled_alone() -> None:
+    budget = ValidationBudget(Time())
+    assert 0 < spend(budget, Involved(ANN)) < 50
+    with pytest.raises(ValidationsThrottled, match=str(ANN)):
+        budget.check(Involved(ANN))
+    budget.check(Involved(BEN))
+
+
+def test_many_accounts_that_fail_late_cost_a_bounded_time() -> None:
+    clock = Time()
+    budget = ValidationBudget(clock)
+    seconds, failures = 60, 0
+    for _ in range(seconds):
+        failures += sum(spend(budget, Involved(address)) for address in addresses(1_000))
+        clock.now += 1
+    # What a full bucket holds, and then 10 ms in each second; each time it may overflow by one.
+    assert failures * COST < 0.05 + seconds * (0.01 + COST)
+
+
+def test_a_throttle_ends() -> None:
+    clock = Time()
+    budget = ValidationBudget(clock)
+    spend(budget, Involved(ANN))
+    clock.now += 5
+    budget.check(Involved(ANN))
+
+
+def test_a_sender_that_has_passed_is_not_kept_out_by_others() -> None:
+    budget = ValidationBudget(Time())
+    budget.passed(Involved(ANN, PAYMASTER))
+    for address in addresses(1_000):
+        spend(budget, Involved(address, PAYMASTER), AccountRejection("paymaster", "no"))
+    with pytest.raises(ValidationsThrottled):
+        budget.check(Involved(BEN, PAYMASTER))
+    budget.check(Involved(ANN, PAYMASTER))
+
+
+def test_senders_that_have_passed_cost_a_bounded_time_too() -> None:
+    budget = ValidationBudget(Time())
+    everybody = addresses(2_000)
+    for address in everybody:
+        budget.passed(Involved(address))
+    failures = sum(spend(budget, Involved(address)) for address in everybody)
+    assert failures * COST < 0.25 + COST
+
+
+@pytest.mark.parametrize(
+    ("step", "responsible"),
+    [
+        ("validation", (ANN,)),
+        ("payment", (ANN,)),
+        ("preparation", (ANN, TOKEN)),
+        ("rules", (ANN, TOKEN)),
+        ("paymaster", (PAYMASTER,)),
+        ("charge", (PAYMASTER,)),
+    ],
+)
+def test_the_step_says_who_is_responsible(step: str, responsible: tuple[Address, ...]) -> None:
+    involved = Involved(ANN, PAYMASTER, TOKEN)
+    assert involved.responsible(AccountRejection(step, "no")) == responsible
+
+
+def test_a_paymasters_input_names_its_token() -> None:
+    fields = {"paymaster": PAYMASTER, "paymaster_input": approval_based(TOKEN, 1)}
+    assert Involved.of(fill(ANN, **fields)) == Involved(ANN, PAYMASTER, TOKEN)
+    fields["paymaster_input"] = GENERAL
+    assert Involved.of(fill(ANN, **fields)) == Involved(ANN, PAYMASTER)
+    assert Involved.of(fill(ANN)) == Involved(ANN)
