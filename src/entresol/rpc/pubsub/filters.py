@@ -128,6 +128,13 @@ class Filters:
         changes = self.poll(filter_id)
         return changes.run() if isinstance(changes, LogChanges) else changes.hashes()
 
+    def is_current(self, filter_id: int) -> bool:
+        """Say whether there is nothing new since the last poll, which is what most polls find."""
+        cursor = self._use(filter_id)
+        if isinstance(cursor, _PendingCursor):
+            return cursor.position == self._pending.end
+        return cursor.next > self._head.number and cursor.reorgs == self._reorgs.end
+
     def poll(self, filter_id: int) -> LogChanges | HashChanges:
         """Move a filter to the head, and return its changes, which can be read on a worker."""
         match self._use(filter_id):

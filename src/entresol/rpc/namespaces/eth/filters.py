@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from entresol.rpc.pubsub.log_cursor import LogChanges
     from entresol.rpc.pubsub.subscriptions import Subscriptions
     from entresol.rpc.services.log_search import ChainHead, LogSource
+
+
+_NOTHING: Final = raw_array(())
 
 
 class EthFilters:
@@ -70,7 +73,7 @@ class EthFilters:
     @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
     def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Offload[Raw]:
         """Return the logs, block hashes or transaction hashes since the filter's last poll."""
-        return _run(self._filters.poll(idx))
+        return _NOTHING if self._filters.is_current(idx) else _run(self._filters.poll(idx))
 
     @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
     def get_filter_logs(self, idx: Quantity) -> Raw | Offload[Raw]:
