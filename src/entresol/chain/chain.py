@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from entresol.chain.dev.block_settings import BlockSettings
@@ -154,7 +155,8 @@ class Chain(SealingChain):
         self.ledger.replace(source)
         self._edits.restore(None)
         if edits:
-            self._edits.apply(self.ledger.latest, lambda it: apply_changes(it, edits, codes))
+            change = partial(apply_changes, changes=edits, codes=codes)
+            self._edits.apply(self.ledger.latest, change, len(edits))
         self.checkpoints.drop_above(-1)
         self.sidecars.drop_above(-1)
         self.finality = Finality()

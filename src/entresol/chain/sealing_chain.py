@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import structs
 
@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 
     OnIncluded: TypeAlias = Callable[[Exception | None], None]
     """Called once a transaction is in a block, or only others can change whether it will be; with what prevented it."""
+
+QUICK_EDITS: Final = 256
+"""How many edited accounts a block may have to be hashed and written on the event loop: each takes some 20 microseconds."""
 
 
 class SealingChain(ChainView):
@@ -237,11 +240,17 @@ class SealingChain(ChainView):
         self.settle()
         if edit.before is not self.latest:
             return False
-        self._edits.restore(edit.after)
-        self.pool.on_block([], edit.after, self.next_base_fee(), touched=touched)
+        edited = list(touched)
+        self._edits.restore(edit.after, len(edited))
+        self.pool.on_block([], edit.after, self.next_base_fee(), touched=edited)
         return True
 
     # Blocks
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the next block takes more than a few milliseconds to execute, or to hash what was edited."""
+        return self._edits.accounts > QUICK_EDITS or self.producer.is_heavy
 
     def is_due(self, now: float) -> bool:
         """Return whether the next block is due at `now`, a monotonic time, and if so schedule the next one."""

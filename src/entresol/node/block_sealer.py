@@ -39,8 +39,8 @@ class BlockSealer:
 
     @property
     def is_heavy(self) -> bool:
-        """Whether the pending transactions take long to execute."""
-        return self._chain.producer.is_heavy
+        """Whether the next block takes long to execute."""
+        return self._chain.is_heavy
 
     @property
     def is_disk_slow(self) -> bool:

@@ -77,7 +77,7 @@ def dev_namespaces(  # noqa: PLR0913 - independent parts
         HardhatMine(chain),
         HardhatNode(chain, client_version, set_logging),
         HardhatPool(chain.pool, chain.blocks),
-        HardhatReset(pair.linked),
+        HardhatReset(pair.linked, reverts),
         HardhatState(chain, pair.states, executor),
         HardhatTokens(tokens),
     ]

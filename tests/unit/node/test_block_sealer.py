@@ -6,14 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
+from entresol._native import Overlay
 from entresol.chain import pool_inclusion
 from entresol.chain.block_producer import INLINE_GAS
 from entresol.chain.chain import Chain
-from entresol.execution.block_executor import BlockExecutor
+from entresol.chain.sealing_chain import QUICK_EDITS
+from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.node.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
-from tests.support.chain.dev_chain import deposit, open_chain, transaction
+from entresol.primitives.values import Address
+from entresol.state.state_trie import StateTrie
+from tests.support.chain.dev_chain import balance, deposit, open_chain, transaction
 
 HEAVY = 30_000_000
 
@@ -135,3 +139,32 @@ def test_a_thread_waits_for_a_slow_disk(chain: Chain, monkeypatch: pytest.Monkey
     asyncio.run(live())
     assert [it.partition("_")[0] for it in threads] == ["seal"]
     chain.verify()
+
+
+@pytest.mark.parametrize(("edited", "on_thread"), [(QUICK_EDITS, False), (QUICK_EDITS + 1, True)])
+def test_the_roots_of_many_edits_are_computed_on_a_thread(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, edited: int, on_thread: bool
+) -> None:
+    finish, threads = BlockExecutor.finish, []
+
+    def recorded(self: BlockExecutor, trie: StateTrie) -> ExecutedBlock:
+        threads.append(threading.current_thread())
+        return finish(self, trie)
+
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        assert (await sealer.seal()).number == 1
+        await sealer.stop()
+
+    monkeypatch.setattr(BlockExecutor, "finish", recorded)
+    addresses = [Address(number.to_bytes(20)) for number in range(1, edited + 1)]
+
+    def change(overlay: Overlay) -> None:
+        for address in addresses:
+            overlay.set_balance(address, 7)
+
+    chain.edit(addresses[0], change, *addresses[1:])
+    asyncio.run(live())
+    assert [it is not threading.main_thread() for it in threads] == [on_thread]
+    assert balance(chain, addresses[-1]) == 7
+    assert not chain.is_heavy

@@ -24,21 +24,26 @@ class PreparedEdit(NamedTuple):
 class Edits:
     """The state edits since the last block.
 
-    Remembers: the edited state. Persists: nothing until the next block, whose record contains the edits
+    Remembers: the edited state, and about how many accounts it has. Persists: nothing until the next block, whose record contains the edits
     before its first transaction.
     """
 
     def __init__(self) -> None:
         self._edited: Overlay | None = None
+        self.accounts = 0
+        """How many accounts were edited, at most."""
 
     @property
     def exist(self) -> bool:
         """Whether there are any."""
         return self._edited is not None
 
-    def apply(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
+    def apply(
+        self, latest: Snapshot, change: Callable[[Overlay], object], accounts: int = 1
+    ) -> Overlay:
         """Apply `change` on top of `latest` and earlier edits, and return the state; an error changes nothing."""
         self._edited = edited = self.edited(latest, change)
+        self.accounts += accounts
         return edited
 
     def edited(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
@@ -62,6 +67,7 @@ class Edits:
         """Return the edits for `restore`."""
         return None if self._edited is None else self._edited.fork()
 
-    def restore(self, edited: Overlay | None) -> None:
-        """Restore what `checkpoint` returned; None drops all edits."""
+    def restore(self, edited: Overlay | None, accounts: int = 0) -> None:
+        """Restore what `checkpoint` returned, or take over an edit of some accounts; None drops all edits."""
         self._edited = edited
+        self.accounts = 0 if edited is None else self.accounts + accounts

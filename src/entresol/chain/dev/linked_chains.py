@@ -12,7 +12,10 @@ from entresol.chain.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from entresol.chain.chain import Chain
+    from entresol.storage.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -62,16 +65,27 @@ class LinkedChains:
 
     def reset(self) -> None:
         """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""
-        for chain in self.chains:
-            self._check_batches(chain, chain.ledger.first)
-        for chain in self.chains:
-            store = build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
-            try:
-                for entry in list(chain.pool.listing().by_sender()):
-                    chain.pool.remove(entry.transaction.hash, "the chain was reset")
-                chain.replace(store)
-            finally:
-                store.close()
+        stores = self.build_reset()
+        try:
+            self.apply_reset(stores)
+        finally:
+            close_all(stores)
+
+    def build_reset(self) -> list[Store]:
+        """Return a store with the genesis of each chain, for `apply_reset`; any thread may call it."""
+        self.check_replaceable()
+        return [
+            build_genesis(it.genesis, identity_of(it), it.ledger.genesis_fields)
+            for it in self.chains
+        ]
+
+    def apply_reset(self, stores: Sequence[Store]) -> None:
+        """Replace all chains by these stores, which the caller closes."""
+        self.check_replaceable()
+        for chain, store in zip(self.chains, stores, strict=True):
+            for entry in list(chain.pool.listing().by_sender()):
+                chain.pool.remove(entry.transaction.hash, "the chain was reset")
+            chain.replace(store)
         self.on_replaced()
 
     def on_replaced(self) -> None:
@@ -94,6 +108,12 @@ class LinkedChains:
     def _report(self, done: str) -> None:
         blocks = [f"chain {it.rules.chain_id} at block {it.number}" for it in self.chains]
         log.info("%s: %s", done, ", ".join(blocks))
+
+
+def close_all(stores: Iterable[Store]) -> None:
+    """Close stores that nobody uses any more."""
+    for it in stores:
+        it.close()
 
 
 def identity_of(chain: Chain) -> bytes:

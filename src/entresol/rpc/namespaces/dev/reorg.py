@@ -129,12 +129,12 @@ class AnvilReorg:
             self._chain.seal()
 
     @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
-    def reset(self, options: ResetOptions | None = None) -> None:
+    async def reset(self, options: ResetOptions | None = None) -> None:
         """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits."""
         if options is not None:
             _reject_forking(options)
             raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
-        self._linked.reset()
+        await self._reverts.reset(self._linked)
 
     def _plan(self, depth: int) -> Callable[[], PairRevertPlan]:
         """Return what plans a rollback; blocks that are sealed while it is prepared are rolled back too."""
@@ -158,15 +158,16 @@ class HardhatReset:
 
     prefix = "hardhat"
 
-    def __init__(self, linked: LinkedChains) -> None:
+    def __init__(self, linked: LinkedChains, reverts: RevertRunner) -> None:
         self._linked = linked
+        self._reverts = reverts
 
     @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
-    def reset(self, options: ResetOptions | None = None) -> bool:
+    async def reset(self, options: ResetOptions | None = None) -> bool:
         """Start again from the genesis, on both layers."""
         if options is not None:
             _reject_forking(options)
-        self._linked.reset()
+        await self._reverts.reset(self._linked)
         return True
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
+from entresol.chain.dev.linked_chains import close_all
 from entresol.rpc.jsonrpc.offload import Deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
+    from entresol.chain.dev.linked_chains import LinkedChains
     from entresol.chain.dev.revert_plan import PairRevertPlan
 
 _T = TypeVar("_T")
@@ -42,6 +44,15 @@ class RevertRunner:
         done = self.run(plan, None, None)
         if done is not None:
             await done.result
+
+    async def reset(self, linked: LinkedChains) -> None:
+        """Replace all chains by their genesis, which a worker builds."""
+        loop = asyncio.get_running_loop()
+        stores = await loop.run_in_executor(self._executor, linked.build_reset)
+        try:
+            linked.apply_reset(stores)
+        finally:
+            await loop.run_in_executor(self._executor, close_all, stores)
 
     async def _run_long(
         self, plan: Planner, planned: PairRevertPlan | None, result: _T, otherwise: _T

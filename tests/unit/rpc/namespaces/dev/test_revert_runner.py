@@ -18,7 +18,12 @@ LONG = QUICK_BLOCKS + 1
 
 @pytest.mark.parametrize(
     ("request_", "result"),
-    [(b'"evm_revert","params":["0x1"]', b"true"), (b'"anvil_rollback","params":[17]', b"null")],
+    [
+        (b'"evm_revert","params":["0x1"]', b"true"),
+        (b'"anvil_rollback","params":[17]', b"null"),
+        (b'"anvil_reset","params":[]', b"null"),
+        (b'"hardhat_reset","params":[]', b"true"),
+    ],
 )
 def test_a_long_revert_leaves_the_event_loop(
     client: ApiClient, request_: bytes, result: bytes
