@@ -98,7 +98,7 @@ class ChainService:
         self._is_scheduled = False
         self.api = make_api(self._schedule_notifications)
         self.handler: Handler = role.serving(self.api.dispatcher.handle)
-        self.unlogged = self.handler
+        self.unlogged = hooks.wrap(self.handler)
         """The handler of requests that another process logs."""
         if log is not None:
             self.handler = log.wrap(self.handler)

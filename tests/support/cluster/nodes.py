@@ -50,6 +50,12 @@ class ClusterNodeProcess:
         return self._running.url
 
     @property
+    def running(self) -> RunningNode:
+        """The process that was started last."""
+        assert self._running is not None
+        return self._running
+
+    @property
     def known_url(self) -> str | None:
         """The URL, while a process is known to be there; other threads may ask."""
         running = self._running

@@ -61,6 +61,8 @@ class Joined(NamedTuple):
     chain: Chain
     fees: FeeModel
     settlement_layer: SettlementLayer
+    genesis: bytes
+    """The genesis that all nodes have in common, as geth's JSON."""
 
 
 def open_database(
@@ -86,7 +88,8 @@ async def join(config: NodeConfig) -> Joined:
     chain, fees = _open(config, row)
     with contextlib.ExitStack() as cleanup:
         cleanup.callback(chain.close)
-        joined = Joined(config, database, chain, fees, _settlement_layer(config, row))
+        layer = _settlement_layer(config, row)
+        joined = Joined(config, database, chain, fees, layer, row.genesis)
         cleanup.pop_all()
     return joined
 

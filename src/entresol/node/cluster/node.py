@@ -13,14 +13,17 @@ from entresol.errors import EntresolError, InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint
 from entresol.node.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
-from entresol.node.cluster.forwarder import ClusterForwarder, ClusterHandler
+from entresol.node.cluster.forwarder import PATH, ClusterForwarder, ClusterHandler
 from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member import Member
 from entresol.node.cluster.pending_feed import PendingFeed, PendingFollower
+from entresol.node.config.api import worker_count
 from entresol.node.metrics import Sample
 from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
+from entresol.node.workers.messages import WorkerCluster
+from entresol.node.workers.pool import WorkerPool
 from entresol.rollup.proofs import LogProver
 from entresol.storage.replication.entries import BatchEntry
 
@@ -64,6 +67,11 @@ class ClusterNode:
         self._joined = joined
         self._rollup: Rollup | None = None
         self._report_task: asyncio.Task[None] | None = None
+        processes = worker_count(config.api)
+        self._workers = WorkerPool(processes - 1, log) if processes > 1 else None
+        self._role = (
+            None if self._workers is None else self._workers.share(joined.chain, seals=False)
+        )
         self.member = Member(
             joined.chain,
             joined.database,
@@ -71,6 +79,8 @@ class ClusterNode:
             self._on_applied,
             takes_over=config.cluster.takeover,
         )
+        prover = LogProver(joined.chain.blocks, joined.chain.batches)
+        self._settled = SettledView(joined.settlement_layer, prover)
         self._forwarder = ClusterForwarder(self.member, config.cluster.forward_seconds)
         events = joined.chain.events
         feed = PendingFeed(events, lambda: self.member.production is not None)
@@ -86,9 +96,11 @@ class ClusterNode:
                 metrics=self._metrics,
                 wrap=lambda handler: ClusterHandler(self.member, handler, feed),
             ),
-            role=ClusterRole(),
+            role=self._role or ClusterRole(),
         )
         self._pending = PendingFollower(self.member, self.service.api.subscriptions, events)
+        if self._role is not None:
+            self._pending.follow_others(self._role)
         self._forwarder.before = self._pending.ready
 
     @classmethod
@@ -115,9 +127,15 @@ class ClusterNode:
         self.member.start(url)
         self._pending.start()
         self._report_task = asyncio.create_task(self._report())
+        if self._workers is not None:
+            cluster = WorkerCluster(self._joined.genesis, PATH)
+            await self._workers.start(self._config, [self.service], self._settled, cluster)
 
     async def stop(self) -> None:
         """Give up the lease, let requests in progress finish, and close everything."""
+        if self._workers is not None:
+            # They forward requests in progress.
+            await self._workers.stop(self._config.server.stop_seconds)
         await self.member.stop()
         await self._pending.stop()
         if self._report_task is not None:
@@ -147,7 +165,6 @@ class ClusterNode:
 
     def _make_api(self, wake: Callable[[], None]) -> Api:
         joined, config = self._joined, self._config
-        prover = LogProver(joined.chain.blocks, joined.chain.batches)
         return Api(
             joined.chain,
             wake,
@@ -155,7 +172,7 @@ class ClusterNode:
             config=config.api,
             dev_methods=False,
             limits=config.limits,
-            layer_two=L2Components(joined.fees, SettledView(joined.settlement_layer, prover)),
+            layer_two=L2Components(joined.fees, self._settled),
             producer=self._forwarder,
         )
 
@@ -165,8 +182,14 @@ class ClusterNode:
         return self._rollup
 
     def _on_applied(self, entry: Entry) -> None:
+        publisher = None if self._role is None else self._role.publisher
         if isinstance(entry, BatchEntry):
-            self.service.api.batch_sealed(entry.decoded())
+            batch = entry.decoded()
+            self.service.api.batch_sealed(batch)
+            if publisher is not None:
+                publisher.batch_sealed(batch)
+        elif publisher is not None:
+            publisher.sync()
 
     # State
 
@@ -195,6 +218,8 @@ class ClusterNode:
             "lag": {"blocks": member.lag_blocks, "seconds": round(member.lag_seconds, 3)},
             "cluster": member.problem,
         }
+        if self._workers is not None:
+            cluster |= self._workers.health()
         is_producing = member.production is not None and self._rollup is not None
         return cluster | (self._rollup.health() if is_producing and self._rollup else {})
 
@@ -242,7 +267,6 @@ def check_flags(config: NodeConfig) -> None:
         "--load-state": files.load_state,
         "--dump-state": files.dump_state,
         "--no-mining": not config.chain.mining,
-        "--workers": config.api.workers != 1,
     }
     for flag, is_set in rejected.items():
         if is_set:

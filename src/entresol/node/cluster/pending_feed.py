@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import aiohttp
 
@@ -87,6 +87,17 @@ class PendingFeed:
                     connection.send(message)
 
 
+class OtherSubscribers(Protocol):
+    """Subscribers of other processes of a node."""
+
+    on_wanted: Callable[[], None]
+    """Called when what they want has changed."""
+
+    @property
+    def wants_transactions(self) -> bool:
+        """Whether there are subscribers of pending transactions."""
+
+
 class PendingFollower:
     """A replica's side: publishes what the producer's pool accepts, while there are subscribers.
 
@@ -98,10 +109,16 @@ class PendingFollower:
         self._member = member
         self._subscriptions = subscriptions
         self._events = events
+        self._others: OtherSubscribers | None = None
         self._wanted = asyncio.Event()
         self._connected = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         subscriptions.on_change = self._on_change
+
+    def follow_others(self, others: OtherSubscribers) -> None:
+        """Follow also for the subscribers of other processes of this node."""
+        self._others = others
+        others.on_wanted = self._on_change
 
     def start(self) -> None:
         """Follow as soon as there is a subscriber."""
@@ -121,7 +138,9 @@ class PendingFollower:
                     await self._connected.wait()
 
     def _on_change(self) -> None:
-        if self._subscriptions.count(SubscriptionKind.TRANSACTIONS):
+        others = self._others
+        is_wanted = others is not None and others.wants_transactions
+        if is_wanted or self._subscriptions.count(SubscriptionKind.TRANSACTIONS):
             self._wanted.set()
         else:
             self._wanted.clear()

@@ -18,6 +18,8 @@ LAYER_TWO: Final = 0
 LAYER_ONE: Final = 1
 REMOTE_L1: Final = 2
 """In place of a layer: what the explorer reads from the L1 of --l1-url."""
+CLUSTER: Final = 3
+"""In place of a layer: what another node of the cluster forwards, after the path of its request and a line break."""
 
 
 class WorkerCall(IntEnum):
@@ -44,6 +46,8 @@ class WorkerMessage(IntEnum):
     """To a worker with subscribers: the record of a new block."""
     TRANSACTION = 4
     """To a worker with subscribers: a pending transaction and its sender."""
+    WANTED = 7
+    """Of a worker: it has other subscribers, as the state page says."""
     REVERTED = 6
     """To a worker with subscribers: a revert, with the records of its blocks."""
     LOG = 5
@@ -61,6 +65,15 @@ class WorkerLayer(msgspec.Struct, frozen=True):
     explorer: ExplorerPage | None
 
 
+class WorkerCluster(msgspec.Struct, frozen=True):
+    """What a worker knows of the cluster of its node."""
+
+    genesis: bytes
+    """The genesis as geth's JSON."""
+    path: str
+    """What the path of a request begins with that another node has forwarded."""
+
+
 class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker serves."""
 
@@ -69,13 +82,16 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     layers: tuple[WorkerLayer, ...]
     l1_chain_id: int | None
     contracts: SettlementContracts | None
+    cluster: WorkerCluster | None = None
+    """The cluster that the node is in."""
 
     def encode(self) -> bytes:
-        """Return the bytes that `decode_start` reads; without the operator's keys, which no worker needs."""
+        """Return the bytes that `decode_start` reads; without secrets, which no worker needs."""
         l1 = msgspec.structs.replace(
             self.config.l1, operator_key=None, prove_key=None, execute_key=None
         )
-        config = msgspec.structs.replace(self.config, l1=l1)
+        cluster = msgspec.structs.replace(self.config.cluster, cluster=None)
+        config = msgspec.structs.replace(self.config, l1=l1, cluster=cluster)
         return pickle.dumps(msgspec.structs.replace(self, config=config))
 
 

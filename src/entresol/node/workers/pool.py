@@ -14,8 +14,10 @@ from entresol.node.chain_service import PROMETHEUS, ServiceRole
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample, render
 from entresol.node.workers.messages import (
+    CLUSTER,
     LAYER_TWO,
     REMOTE_L1,
+    WorkerCluster,
     WorkerLayer,
     WorkerMessage,
     WorkerStart,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
-    from entresol.node.settlement.l2_components import RollupParts
+    from entresol.node.settlement.l2_components import RollupParts, SettledView
     from entresol.primitives.transactions import Transaction
     from entresol.replica.channel import Answer
     from entresol.server.handler import Handler, Page, PageResponse
@@ -59,8 +61,17 @@ class ProducerRole(ServiceRole):
     sharing = PortSharing.FIRST
 
     def __init__(
-        self, pool: WorkerPool, layer: int, chain: Chain, l1_gas_price: Callable[[], int] | None
+        self,
+        pool: WorkerPool,
+        layer: int,
+        chain: Chain,
+        l1_gas_price: Callable[[], int] | None,
+        *,
+        seals: bool = True,
     ) -> None:
+        self.seals = seals
+        self.on_wanted: Callable[[], None] = lambda: None
+        """Called when the workers have other subscribers."""
         self._pool = pool
         self._layer = layer
         self._chain = chain
@@ -104,6 +115,11 @@ class ProducerRole(ServiceRole):
         if workers:
             self._send(workers, WorkerMessage.TRANSACTION, encode_pending(transaction))
 
+    @property
+    def wants_transactions(self) -> bool:
+        """Whether workers have subscribers of pending transactions."""
+        return bool(self._wanting(Wanted.TRANSACTIONS))
+
     def _wanting(self, wanted: Wanted) -> list[WorkerProcess]:
         running = self._pool.running()
         return [worker for worker in running if self.page.wanted(worker.index) & wanted]
@@ -138,14 +154,24 @@ class WorkerPool:
         self._restarts = 0
         self._all_ready = asyncio.Event()
 
-    def share(self, chain: Chain, l1_gas_price: Callable[[], int] | None = None) -> ProducerRole:
+    def share(
+        self,
+        chain: Chain,
+        l1_gas_price: Callable[[], int] | None = None,
+        *,
+        seals: bool = True,
+    ) -> ProducerRole:
         """Return the role of the service of a chain, whose layer is the next one."""
-        role = ProducerRole(self, len(self._roles), chain, l1_gas_price)
+        role = ProducerRole(self, len(self._roles), chain, l1_gas_price, seals=seals)
         self._roles.append(role)
         return role
 
     async def start(
-        self, config: NodeConfig, services: Sequence[ChainService], rollup: RollupParts | None
+        self,
+        config: NodeConfig,
+        services: Sequence[ChainService],
+        rollup: RollupParts | SettledView | None,
+        cluster: WorkerCluster | None = None,
     ) -> None:
         """Start the workers, and wait until they listen."""
         layers = (
@@ -163,6 +189,7 @@ class WorkerPool:
             layers=tuple(layers),
             l1_chain_id=None if rollup is None else rollup.l1_chain_id,
             contracts=None if rollup is None else rollup.contracts,
+            cluster=cluster,
         )
         for index in range(self._count):
             template = msgspec.structs.replace(start, index=index)
@@ -209,6 +236,7 @@ class WorkerPool:
             finally:
                 for role in self._roles:
                     role.page.want(start.index, Wanted(0))
+                    role.on_wanted()
             lived = time.monotonic() - worker.started_at
             pause = 0.1 if lived > STEADY_SECONDS else min(pause * 2, MAX_PAUSE_SECONDS)
             await self._pause(start.index, pause)
@@ -228,6 +256,9 @@ class WorkerPool:
         """Respond to a request that a worker forwards."""
         if layer == REMOTE_L1:
             return self._service(LAYER_TWO).routes(body, LocalConnection(L1_PATH))
+        if layer == CLUSTER:
+            path, _, request = body.partition(b"\n")
+            return self._service(LAYER_TWO).handler(request, LocalConnection(path.decode()))
         return self._service(layer).unlogged(body, LocalConnection())
 
     def _service(self, layer: int) -> ChainService:
@@ -244,6 +275,10 @@ class WorkerPool:
         if any(role.page.wanted(worker.index) for role in self._roles):
             logger.warning("worker %d did not read for a while", worker.index)
             worker.stop()
+
+    def on_wanted(self, layer: int) -> None:
+        """Note that a worker has other subscribers."""
+        self._roles[layer].on_wanted()
 
     def on_ready(self) -> None:
         """Note that another worker listens."""

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from entresol.chain.dev.keyring import Keyring
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.errors import LayerOneFailed
 from entresol.node.api import Api
-from entresol.node.chain_service import ChainService, ServiceRole
-from entresol.node.chains import open_layer_one, open_layer_two
+from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
+from entresol.node.chains import open_layer_one, open_layer_two, open_with_genesis
 from entresol.node.dev_features import serves_dev_methods
 from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH
 from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.workers.messages import (
+    CLUSTER,
     LAYER_ONE,
     LAYER_TWO,
     REMOTE_L1,
     WorkerCall,
+    WorkerMessage,
     decode_page,
 )
 from entresol.replica.shipped_events import ShippedEvents
@@ -66,6 +71,8 @@ class WorkerRole(ServiceRole):
         self._page = StatePage(start.layers[layer].page)
         self.store = SecondaryStore.at(Path(start.layers[layer].path))
         self.shipped = ShippedEvents(self.store)
+        # Only the producer of a cluster observes L1's price.
+        self._always = _ALWAYS if start.cluster is None else _ALWAYS | {ServedBy.QUOTE}
         self.takes: frozenset[ServedBy] = _ALL
         self._version = -1
         self._follower: StoreFollower
@@ -114,6 +121,19 @@ class WorkerRole(ServiceRole):
 
         return handle
 
+    def passing_on(self, path: str, handler: Handler) -> Handler:
+        """Pass on what other nodes of a cluster forward to this one by `path`: they cannot choose the process."""
+
+        def handle(
+            body: bytes, connection: ClientConnection
+        ) -> bytes | Awaitable[bytes | None] | None:
+            if not connection.path.startswith(path):
+                return handler(body, connection)
+            payload = bytes([WorkerCall.REQUEST, CLUSTER]) + connection.path.encode() + b"\n"
+            return self._channel.call(payload + body, client=connection)
+
+        return handle
+
     def pages(self, service: ChainService) -> Mapping[str, Page]:  # noqa: ARG002 - the interface has it
         """Return the pages of the whole node, by the producer."""
         return {path: self._page_by_producer(path) for path in ("/health", "/metrics")}
@@ -137,14 +157,17 @@ class WorkerRole(ServiceRole):
             self._api.dispatcher.invalidate_cache()
         else:
             self._version = follower.version
-            self.takes = _EDITED if follower.is_edited else _ALWAYS
+            self.takes = _EDITED if follower.is_edited else self._always
 
     def _on_subscriptions(self) -> None:
         subscriptions = self._api.subscriptions
         wanted = Wanted.BLOCKS if len(subscriptions) else Wanted(0)
         if subscriptions.count(SubscriptionKind.TRANSACTIONS):
             wanted |= Wanted.TRANSACTIONS
-        self._page.want(self._index, wanted)
+        if wanted != self._page.wanted(self._index):
+            self._page.want(self._index, wanted)
+            # Before whatever else the client does here.
+            self._channel.send(bytes([WorkerMessage.WANTED, self._layer]))
 
 
 class FollowedRollup:
@@ -172,7 +195,11 @@ class WorkerNode:
         self._roles = [WorkerRole(start, it, channel) for it in range(len(start.layers))]
         config, settles = start.config, start.l1_chain_id is not None
         store = self._roles[LAYER_TWO].store
-        chain, fees = open_layer_two(config, start.l1_chain_id, start.contracts, store)
+        if start.cluster is None:
+            chain, fees = open_layer_two(config, start.l1_chain_id, start.contracts, store)
+        else:
+            expected = ExpectedGenesis(Genesis.parse(start.cluster.genesis))
+            chain, fees = open_with_genesis(config, expected, store=store)
         chains = [chain]
         if len(self._roles) > 1:
             chains.append(open_layer_one(config, chain, self._roles[LAYER_ONE].store))
@@ -253,4 +280,10 @@ class WorkerNode:
         )
         given = self._start.layers[layer]
         server = msgspec.structs.replace(config.server, port=given.port)
-        return ChainService(chain, make_api, server, log=log, explorer=given.explorer, role=role)
+        cluster = self._start.cluster
+        hooks = None
+        if cluster is not None:
+            hooks = ServiceHooks(wrap=partial(role.passing_on, cluster.path))
+        return ChainService(
+            chain, make_api, server, log=log, hooks=hooks, explorer=given.explorer, role=role
+        )

@@ -39,6 +39,9 @@ class WorkerHost(Protocol):
     def on_ready(self) -> None:
         """Note that the worker listens."""
 
+    def on_wanted(self, layer: int) -> None:
+        """Note that the worker has other subscribers."""
+
     def on_log(self, text: str, *, to_stderr: bool) -> None:
         """Write lines of a worker's log."""
 
@@ -142,6 +145,8 @@ class WorkerProcess:
         if kind is WorkerMessage.READY:
             self.is_ready = True
             self._host.on_ready()
+        elif kind is WorkerMessage.WANTED:
+            self._host.on_wanted(payload[1])
         elif kind is WorkerMessage.LOG:
             self._host.on_log(payload[2:].decode(), to_stderr=bool(payload[1]))
 

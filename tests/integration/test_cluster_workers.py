@@ -1,0 +1,169 @@
+"""Nodes of a cluster with workers of their own, which follow the store of their node whatever its role is."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
+from tests.support.clients.subscriber import Subscriber
+from tests.support.cluster.nodes import ClusterNodeProcess, ClusterProcesses, running_cluster
+from tests.support.cluster.postgres import Postgres
+from tests.support.polling import eventually
+from tests.support.rpc_client import RpcClient
+from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cluster(postgres: Postgres, tmp_path: Path) -> Iterator[ClusterProcesses]:
+    with running_cluster(postgres, tmp_path) as started:
+        for _ in range(2):
+            started.add("--workers", "2")
+        yield started
+
+
+def other_than(cluster: ClusterProcesses, node: ClusterNodeProcess) -> ClusterNodeProcess:
+    (found,) = [it for it in cluster.nodes if it is not node]
+    return found
+
+
+def nonce(client: RpcClient) -> int:
+    return int(client("eth_getTransactionCount", ALICE.address, "latest"), 16)
+
+
+def test_any_process_of_any_node_takes_a_transaction_and_sees_it_at_once(
+    cluster: ClusterProcesses,
+) -> None:
+    producer = cluster.producer()
+    replica = other_than(cluster, producer)
+    with clients_of(producer.running) as ours, clients_of(replica.running) as theirs:
+        clients = [*ours, *theirs]
+        assert len(clients) == 4
+        for number in range(8):
+            client = clients[number % 4]
+            sent = client("eth_sendRawTransaction", signed_transfer(number))
+            assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
+            assert int(client("eth_getBalance", NOBODY, "latest"), 16) == number + 1
+        for client in clients:
+            eventually(lambda client=client: nonce(client) == 8)  # type: ignore[misc]
+        heads = [it("eth_getBlockByNumber", "latest", False)["hash"] for it in clients]
+        assert len(set(heads)) == 1
+        # What another node forwards may reach any process of the producer.
+        assert {it("eth_gasPrice") for it in clients} == {ours[0]("eth_gasPrice")}
+    for node in cluster.nodes:
+        assert node.health()["workers"] == {"running": 1, "expected": 1}
+    assert {it.health()["role"] for it in cluster.nodes} == {"producer", "replica"}
+
+
+@pytest.mark.parametrize("is_producer", [True, False])
+def test_what_another_node_forwards_may_reach_a_worker(
+    cluster: ClusterProcesses, is_producer: bool
+) -> None:
+    producer = cluster.producer()
+    node = producer if is_producer else other_than(cluster, producer)
+    (worker,) = workers_of(node.running)
+    request = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction"}
+    body = json.dumps({**request, "params": [signed_transfer(0)]})
+    connection = http.client.HTTPConnection("127.0.0.1")
+    with contextlib.closing(connection):
+        connection.sock = connect_to(node.url, worker)
+        connection.request("POST", "/cluster/0", body, {"content-type": "application/json"})
+        seq, _, answer = connection.getresponse().read().partition(b"\n")
+    if is_producer:
+        assert seq.isdigit()
+        assert "result" in json.loads(answer)
+    else:
+        # It is not forwarded again.
+        assert (seq, answer) == (b"-", b"")
+    assert nonce(producer.client) == is_producer
+
+
+def test_workers_go_on_while_their_node_takes_over(cluster: ClusterProcesses) -> None:
+    first = cluster.producer()
+    second = other_than(cluster, first)
+    (worker,) = workers_of(second.running)
+    accepted = connect_to(second.url, worker)
+    with connect(second.url.replace("http:", "ws:"), sock=accepted) as opened:
+        subscriber = Subscriber(opened)
+        subscriber("eth_subscribe", "newHeads")
+        client = ProcessClient(second.url, worker)
+        client("eth_sendRawTransaction", signed_transfer(0))
+        assert int(subscriber.next()["number"], 16) == 1
+        first.kill()
+        client("eth_sendRawTransaction", signed_transfer(1))
+        assert nonce(client) == 2
+        assert second.health()["role"] == "producer"
+        head = client("eth_getBlockByNumber", "latest", False)
+        assert subscriber.next()["hash"] == head["hash"]
+        client.close()
+    assert workers_of(second.running) == [worker]
+
+
+def test_subscribers_of_a_replicas_worker_see_what_is_pending(cluster: ClusterProcesses) -> None:
+    replica = other_than(cluster, cluster.producer())
+    (worker,) = workers_of(replica.running)
+    accepted = connect_to(replica.url, worker)
+    client = ProcessClient(replica.url, worker)
+    with (
+        contextlib.closing(client),
+        connect(replica.url.replace("http:", "ws:"), sock=accepted) as opened,
+    ):
+        subscriber = Subscriber(opened)
+        subscriber("eth_subscribe", "newPendingTransactions")
+        nonces = itertools.count()
+
+        def is_fed() -> bool:
+            # The feed is connected anew until it reaches the process that produces.
+            sent = client("eth_sendRawTransaction", signed_transfer(next(nonces)))
+            return sent in subscriber.within(0.5)
+
+        eventually(is_fed, replica.printed)
+
+
+def test_a_node_that_comes_back_serves_what_its_workers_missed(cluster: ClusterProcesses) -> None:
+    first = cluster.producer()
+    second = other_than(cluster, first)
+    first.kill()
+    with clients_of(second.running) as clients:
+        for number in range(3):
+            clients[number % 2]("eth_sendRawTransaction", signed_transfer(number))
+    first.start()
+    with clients_of(first.running) as clients:
+        for client in clients:
+            eventually(lambda client=client: nonce(client) == 3, first.printed)  # type: ignore[misc]
+        clients[1]("eth_sendRawTransaction", signed_transfer(3))
+        assert [nonce(client) for client in clients] == [4, 4]
+
+
+def test_a_worker_of_a_replica_that_is_killed_is_replaced(cluster: ClusterProcesses) -> None:
+    replica = other_than(cluster, cluster.producer())
+    (worker,) = workers_of(replica.running)
+    os.kill(worker, signal.SIGKILL)
+    eventually(
+        lambda: (
+            workers_of(replica.running) not in ([], [worker])
+            and replica.health()["workers"]["running"] == 1
+        ),
+        replica.printed,
+    )
+    with clients_of(replica.running) as clients:
+        clients[1]("eth_sendRawTransaction", signed_transfer(0))
+        assert [nonce(client) for client in clients] == [1, 1]
+
+
+def test_a_node_with_workers_that_stops_gives_way_at_once(cluster: ClusterProcesses) -> None:
+    first = cluster.producer()
+    second = other_than(cluster, first)
+    assert first.stop() == 0
+    eventually(lambda: second.health()["role"] == "producer", second.printed)
