@@ -32,7 +32,7 @@ from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.server.server import PortSharing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import BlocksReverted
@@ -121,8 +121,9 @@ class ProducerRole(ServiceRole):
         return bool(self._wanting(Wanted.TRANSACTIONS))
 
     def _wanting(self, wanted: Wanted) -> list[WorkerProcess]:
-        running = self._pool.running()
-        return [worker for worker in running if self.page.wanted(worker.index) & wanted]
+        # At each block and transaction: operators of flags, or a list of all workers, would take longer than the rest.
+        wanted_by, flag = self.page.wanted, int(wanted)
+        return [it for it in self._pool.processes() if wanted_by(it.index) & flag and it.is_running]
 
     def _send(self, workers: list[WorkerProcess], message: WorkerMessage, payload: bytes) -> None:
         for worker in workers:
@@ -211,9 +212,13 @@ class WorkerPool:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def processes(self) -> Iterable[WorkerProcess]:
+        """Return the workers that were started last, also those that do not listen yet or any more."""
+        return self._workers.values()
+
     def running(self) -> list[WorkerProcess]:
         """Return the workers that serve requests."""
-        return [worker for worker in self._workers.values() if worker.is_running]
+        return [worker for worker in self.processes() if worker.is_running]
 
     def health(self) -> dict[str, Any]:
         """Return how many workers serve requests, and how many should."""
