@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Any, Final, NamedTuple
 
 from web3 import EthereumTesterProvider, HTTPProvider, Web3
@@ -19,6 +20,7 @@ from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.node_process import running_node
 
 TRANSFERS: Final = 1_000
+ROUND_TRANSFERS: Final = 50
 CASES: Final = 200
 ROUNDS: Final = 3
 POLL_SECONDS: Final = 0.001
@@ -57,7 +59,7 @@ def l2(running):
 
 def rows() -> Iterable[Row]:
     """Measure transfers one by one, then whole runs of pytest."""
-    rates = {name: _rate(client) for name, client in _clients().items()}
+    rates = _rates()
     ours = rates.pop("in-process")
     for name, rate in rates.items():
         yield Row(
@@ -68,8 +70,7 @@ def rows() -> Iterable[Row]:
             target=Target(rate, "at least"),
         )
     with tempfile.TemporaryDirectory() as folder:
-        fixtures = _best_run(Path(folder) / "fixtures", BY_FIXTURES)
-        by_hand = _best_run(Path(folder) / "anvil", BY_HAND)
+        fixtures, by_hand = _run_in_turns(Path(folder), BY_FIXTURES, BY_HAND)
     peer = "anvil, by hand"
     yield Row(
         what=f"pytest, {CASES} isolated cases",
@@ -115,21 +116,25 @@ def _eth_tester() -> Iterator[Web3]:
     yield Web3(EthereumTesterProvider())
 
 
-def _rate(client: Callable[[], Any]) -> float:
-    """Return how many transfers a second have a receipt, in the best of several rounds."""
+def _rates() -> dict[str, float]:
+    """Return how many transfers a second have a receipt: the medians of rounds that alternate."""
     with ExitStack() as stack:
-        w3 = stack.enter_context(client())
-        alice, bob = list(w3.eth.accounts)[:2]
-        return max(_transfers_per_second(w3, alice, bob) for _ in range(ROUNDS))
+        clients = {name: stack.enter_context(client()) for name, client in _clients().items()}
+        rounds = [
+            {name: _transfers_per_second(w3) for name, w3 in clients.items()}
+            for _ in range(TRANSFERS // ROUND_TRANSFERS)
+        ]
+    return {name: median(it[name] for it in rounds) for name in clients}
 
 
-def _transfers_per_second(w3: Web3, alice: str, bob: str) -> float:
+def _transfers_per_second(w3: Web3) -> float:
+    alice, bob = list(w3.eth.accounts)[:2]
     transaction: Any = {"from": alice, "to": bob, "value": 1}
     start = time.perf_counter()
-    for _ in range(TRANSFERS):
+    for _ in range(ROUND_TRANSFERS):
         sent = w3.eth.send_transaction(transaction)
         w3.eth.wait_for_transaction_receipt(sent, poll_latency=POLL_SECONDS)
-    return TRANSFERS / (time.perf_counter() - start)
+    return ROUND_TRANSFERS / (time.perf_counter() - start)
 
 
 class RunSeconds(NamedTuple):
@@ -139,12 +144,18 @@ class RunSeconds(NamedTuple):
     all_cases: float
 
 
-def _best_run(folder: Path, text: str) -> RunSeconds:
-    folder.mkdir()
-    runs = PytestRuns(folder)
-    runs.write(test_cases=text)
-    rounds = [(_run_seconds(runs, 1), _run_seconds(runs, CASES)) for _ in range(ROUNDS)]
-    return RunSeconds(*(min(it) for it in zip(*rounds, strict=True)))
+def _run_in_turns(folder: Path, *texts: str) -> list[RunSeconds]:
+    """Return how long the tests of each text take, in the best of rounds that alternate."""
+    runs = []
+    for number, text in enumerate(texts):
+        (folder / str(number)).mkdir()
+        runs.append(PytestRuns(folder / str(number)))
+        runs[-1].write(test_cases=text)
+    rounds = [
+        [(_run_seconds(it, 1), _run_seconds(it, CASES)) for it in runs] for _ in range(ROUNDS)
+    ]
+    best = [[min(it) for it in zip(*own, strict=True)] for own in zip(*rounds, strict=True)]
+    return [RunSeconds(*it) for it in best]
 
 
 def _run_seconds(runs: PytestRuns, cases: int) -> float:
