@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from entresol.chain.events import BlocksReverted, ChainEvents
+from entresol.chain.events import BlocksReverted, ChainEvents, TransactionPending
+from tests.support.chain.dev_chain import transaction
 
 
 def event(head: int) -> BlocksReverted:
@@ -58,3 +59,18 @@ def test_a_listener_may_leave_while_it_is_woken() -> None:
     staying = feed.subscribe()
     feed.publish(event(1))
     assert staying.take() == ([event(1)], 0)
+
+
+def test_a_listener_of_blocks_is_not_woken_by_transactions() -> None:
+    feed, woken = ChainEvents(), []
+    blocks = feed.subscribe(wake=lambda: woken.append(1), transactions=False)
+    everything = feed.subscribe()
+    pending = TransactionPending(transaction(0))
+    feed.publish(pending)
+    feed.publish(event(1))
+    assert blocks.take() == ([event(1)], 0)
+    assert len(woken) == 1
+    assert everything.take() == ([pending, event(1)], 0)
+    feed.unsubscribe(everything)
+    feed.publish(pending)
+    assert everything.take() == ([], 0)

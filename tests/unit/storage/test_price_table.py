@@ -43,6 +43,16 @@ def test_unwound_blocks_lose_their_prices(store: Store) -> None:
     assert store.prices.at(3) == CHEAP
 
 
+def test_what_is_remembered_of_the_last_block_survives_no_unwinding(store: Store) -> None:
+    fill(store, CHEAP, CHEAP, DEAR)
+    store.unwind(0)
+    fill(store, CHEAP, CHEAP, DEAR)
+    assert [store.prices.at(block) for block in range(4)] == [CHEAP, CHEAP, CHEAP, DEAR]
+    store.unwind(2)
+    fill(store, DEAR)
+    assert store.prices.at(3) == DEAR
+
+
 def test_a_price_that_no_word_can_hold_is_the_highest(store: Store) -> None:
     fill(store, Prices(2**300, 1))
     assert store.prices.at(0) == Prices(2**256 - 1, 1)
