@@ -97,8 +97,8 @@ class RenderedChain:
         """Return the receipts of a sealed block."""
         key = ResponseKind.RECEIPTS, number
         return (
-            self._stored_receipts(number)
-            or self._cache.get(key)
+            self._cache.get(key)
+            or self._stored_receipts(key, number)
             or self._render_block(key, number, _receipts)
         )
 
@@ -146,15 +146,13 @@ class RenderedChain:
 
     def receipt(self, transaction_hash: bytes) -> Result:
         """Return the receipt of a transaction."""
+        key = ResponseKind.RECEIPT, transaction_hash
+        if (cached := self._cache.get(key)) is not None:
+            return cached
         location = self._blocks.locate_transaction(transaction_hash)
         if location is None:
             return None
-        key = ResponseKind.RECEIPT, transaction_hash
-        return (
-            self._stored_receipts(*location)
-            or self._cache.get(key)
-            or self._render_receipt(key, transaction_hash)
-        )
+        return self._stored_receipts(key, *location) or self._render_receipt(key, transaction_hash)
 
     # Logs without a block, and headers of events
 
@@ -215,15 +213,27 @@ class RenderedChain:
 
         return work() if key[0] is ResponseKind.HEADER or _is_short(record) else Offload(work)
 
-    def _stored_receipts(self, number: int, index: int | None = None) -> msgspec.Raw | None:
+    def _stored_receipts(
+        self, key: Key, number: int, index: int | None = None
+    ) -> msgspec.Raw | None:
         """Return receipts that the crate renders from the stored record at once: those of most short blocks."""
+        generation = self._cache.generation
         stored = self._blocks.stored_record(number) if number >= 0 else None
         if stored is None or len(stored) > POLICY.record_bytes:
             return None
         batch = self._batches.batch_of(number)
         place = None if batch is None else (batch.number, batch.first_tx_number)
         text = receipts_json(stored, index, place)
-        return None if text is None else msgspec.Raw(text)
+        if text is None:
+            return None
+        rendered = msgspec.Raw(text)
+        if index is None or (isinstance(key[1], bytes) and self._is_final(key[1])):
+            self._cache.put(key, rendered, block=number, generation=generation)
+        return rendered
+
+    def _is_final(self, transaction_hash: bytes) -> bool:
+        """Say whether a transaction stays in its block: one that is pending once more will be in another."""
+        return self._pending_transactions.get(transaction_hash) is None
 
     def _render_transaction(self, key: Key, transaction_hash: bytes) -> msgspec.Raw | None:
         located = self._locate(transaction_hash)
@@ -254,8 +264,7 @@ class RenderedChain:
     ) -> Callable[[], msgspec.Raw]:
         """Return the work to render and cache what describes a transaction of a block."""
         generation = self._cache.generation
-        # A transaction that is pending once more will be included in another block.
-        is_final = self._pending_transactions.get(record.transaction_hash(index)) is None
+        is_final = self._is_final(record.transaction_hash(index))
 
         def work() -> msgspec.Raw:
             header, inclusion = self._inclusion(record)
