@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from typing import Literal
 
 Mode = Literal["pass", "hang", "delay"]
@@ -22,6 +22,7 @@ class PostgresProxy:
         self._changed = asyncio.Event()
         self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
+        self._stopped = asyncio.Event()
         self.port = 0
 
     def set_mode(self, mode: Mode) -> None:
@@ -71,21 +72,22 @@ class PostgresProxy:
             server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
             self.port = server.sockets[0].getsockname()[1]
             ready.set()
-            await server.serve_forever()
+            async with server:
+                await self._stopped.wait()
+            self._set_mode("pass")
+            self._cut()
+            serving = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.gather(*serving, return_exceptions=True)
 
-        task = self._loop.create_task(serve())
-
-        def run() -> None:
-            asyncio.set_event_loop(self._loop)
-            with contextlib.suppress(asyncio.CancelledError):
-                self._loop.run_until_complete(task)
-
-        thread = threading.Thread(target=run, daemon=True)
+        thread = threading.Thread(target=self._run, args=(serve(),), daemon=True)
         thread.start()
         ready.wait()
         try:
             yield self
         finally:
-            self._loop.call_soon_threadsafe(self._cut)
-            self._loop.call_soon_threadsafe(task.cancel)
+            self._loop.call_soon_threadsafe(self._stopped.set)
             thread.join(10)
+
+    def _run(self, serving: Coroutine[None, None, None]) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(serving)
