@@ -145,10 +145,11 @@
     │   └── DepositsNotNext            a block skips or repeats a deposit
     │
     │ devnet
-    ├── DevnetStopped                  a request to a devnet that is not running
-    ├── MethodFailed                   a layer of a devnet has responded with an error
-    ├── SnapshotLost                   what should be restored is gone
-    ├── BridgeFailed                   something on the bridge has reverted, or is not settled in time
+    ├── DevnetError                    for the program that runs a devnet; no response has it
+    │   ├── DevnetStopped              a request to a devnet that is not running
+    │   ├── MethodFailed               a layer of a devnet has responded with an error
+    │   ├── SnapshotLost               what should be restored is gone
+    │   └── BridgeFailed               something on the bridge has reverted, or is not settled in time
     │
     │ debug
     ├── NotInspectable                 is not there, or cannot be inspected
@@ -252,7 +253,13 @@ from entresol.errors.debug import (
     TransactionIndexTooHigh,
     TransactionNotFound,
 )
-from entresol.errors.devnet import BridgeFailed, DevnetStopped, MethodFailed, SnapshotLost
+from entresol.errors.devnet import (
+    BridgeFailed,
+    DevnetError,
+    DevnetStopped,
+    MethodFailed,
+    SnapshotLost,
+)
 from entresol.errors.engine import (
     DeadlinePassed,
     EngineError,
@@ -416,6 +423,7 @@ __all__ = [
     "DeadlinePassed",
     "DepositsMissing",
     "DepositsNotNext",
+    "DevnetError",
     "DevnetStopped",
     "DumpInterrupted",
     "DuplicatePrecompileMove",

@@ -7,7 +7,11 @@ from typing import Any
 from entresol.errors.base import EntresolError
 
 
-class DevnetStopped(EntresolError, ConnectionError):
+class DevnetError(EntresolError):
+    """An error that a Python program gets from its devnet; no response has it."""
+
+
+class DevnetStopped(DevnetError, ConnectionError):
     """A request to a devnet that is not running."""
 
     def __init__(self) -> None:
@@ -16,7 +20,7 @@ class DevnetStopped(EntresolError, ConnectionError):
         )
 
 
-class MethodFailed(EntresolError):
+class MethodFailed(DevnetError):
     """A layer of a devnet has responded to a request with an error."""
 
     def __init__(self, method: str, code: int, message: str, data: Any = None) -> None:
@@ -27,11 +31,11 @@ class MethodFailed(EntresolError):
         self.data = data
 
 
-class BridgeFailed(EntresolError):
+class BridgeFailed(DevnetError):
     """What was sent over the bridge of a devnet has reverted, or is not settled in time."""
 
 
-class SnapshotLost(EntresolError):
+class SnapshotLost(DevnetError):
     """The snapshot that should be restored is gone."""
 
     def __init__(self) -> None:

@@ -67,6 +67,8 @@ def transfer(
         gas_limit=21_000,
         to=Address.zero(),
         value=value,
+        r=1,
+        s=1,
         chain_id=CHAIN_ID,
         max_priority_fee_per_gas=tip,
         max_fee_per_gas=fee_cap,
