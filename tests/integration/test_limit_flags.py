@@ -58,7 +58,7 @@ TIMES = {
 }
 ELSEWHERE = {
     # Where it listens and which accounts sign: test_node.py, test_cli.py, test_accounts.py.
-    "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
+    "--ipc", "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
     # How failures are reported: unit/rpc/namespaces/eth/test_accounts.py.
     "--hardhat-errors",
     # Which senders need no signature: test_anvil_command.py.
