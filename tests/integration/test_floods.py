@@ -37,7 +37,7 @@ def test_a_flood_does_not_keep_another_client_from_being_served(
 
 
 @pytest.mark.slow
-def test_late_failures_of_validations_cost_no_more_than_bad_signatures() -> None:
+def test_late_failures_of_validations_cost_little_more_than_bad_signatures() -> None:
     """In processor time of the node. Each would take 0.7 ms of a worker if nothing bounded their sum."""
     costs: dict[str, float] = {}
     for name, requests_of in account_floods.FLOODS.items():
