@@ -24,8 +24,8 @@ ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
         ("0x02", b"\x01", False),
         ([1, ADDRESS], (1, ADDRESS.lower()), True),
         ([1], (1, 2), False),
-        (lambda it: it > 3, 4, True),
-        (lambda it: it > 3, 3, False),
+        pytest.param(lambda it: it > 3, 4, True, id="a condition that holds"),
+        pytest.param(lambda it: it > 3, 3, False, id="a condition that does not"),
     ],
     ids=str,
 )
