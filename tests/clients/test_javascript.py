@@ -32,6 +32,7 @@ ELSEWHERE: Final = {
     "hardhat.mjs",
     "hardhat-helpers.mjs",
     "hardhat-matchers.mjs",
+    "hardhat-upgrades.mjs",
     "viem-actions.mjs",
     "blobs.mjs",
 }
