@@ -26,7 +26,7 @@ TURN_FRAMES: Final = 32
 MAX_QUEUED_BYTES: Final = 16 << 20
 """More is not read, until some of it is served."""
 MAX_UNSENT_BYTES: Final = 32 << 20
-"""While the other side has not taken so many bytes, messages to it are dropped."""
+"""While the other side has not taken so many bytes of messages, further ones are dropped."""
 _MAX_CLIENT: Final = 2**32 - 1
 
 Answer: TypeAlias = bytes | Awaitable[bytes | None] | None
@@ -65,7 +65,8 @@ class Channel(asyncio.Protocol):
         self._serving: dict[int, asyncio.Future[None]] = {}
         self._queue = FrameQueue()
         self._is_scheduled = False
-        self._is_full = False
+        self._unsent_messages = 0
+        self._has_dropped = False
         self._number = 0
         self._transport: asyncio.Transport | None = None
 
@@ -84,9 +85,13 @@ class Channel(asyncio.Protocol):
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def send(self, payload: bytes) -> None:
-        """Send a message, unless the other side does not read."""
-        if not self._is_full:
-            self._write(FrameKind.MESSAGE, 0, 0, payload)
+        """Send a message, unless the other side has not taken 32 MiB of them; long responses do not count."""
+        self._unsent_messages = min(self._unsent_messages, self.unsent_bytes)
+        if self._unsent_messages > MAX_UNSENT_BYTES:
+            self._has_dropped = True
+            return
+        self._unsent_messages += len(payload)
+        self._write(FrameKind.MESSAGE, 0, 0, payload)
 
     async def call(
         self, payload: bytes, seconds: float = CALL_SECONDS, *, client: object = None
@@ -112,13 +117,13 @@ class Channel(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=MAX_UNSENT_BYTES)
 
     def pause_writing(self) -> None:
-        """Drop messages from now on."""
-        self._is_full = True
+        """Do nothing: `send` decides by its own count."""
 
     def resume_writing(self) -> None:
-        """Send messages again."""
-        self._is_full = False
-        self._peer.on_drained()
+        """Report that the other side reads again, if it has missed something."""
+        if self._has_dropped:
+            self._has_dropped = False
+            self._peer.on_drained()
 
     def data_received(self, data: bytes) -> None:
         """Take the frames that are complete, and serve some of them."""

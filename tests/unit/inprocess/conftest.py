@@ -9,9 +9,9 @@ import pytest
 from entresol import Devnet, devnet
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def running() -> Iterator[Devnet]:
-    """Return a devnet that settles on request."""
+    """Return a devnet that settles on request; its threads end with the tests of a file."""
     with devnet(settle=False) as net:
         yield net
 

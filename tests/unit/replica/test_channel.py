@@ -175,15 +175,34 @@ def test_messages_to_a_side_that_does_not_read_are_dropped() -> None:
     run(test)
 
 
-def test_a_side_that_reads_again_is_reported() -> None:
+def test_a_side_that_reads_again_and_has_missed_messages_is_reported() -> None:
     async def test(first: Channel, second: Channel, peer: Peer) -> None:
         transport = first._transport
         assert transport is not None
         transport.pause_reading()
-        second.send(b"m" * (MAX_UNSENT_BYTES + (4 << 20)))
+        for _ in range(2):
+            second.send(b"m" * (MAX_UNSENT_BYTES + (4 << 20)))
         assert not peer.drained.is_set()
         transport.resume_reading()
         await peer.drained.wait()
+
+    run(test)
+
+
+def test_a_long_response_makes_no_side_miss_messages() -> None:
+    async def test(first: Channel, second: Channel, peer: Peer) -> None:
+        transport = second._transport
+        assert transport is not None
+        call = asyncio.ensure_future(second.call(b"m" * (MAX_UNSENT_BYTES + (4 << 20))))
+        await asyncio.sleep(0)
+        transport.pause_reading()
+        while first.unsent_bytes <= MAX_UNSENT_BYTES:  # noqa: ASYNC110 - a transport has no event for it
+            await asyncio.sleep(0)
+        first.send(b"still read")
+        transport.resume_reading()
+        await call
+        await first.call(b"x")
+        assert peer.messages == [b"still read"]
 
     run(test)
 

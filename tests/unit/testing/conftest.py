@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from web3 import Web3
 
+from entresol import Devnet
+from entresol import devnet as new_devnet
 from entresol.contracts import artifact
 from entresol.testing.fixtures import (  # noqa: F401 - fixtures are found by name
     accounts,
     bridge,
     chain_time,
-    devnet,
     devnet_settings,
     isolated_devnet,
     l1,
     l2,
 )
+
+
+@pytest.fixture(scope="module")
+def devnet() -> Iterator[Devnet]:
+    """Return the devnet of the plugin, whose threads end with the tests of a file."""
+    with new_devnet(settle=False) as net:
+        yield net
 
 
 @pytest.fixture
