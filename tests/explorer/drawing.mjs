@@ -1,6 +1,6 @@
 // How long home takes to draw, in milliseconds: `make bench ARGS=explorer`.
 
-import { launch, rpc, url } from "./harness.mjs";
+import { launch, rpc, url, watchTasks } from "./harness.mjs";
 
 const VISITS = 7;
 const BLOCKS = 200;
@@ -30,12 +30,7 @@ async function updates() {
   const page = await browser.newPage();
   await page.goto(url);
   await page.locator(".bay").first().waitFor();
-  await page.evaluate(() => {
-    window.longest = 0;
-    new PerformanceObserver((list) => {
-      for (const it of list.getEntries()) window.longest = Math.max(window.longest, it.duration);
-    }).observe({ entryTypes: ["longtask"] });
-  });
+  const longest = await watchTasks(page);
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable");
   const worked = async () => {
@@ -48,7 +43,7 @@ async function updates() {
   const seconds = (performance.now() - started) / 1000;
   await page.locator(`.bay a[href="#/l2/block/${Number(await rpc("eth_blockNumber"))}"]`).waitFor();
   const update = ((await worked()) - before) / BLOCKS;
-  return { update, longest: await page.evaluate(() => window.longest), rate: BLOCKS / seconds };
+  return { update, longest: await longest(), rate: BLOCKS / seconds };
 }
 
 const visits = [];

@@ -109,6 +109,17 @@ export async function until(question) {
   throw new Error("it never happened");
 }
 
+// Watch the tasks of a page from now on; what is returned tells how long the longest took, in milliseconds.
+export async function watchTasks(page) {
+  await page.evaluate(() => {
+    window.longest = 0;
+    new PerformanceObserver((list) => {
+      for (const it of list.getEntries()) window.longest = Math.max(window.longest, it.duration);
+    }).observe({ entryTypes: ["longtask"] });
+  });
+  return () => page.evaluate(() => window.longest);
+}
+
 export function expect(condition, text) {
   if (!condition) throw new Error(text);
 }

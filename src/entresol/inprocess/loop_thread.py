@@ -27,7 +27,7 @@ class LoopThread:
     """
 
     def __init__(self, name: str) -> None:
-        # A program that never stops it can end all the same; whoever starts it stops it at exit.
+        # A program that never stops it can end all the same, because `at_exit` stops it then.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._ready = threading.Event()
         self._pending: set[Future[Any]] = set()
