@@ -58,7 +58,11 @@ class CallRunner:
         return Limits(gas=limits.gas_budget, seconds=limits.seconds, cancel=limits.cancel)
 
     def is_short(self, call: CallObject) -> bool:
-        """Say whether a call may be built on the event loop; reject one whose lists alone exceed the gas cap."""
+        """Say whether a call may be built on the event loop; its lists are checked first."""
+        return self.check_lists(call) <= POLICY.overrides and call.data_size <= POLICY.data_bytes
+
+    def check_lists(self, call: CallObject) -> int:
+        """Return how many entries the lists of a call have; reject those that alone exceed the gas cap."""
         accounts, authorizations = call.access_list or (), call.authorization_list or ()
         count = len(accounts) + len(authorizations)
         gas = ACCESSED_ACCOUNT_GAS * len(accounts) + AUTHORIZATION_GAS * len(authorizations)
@@ -67,7 +71,7 @@ class CallRunner:
             count, gas = count + slots, gas + ACCESSED_SLOT_GAS * slots
         if gas > self._limits.gas_cap:
             raise IntrinsicGasTooLow(self._limits.gas_cap, gas)
-        return count <= POLICY.overrides and call.data_size <= POLICY.data_bytes
+        return count
 
     def check_calls(self, count: int) -> None:
         """Reject too many calls in one request."""

@@ -134,7 +134,7 @@ class TransactionFiller:
 
     def _check_size(self, given: TransactionObject) -> None:
         """Reject data that no pool accepts and lists that nobody can pay for, before they are filled in."""
-        self._runner.is_short(given)
+        self._runner.check_lists(given)
         limit, size = self._chain.pool.rules.size_limit_bytes, len(given.data or given.input or b"")
         if size > limit:
             raise TransactionTooLarge(size, limit)

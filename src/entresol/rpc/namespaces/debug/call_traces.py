@@ -104,7 +104,7 @@ class DebugCallTraces:
         return self._traces.run(work, wanted.timeout)
 
     def _check(self, call: CallObject, config: TraceCallConfig) -> None:
-        self._runner.is_short(call)
+        self._runner.check_lists(call)
         self._runner.check_overrides(config.state_overrides)
         self._runner.check_block_overrides(config.block_overrides)
 

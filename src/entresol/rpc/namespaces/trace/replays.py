@@ -54,7 +54,7 @@ class TraceReplays:
         self, transaction: CallObject, types: list[TraceType], block: BlockId = LATEST
     ) -> Traces:
         """Return the traces of a call on the state after a block."""
-        self._runner.is_short(transaction)
+        self._runner.check_lists(transaction)
         options, evm_env = replay_options(types), self._traces.env(block)
 
         def work(budget: TraceBudget) -> None:
@@ -76,7 +76,7 @@ class TraceReplays:
         """Return the traces of calls; each runs on the state that the one before it left."""
         self._runner.check_calls(len(calls))
         for it in calls:
-            self._runner.is_short(it.call)
+            self._runner.check_lists(it.call)
         evm_env = self._traces.env(block)
 
         def work(budget: TraceBudget) -> None:
