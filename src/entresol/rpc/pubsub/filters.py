@@ -13,7 +13,7 @@ from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.pubsub.event_log import PendingHashes, Reorg, ReorgLog
 from entresol.rpc.pubsub.hash_changes import HashChanges
-from entresol.rpc.pubsub.log_cursor import LogChanges, LogCursor
+from entresol.rpc.pubsub.log_cursor import FilterLogs, LogChanges, LogCursor, SearchedBlocks
 from entresol.rpc.services.log_search import LogLimits, LogSearch, resolve_range
 
 if TYPE_CHECKING:
@@ -149,14 +149,19 @@ class Filters:
 
     def log_filter(self, filter_id: int) -> LogFilter:
         """Return the filter object that a filter for logs was installed with."""
-        cursor = self._use(filter_id)
-        if not isinstance(cursor, LogCursor):
-            raise FilterNotFound
-        return cursor.wanted
+        return self._use_log_cursor(filter_id).wanted
 
-    def logs(self, filter_id: int) -> LogSearch:
+    def is_known_empty(self, filter_id: int) -> bool:
+        """Say whether a search has found no logs in the range of a filter, and its blocks are still the same."""
+        cursor = self._use_log_cursor(filter_id)
+        blocks = resolve_range(cursor.wanted, self._head, self._source)
+        return cursor.known_empty == SearchedBlocks(blocks, self._reorgs.end)
+
+    def logs(self, filter_id: int) -> FilterLogs:
         """Return the search for all logs in the range of a filter; its position stays."""
-        return LogSearch.of(self._source, self._head, self.log_filter(filter_id), self._limits)
+        cursor = self._use_log_cursor(filter_id)
+        search = LogSearch.of(self._source, self._head, cursor.wanted, self._limits)
+        return FilterLogs(cursor, SearchedBlocks(search.range, self._reorgs.end), search)
 
     def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> HashChanges:
         missed = self._missed(filter_id, cursor.reorgs)
@@ -187,6 +192,12 @@ class Filters:
             raise FilterNotFound
         if isinstance(cursor, LogCursor) and cursor.has_overflowed:
             self._cursors.pop(filter_id)
+            raise FilterNotFound
+        return cursor
+
+    def _use_log_cursor(self, filter_id: int) -> LogCursor:
+        cursor = self._use(filter_id)
+        if not isinstance(cursor, LogCursor):
             raise FilterNotFound
         return cursor
 

@@ -1,4 +1,4 @@
-"""The position of a log filter, and its changes since the last poll."""
+"""The position of a log filter, its changes since the last poll, and all of its logs."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ class RemovedLogs(NamedTuple):
         return self.reorg.between(self.first, self.last)
 
 
+class SearchedBlocks(NamedTuple):
+    """The blocks of a search, as of the reorg at position `reorgs`: their logs are always the same."""
+
+    blocks: BlockRange
+    reorgs: int
+
+
 class LogCursor:
     """A client has the logs of all blocks before `next`, as of the reorg at position `reorgs`."""
 
@@ -43,6 +50,8 @@ class LogCursor:
         self.next = after
         self.reorgs = reorgs
         self.has_overflowed = False
+        self.known_empty: SearchedBlocks | None = None
+        """Where the last search for all logs found none."""
         # A block or a range that was given by numbers bounds new logs, and removed ones too.
         self._first, self._last = 0, wanted.to_block if isinstance(wanted.to_block, int) else None
         if isinstance(wanted.from_block, int):
@@ -109,3 +118,28 @@ class LogChanges:
         except TooManyResults as error:
             self._cursor.has_overflowed = True
             raise FilterNotFound from error
+
+
+class FilterLogs:
+    """All logs in the range of a filter, which are still to be searched.
+
+    A client that polls for them finds none most of the time, so the cursor remembers where there are none.
+    """
+
+    def __init__(self, cursor: LogCursor, searched: SearchedBlocks, search: LogSearch) -> None:
+        self._cursor = cursor
+        self._searched = searched
+        self._search = search
+
+    def run(self) -> list[bytes]:
+        """Return the logs as JSON; any thread may."""
+        return self._remembered(self._search.run())
+
+    def run_if_quick(self) -> list[bytes] | None:
+        """Return the logs, or None if the search is too long for the event loop."""
+        return self._remembered(self._search.run_if_quick())
+
+    def _remembered(self, found: _Found) -> _Found:
+        if found == []:
+            self._cursor.known_empty = self._searched
+        return found

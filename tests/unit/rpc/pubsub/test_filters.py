@@ -9,7 +9,8 @@ from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.pubsub import event_log
 from entresol.rpc.pubsub.filters import Filters
-from entresol.rpc.services.log_search import LogLimits, LogSearch
+from entresol.rpc.pubsub.log_cursor import FilterLogs
+from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import deposit
@@ -38,7 +39,7 @@ def places(filters: Filters, filter_id: int) -> list[tuple[int, bool]]:
     return [(int(it["blockNumber"], 16), it["removed"]) for it in logs]
 
 
-def blocks(search: LogSearch) -> list[int]:
+def blocks(search: FilterLogs) -> list[int]:
     """Return the blocks of the logs that are found."""
     return [int(it["blockNumber"], 16) for it in read(search.run())]
 
@@ -202,6 +203,50 @@ def test_logs_begin_with_the_filters_own_range_and_move_nothing(
     assert blocks(filters.logs(from_latest)) == [2]
     assert filters.log_filter(from_genesis) == LogFilter(from_block=0)
     assert places(filters, from_genesis) == places(filters, from_latest) == [(2, False)]
+
+
+def test_a_range_without_logs_is_known_to_be_empty_until_it_changes(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    from_latest = filters.new_log_filter(ANY)
+    bounded = filters.new_log_filter(LogFilter(from_block=0, to_block=1))
+    chain.seal()
+    checkpoint = chain.checkpoint()
+    for filter_id in (from_latest, bounded):
+        assert not filters.is_known_empty(filter_id)
+        assert filters.logs(filter_id).run_if_quick() == []
+        assert filters.is_known_empty(filter_id)
+    chain.seal_emission()
+    assert not filters.is_known_empty(from_latest)
+    assert filters.is_known_empty(bounded)
+    chain.restore(checkpoint)
+    assert not filters.is_known_empty(from_latest)
+    assert not filters.is_known_empty(bounded)
+
+
+def test_a_block_that_replaces_one_without_logs_is_searched(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    filter_id = filters.new_log_filter(ANY)
+    chain.seal()
+    assert blocks(filters.logs(filter_id)) == []
+    chain.rewind(0)
+    chain.seal_emission()
+    assert not filters.is_known_empty(filter_id)
+    assert blocks(filters.logs(filter_id)) == [1]
+    assert not filters.is_known_empty(filter_id)
+
+
+def test_a_tag_that_moves_ends_what_is_known_of_a_range(
+    chain: EmittingChain, filters: Filters
+) -> None:
+    chain.seal_emission()
+    filter_id = filters.new_log_filter(LogFilter(from_block=0, to_block=BlockTag.SAFE))
+    assert blocks(filters.logs(filter_id)) == []
+    assert filters.is_known_empty(filter_id)
+    chain.set_finality(safe=1)
+    assert not filters.is_known_empty(filter_id)
+    assert blocks(filters.logs(filter_id)) == [1]
 
 
 # Limits

@@ -23,7 +23,7 @@ from entresol.server.handler import ClientConnection
 if TYPE_CHECKING:
     from entresol.rpc.pubsub.filters import Filters
     from entresol.rpc.pubsub.hash_changes import HashChanges
-    from entresol.rpc.pubsub.log_cursor import LogChanges
+    from entresol.rpc.pubsub.log_cursor import FilterLogs, LogChanges
     from entresol.rpc.pubsub.subscriptions import Subscriptions
     from entresol.rpc.services.log_search import ChainHead, LogSource
 
@@ -78,7 +78,7 @@ class EthFilters:
     @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
     def get_filter_logs(self, idx: Quantity) -> Raw | Offload[Raw]:
         """Return all logs that match an installed log filter."""
-        return _run(self._filters.logs(idx))
+        return _NOTHING if self._filters.is_known_empty(idx) else _run(self._filters.logs(idx))
 
     @method(served_by=ServedBy.PRODUCER)
     def uninstall_filter(self, idx: Quantity) -> bool:
@@ -103,7 +103,7 @@ class EthFilters:
         return self._subscriptions.unsubscribe(connection, id)
 
 
-def _run(search: LogSearch | LogChanges | HashChanges) -> Raw | Offload[Raw]:
+def _run(search: LogSearch | FilterLogs | LogChanges | HashChanges) -> Raw | Offload[Raw]:
     """Search on the event loop if that is quick, or else on a worker thread."""
     found = search.run_if_quick()
     return Offload(lambda: raw_array(search.run())) if found is None else raw_array(found)
