@@ -44,6 +44,7 @@ class Chain(SealingChain):
                 clock=self.clock.state,
                 settings=self.settings,
                 finality=self.finality,
+                batches=self.batches.mark(),
                 edited=self._edits.checkpoint(),
                 base_fee=self.pool.base_fee,
             )
@@ -56,8 +57,11 @@ class Chain(SealingChain):
             plan.apply()
         return plan is not None
 
-    def plan_restore(self, checkpoint: int) -> RevertPlan | None:
-        """Return what reverts the chain to a checkpoint; None if there is no such."""
+    def plan_restore(self, checkpoint: int, *, with_settlement: bool = False) -> RevertPlan | None:
+        """Return what reverts the chain to a checkpoint; None if there is no such.
+
+        `with_settlement` says that its L1 is reverted, too: batches that were sealed or settled since are not any more.
+        """
         self.settle()
         was = self.checkpoints.get(checkpoint)
         if was is None:
@@ -75,10 +79,13 @@ class Chain(SealingChain):
             if plan.pool is None:
                 self.drop_pending()
                 self.pool.reset(state, was.base_fee)
+            self.pool.penalties = was.pool.penalties
             self.producer.priority.replace(was.priority)
             self.clock.state = was.clock
             self.configure(was.settings)
             self.finality = was.finality
+            if with_settlement:
+                self.batches.revert_to(was.batches)
 
         return RevertPlan(self, was.number, pool, finish, pooled=len(was.pool.entries))
 

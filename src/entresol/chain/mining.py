@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import InvalidInterval
 
@@ -28,6 +28,14 @@ class MiningMode(StrEnum):
     """A timer, and a pending transaction."""
     MANUAL = "manual"
     """Only a request."""
+
+
+class MiningState(NamedTuple):
+    """A mode with its times, to restore it."""
+
+    mode: MiningMode
+    interval_seconds: float
+    spread: float
 
 
 class MiningSchedule:
@@ -63,6 +71,17 @@ class MiningSchedule:
     def has_timer(self) -> bool:
         """Whether blocks are sealed at an interval."""
         return self.mode in (MiningMode.INTERVAL, MiningMode.MIXED)
+
+    @property
+    def state(self) -> MiningState:
+        """What `restore` needs to set the mode of now again."""
+        return MiningState(self.mode, self.interval_seconds, self._spread)
+
+    def restore(self, state: MiningState, now: float) -> None:
+        """Set a mode again, if there is another one; a timer starts anew."""
+        if state != self.state:
+            self.mode, self.interval_seconds, self._spread = state
+            self._due = now + self._next_interval() if self.has_timer else None
 
     def seal_at_once(self) -> None:
         """Seal as soon as a transaction is pending."""

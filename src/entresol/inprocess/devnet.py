@@ -16,7 +16,7 @@ from entresol.inprocess.channel import LayerChannel
 from entresol.inprocess.console import ConsoleRecorder
 from entresol.inprocess.layer import DevnetAccount, DevnetLayer
 from entresol.inprocess.loop_thread import LoopThread
-from entresol.inprocess.saved_mining import SavedMining
+from entresol.inprocess.saved_controls import SavedControls
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
@@ -203,20 +203,35 @@ class Devnet:
 
     @contextlib.contextmanager
     def isolated(self) -> Iterator[None]:
-        """Revert both layers at the end to what they are now, with their mining modes.
+        """Revert both layers at the end to what they are now, with mining modes, impersonation, filters and the log.
 
         Raises `SnapshotLost` if that is not possible, because something has reset the chains.
         """
-        modes = [SavedMining.of(layer) for layer in self.layers]
+        saved = self._loop.run(self._save())
         snapshot = self.snapshot()
         try:
             yield
         finally:
             is_reverted = self.revert(snapshot)
-            for layer, mode in zip(self.layers, modes, strict=True):
-                mode.restore(layer)
+            self._loop.run(self._restore(*saved))
         if not is_reverted:
             raise SnapshotLost
+
+    async def _save(self) -> tuple[list[SavedControls], bool]:
+        is_logged = self._log is not None and self._log.is_enabled
+        return [SavedControls.of(it) for it in self._services], is_logged
+
+    async def _restore(self, saved: list[SavedControls], is_logged: bool) -> None:  # noqa: FBT001 - as saved
+        for controls, service in zip(saved, self._services, strict=True):
+            controls.restore(service)
+        if self._log is not None:
+            self._log.is_enabled = is_logged
+
+    @property
+    def _services(self) -> list[ChainService]:
+        node = self._node
+        services = () if node is None else (node.layer_one, node.layer_two)
+        return [it for it in services if it is not None]
 
     def _layer(self, name: str) -> DevnetLayer:
         if name in self._layers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import Account, keccak256
@@ -42,6 +43,8 @@ class EmbeddedLayerOne:
 
     def __init__(self, chain: Chain, name: str = "the embedded L1") -> None:
         self.name = name
+        # Only a developer reverts it.
+        self.reorg_level = logging.DEBUG
         self._chain = chain
         self._rules = chain.rules.evm_rules()
 

@@ -73,6 +73,10 @@ class LayerOne(Protocol):
     def name(self) -> str:
         """Its name in messages: its URL without secrets."""
 
+    @property
+    def reorg_level(self) -> int:
+        """The log level of its reorgs: a warning, unless they only happen on request."""
+
     async def chain_id(self) -> int:
         """Return the chain id."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -76,6 +77,7 @@ class RemoteLayerOne:
     ) -> None:
         self._endpoint = Endpoint(url)
         self.name = self._endpoint.redacted
+        self.reorg_level = logging.WARNING
         self._attempts = attempts
         self._timeout = timeout
         self._sleep = sleep

@@ -108,7 +108,7 @@ class Api:
         self._notified = notified
         self._config = config or ApiConfig()
         self._limits = limits or LimitsConfig()
-        self._keyring = keyring or Keyring()
+        self.keyring = keyring or Keyring()
         self._executor = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
         self._pending = PendingTransactions(chain.pool, chain.producer.priority)
         self._pending_builder = PendingBuilder(chain, self._executor)
@@ -131,6 +131,7 @@ class Api:
         self._submission = Submission(
             chain, self._executor, hardhat_errors=self._config.hardhat_errors
         )
+        self._sync_submission = Submission(chain, self._executor)
         self.report_console: ReportConsole = lambda _method, _calls: None
         """Called with what calls and estimates log by `console.log`."""
         self._calls = EthCalls(
@@ -164,6 +165,11 @@ class Api:
         self.filters.close()
         self._chain.events.unsubscribe(self._events)
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def forget_failures(self) -> None:
+        """Count failed validations anew, because the contracts that have let them fail were reverted."""
+        for submission in (self._submission, self._sync_submission):
+            submission.validations.forget_failures()
 
     def memory(self) -> Iterator[MemoryUse]:
         """Yield the memory of what grows with the requests of clients."""
@@ -238,7 +244,7 @@ class Api:
 
     def _ethereum(self, *, is_anvil: bool) -> list[Namespace]:
         chain, resolver, rendered = self._chain, self._resolver, self._rendered
-        keyring, limits = self._keyring, self._limits
+        keyring, limits = self.keyring, self._limits
         accounts = EthAccounts(
             self._submission, keyring, self._filler, rendered, signs_to_bytes=is_anvil
         )
@@ -258,7 +264,7 @@ class Api:
             EthTransactions(chain, resolver, rendered, self._submission),
             EthSendSync(
                 chain,
-                Submission(chain, self._executor),
+                self._sync_submission,
                 accounts,
                 rendered,
                 self._config.receipt_seconds,
@@ -313,7 +319,7 @@ class Api:
         slots = TokenSlots(self._resolver, self._runner, self._executor)
         namespaces = dev_namespaces(
             self._chain,
-            self._keyring,
+            self.keyring,
             pair,
             rendered=self._rendered,
             tokens=TokenEdits(self._chain, slots),

@@ -161,7 +161,11 @@ class DepositWatcher:
         ):
             return cursor
         if self.problem is None:
-            log.warning("reorg or revert: reading the last deposits on %s again", self._l1.name)
+            log.log(
+                self._l1.reorg_level,
+                "reorg or revert: reading the last deposits on %s again",
+                self._l1.name,
+            )
         await self._check_total()
         return self._before(cursor.block, MAX_REORG_DEPTH)
 
@@ -201,7 +205,8 @@ class DepositWatcher:
         gone = set(blocks[removed:])
         for index, transaction in enumerate(pending):
             if self._origins.get(transaction.hash) in gone:
-                log.warning(
+                log.log(
+                    self._l1.reorg_level,
                     "a reorg of %s removed deposit %d: dropping %d of %d pending deposits",
                     *(self._l1.name, transaction.payload.nonce, len(pending) - index, len(pending)),
                 )

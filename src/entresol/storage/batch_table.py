@@ -26,6 +26,17 @@ class BatchPosition(NamedTuple):
     logs_before: int
 
 
+class BatchMark(NamedTuple):
+    """Which batches are sealed, and how far each step of their settlement is: what a revert restores."""
+
+    last: int
+    """The last batch; -1 if there is none."""
+    settled: tuple[int, ...]
+    """The last batch for which each step is done."""
+    pending: tuple[bytes | None, ...]
+    """The encoded transaction of each step that is pending."""
+
+
 class DepositCursor(NamedTuple):
     """The L1 block up to which all deposits are in sealed blocks, and the id of the next deposit."""
 
@@ -102,14 +113,41 @@ class BatchTable:
             yield tables.PENDING_SETTLEMENT
             yield from map(_pending_key, SettlementStep)
         while batch is not None and batch.last_block > block:
-            key = tables.number(batch.number)
-            yield tables.BATCH + key
-            yield tables.BATCH_LOGS + key
-            for number in range(batch.first_block, min(batch.last_block, block) + 1):
-                yield tables.BATCH_POSITION + tables.number(number)
-            for step in SettlementStep:
-                yield _settled_key(batch.number, step)
+            yield from _keys_of(batch, min(batch.last_block, block))
             batch = self.get(batch.number - 1) if batch.number else None
+
+    # Reverts of both layers
+
+    def mark(self) -> BatchMark:
+        """Return what `revert_to` needs to restore the batches of now."""
+        last = self.last()
+        return BatchMark(
+            -1 if last is None else last.number,
+            tuple(map(self.last_settled, SettlementStep)),
+            tuple(map(self.pending_settlement, SettlementStep)),
+        )
+
+    def revert_to(self, mark: BatchMark) -> None:
+        """Restore the batches and their settlement, in one write, after L1 was reverted to the same moment."""
+        if self.mark() == mark:
+            return
+        deleted = [
+            _settled_key(number, step)
+            for step, first in zip(SettlementStep, mark.settled, strict=True)
+            for number in range(first + 1, self.last_settled(step) + 1)
+        ]
+        batch = self.last()
+        while batch is not None and batch.number > mark.last:
+            deleted += _keys_of(batch, batch.last_block)
+            batch = self.get(batch.number - 1) if batch.number else None
+        rows = []
+        for step, transaction in zip(SettlementStep, mark.pending, strict=True):
+            if transaction is None:
+                deleted.append(_pending_key(step))
+            else:
+                rows.append((_pending_key(step), transaction))
+        self._db.write(rows, deleted)
+        self.refresh()
 
     # Settlement
 
@@ -181,6 +219,17 @@ class BatchTable:
         row = tables.number(cursor.block) + cursor.block_hash + tables.number(cursor.next_id)
         # Losing it costs reading the same deposits again, so it is not synced.
         self._db.write([(tables.DEPOSITS, row)], sync=False, rewrites=False)
+
+
+def _keys_of(batch: Batch, last_block: int) -> Iterator[bytes]:
+    """Yield the keys of a batch, and the positions of its blocks up to `last_block`."""
+    key = tables.number(batch.number)
+    yield tables.BATCH + key
+    yield tables.BATCH_LOGS + key
+    for number in range(batch.first_block, last_block + 1):
+        yield tables.BATCH_POSITION + tables.number(number)
+    for step in SettlementStep:
+        yield _settled_key(batch.number, step)
 
 
 def _settled_rows(

@@ -402,6 +402,19 @@ def test_an_account_that_fails_again_and_again_is_rejected_for_a_while(
     l2.chain.submit(l2.from_contract(account, b"5").raw)
 
 
+def test_a_checkpoint_restores_who_has_failed(l2: ScriptedWorld, account: Address) -> None:
+    manual(l2)
+    checkpoint = l2.chain.checkpoint()
+    for signature in (b"1", b"2", b"3"):
+        l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
+        l2.chain.submit(l2.from_contract(account, signature).raw)
+        l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
+        l2.chain.seal()
+    assert l2.chain.pool.checkpoint().size > 0
+    l2.chain.restore(checkpoint)
+    l2.chain.submit(l2.from_contract(account, b"4").raw)
+
+
 def test_an_account_that_resigns_loses_its_transactions(
     l2: ScriptedWorld, account: Address
 ) -> None:

@@ -137,6 +137,7 @@ class EventfulLayerOne:
 
     def __init__(self, l1: LayerOne) -> None:
         self.name = l1.name
+        self.reorg_level = l1.reorg_level
         self.calls: list[str] = []
         """The calls so far."""
         self.sent: list[bytes] = []

@@ -70,3 +70,21 @@ def test_the_shortest_time_of_a_random_interval_may_be_zero() -> None:
     schedule = MiningSchedule()
     schedule.seal_every(0.0, now=100.0, longest=5.0)
     assert schedule.is_due(106.0)
+
+
+def test_a_restored_mode_has_its_times_and_a_timer_that_starts_anew() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_every(2, now=0, longest=3)
+    state = schedule.state
+    schedule.seal_on_request()
+    schedule.restore(state, now=100)
+    assert schedule.state == state
+    assert not schedule.is_due(101.9)
+    assert schedule.is_due(103.1)
+
+
+def test_restoring_the_mode_that_there_is_leaves_its_timer_alone() -> None:
+    schedule = MiningSchedule()
+    schedule.seal_every(2, now=0)
+    schedule.restore(schedule.state, now=1.9)
+    assert schedule.is_due(2.1)

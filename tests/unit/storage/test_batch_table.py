@@ -113,6 +113,23 @@ def test_what_is_under_way_can_be_given_up(store: Store) -> None:
     assert store.batches.pending_settlement(SettlementStep.COMMIT) is None
 
 
+def test_batches_and_their_settlement_are_reverted_to_a_mark(store: Store) -> None:
+    table, by = store.batches, SettlementTransaction(Hash32.zero(), 1, 1)
+    table.append(batch(0, 0, 0), b"", [(0, 0)])
+    table.append(batch(1, 1, 2), b"", [(0, 0), (0, 0)])
+    table.settle([1], SettlementStep.COMMIT, by)
+    table.set_pending_settlement(SettlementStep.PROVE, b"under way")
+    before, mark = dump(store), table.mark()
+    table.append(batch(2, 3, 3), b"\xaa" * 88, [(0, 0)])
+    table.settle([2], SettlementStep.COMMIT, by)
+    table.settle([1, 2], SettlementStep.PROVE, by)
+    table.set_pending_settlement(SettlementStep.EXECUTE, b"under way, too")
+    table.revert_to(mark)
+    assert dump(store) == before
+    assert table.last() == batch(1, 1, 2)
+    assert table.mark() == mark
+
+
 def test_the_deposits_that_were_read_are_remembered(store: Store) -> None:
     assert store.batches.deposit_cursor() is None
     read = DepositCursor(9, Hash32(b"\7" * 32), 5)

@@ -12,6 +12,7 @@ from entresol.chain.dev.clock import ClockState
 from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint
 from entresol.primitives.bounded_map import BoundedMap
+from entresol.storage.batch_table import BatchMark
 
 if TYPE_CHECKING:
     from entresol._native import Overlay
@@ -32,6 +33,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     clock: ClockState
     settings: BlockSettings
     finality: Finality
+    batches: BatchMark
     edited: Overlay | None
     base_fee: int
     """That of the next block, by which the pool is ordered."""

@@ -55,7 +55,8 @@ class Checkpoints:
         if checkpoints is None:
             return None
         parts = zip(self._chains, checkpoints, strict=True)
-        plans = [chain.plan_restore(checkpoint) for chain, checkpoint in parts]
+        is_pair = len(self._chains) > 1
+        plans = [chain.plan_restore(it, with_settlement=is_pair) for chain, it in parts]
         found = [it for it in plans if it is not None]
         if len(found) < len(plans):
             # One of a block that was rolled back, or that was dropped for others, is gone on all chains.

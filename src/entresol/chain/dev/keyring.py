@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,13 @@ MAX_IMPERSONATED: Final = 10_000
 """How many accounts are impersonated by address; the first ones are dropped."""
 
 _FIRST_V = 27
+
+
+class Impersonation(NamedTuple):
+    """Which accounts are impersonated: those named, or all."""
+
+    addresses: tuple[Address, ...]
+    all: bool
 
 
 class Keyring:
@@ -82,6 +89,18 @@ class Keyring:
         return self.sign(payload, sender, sidecar)
 
     # Impersonation
+
+    @property
+    def impersonation(self) -> Impersonation:
+        """Which accounts are impersonated; it can be set to what it was before."""
+        return Impersonation(tuple(self._impersonated), self._impersonates_all)
+
+    @impersonation.setter
+    def impersonation(self, wanted: Impersonation) -> None:
+        self._impersonated.clear()
+        for address in wanted.addresses:
+            self._impersonated.put(address, address)
+        self._impersonates_all = wanted.all
 
     def impersonates(self, address: Address) -> bool:
         """Return whether an account is impersonated."""

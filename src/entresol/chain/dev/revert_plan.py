@@ -74,9 +74,10 @@ class RevertPlan:
         if self._reverted is None:
             self.prepare()
         assert self._reverted is not None
-        head = self._chain.number
+        before = self._chain.number, self._chain.batches.last()
         self._finish(self)
-        if self.number < head:
+        # Clients see the batch of a block, too.
+        if before != (self.number, self._chain.batches.last()):
             _, records, size = self._reverted
             self._chain.events.publish(BlocksReverted(records, self.number, size))
 

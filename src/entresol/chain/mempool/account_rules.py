@@ -143,6 +143,20 @@ class Penalties:
         self._failures: BoundedMap[Address, tuple[int, ...]] = BoundedMap(_MAX_KNOWN)
         self._until: BoundedMap[Address, int] = BoundedMap(_MAX_KNOWN)
 
+    def __len__(self) -> int:
+        """Return how many addresses have failed."""
+        return max(len(self._failures), len(self._until))
+
+    def copy(self) -> Penalties:
+        """Return the same penalties, which later failures do not change."""
+        copied = Penalties()
+        copied.block = self.block
+        for address in self._failures:
+            copied._failures.put(address, self._failures.get(address) or ())
+        for address in self._until:
+            copied._until.put(address, self._until.get(address) or 0)
+        return copied
+
     def record(self, transaction: Transaction, error: Exception) -> None:
         """Count a failure for who has caused it: the paymaster, or the sender."""
         payload = transaction.payload

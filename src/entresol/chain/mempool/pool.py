@@ -201,7 +201,9 @@ class Mempool(PoolView):
     def checkpoint(self) -> PoolCheckpoint:
         """Return a checkpoint of the pool; entries are shared, so it costs a copy of references."""
         entries = tuple(self._entries.values())
-        return PoolCheckpoint(entries, len(self._senders), self._bytes, self._arrivals)
+        return PoolCheckpoint(
+            entries, len(self._senders), self._bytes, self._arrivals, self.penalties.copy()
+        )
 
     def restored(self, saved: PoolCheckpoint, accounts: AccountReader, base_fee: int) -> Mempool:
         """Return a pool with what a checkpoint has, on some state, to `adopt` it; any thread may call it."""

@@ -10,11 +10,13 @@ import msgspec
 from entresol.execution.account_senders import AccountReader, transaction_count
 
 if TYPE_CHECKING:
+    from entresol.chain.mempool.account_rules import Penalties
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
 
 _BYTES_PER_SENDER: Final = 256
+_BYTES_PER_PENALTY: Final = 512
 
 BySender: TypeAlias = "dict[Address, dict[int, Transaction]]"
 
@@ -56,11 +58,13 @@ class PoolCheckpoint(msgspec.Struct, frozen=True):
     senders: int
     entry_bytes: int
     arrivals: int
+    penalties: Penalties
 
     @property
     def size(self) -> int:
         """How many bytes of memory it holds at most: those of transactions that others hold too, and its own."""
-        return _BYTES_PER_SENDER * self.senders + self.entry_bytes
+        own = _BYTES_PER_SENDER * self.senders + _BYTES_PER_PENALTY * len(self.penalties)
+        return own + self.entry_bytes
 
 
 class PoolView:

@@ -151,7 +151,7 @@ class L1Sync:
             above += 1
         if above > last:
             undone = SettlementOperation(step, last + 1, above)
-            log.warning("a reorg of %s reverted the %s", self._l1.name, undone)
+            log.log(self._l1.reorg_level, "a reorg of %s reverted the %s", self._l1.name, undone)
             await self._journal.revert(undone.batches, step)
         last = recorded = self.last_recorded(step)
         while not self.is_recorded(step, recorded):
@@ -177,7 +177,7 @@ class L1Sync:
             found = await self._find(step, number, recorded)
             if found != recorded:
                 moved = SettlementOperation(step, number, number)
-                log.warning("a reorg of %s moved the %s", self._l1.name, moved)
+                log.log(self._l1.reorg_level, "a reorg of %s moved the %s", self._l1.name, moved)
                 await self._journal.update(number, step, found)
 
     async def _find(

@@ -90,6 +90,10 @@ class Filters:
     def __len__(self) -> int:
         return len(self._cursors)
 
+    def __iter__(self) -> Iterator[int]:
+        """Yield the ids of the filters."""
+        return iter(tuple(self._cursors))
+
     @property
     def event_bytes(self) -> int:
         """How many bytes the events take that filters have not read, at most."""

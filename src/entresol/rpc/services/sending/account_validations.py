@@ -38,6 +38,10 @@ class AccountValidations:
         self._tasks: set[asyncio.Task[None]] = set()
         self._one = asyncio.Semaphore(1)
 
+    def forget_failures(self) -> None:
+        """Count failed validations anew."""
+        self._budget.clear()
+
     def start(
         self,
         transaction: Transaction,

@@ -62,7 +62,7 @@ class Submission:
         self._unsealed: set[Hash32] = set()
         self._added: list[tuple[Hash32, asyncio.Future[Hash32]]] = []
         self._sealed: asyncio.Event | None = None
-        self._validations = AccountValidations(chain, executor)
+        self.validations = AccountValidations(chain, executor)
         self._failures = SentFailures(chain) if hardhat_errors else None
 
     def submit(self, raw: bytes) -> Deferred[Hash32]:
@@ -139,7 +139,7 @@ class Submission:
             self._add(transaction, response)
             self._include()
 
-        return self._validations.start(transaction, add, partial(_fail, response))
+        return self.validations.start(transaction, add, partial(_fail, response))
 
     async def _receive_all(self) -> None:
         """Add all that arrives; the next part is decoded while the one before is added."""

@@ -71,6 +71,10 @@ class ValidationBudget:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all addresses, and what they have taken."""
         self._totals = {_NEW: _Bucket(), _KNOWN: _Bucket()}
         self._each: dict[_Lane, BoundedMap[Address, _Bucket]] = {
             lane: BoundedMap(_MAX_KNOWN) for lane in (_NEW, _KNOWN)

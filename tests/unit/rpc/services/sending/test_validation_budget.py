@@ -68,6 +68,13 @@ def test_a_throttle_ends() -> None:
     budget.check(Involved(ANN))
 
 
+def test_a_budget_that_is_cleared_is_as_new() -> None:
+    budget = ValidationBudget(Time())
+    allowed = spend(budget, Involved(ANN))
+    budget.clear()
+    assert spend(budget, Involved(ANN)) == allowed
+
+
 def test_a_sender_that_has_passed_is_not_kept_out_by_others() -> None:
     budget = ValidationBudget(Time())
     budget.passed(Involved(ANN, PAYMASTER))
