@@ -12,6 +12,7 @@ from benchmarks.harness import Peer, Row, Target
 from entresol.errors import EntresolError
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, decode, sign
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from tests.robustness import account_floods
 from tests.support.contracts.accounts import (
     EAT_GAS,
     NOBODY,
@@ -20,12 +21,14 @@ from tests.support.contracts.accounts import (
     fill,
     use_nonce,
 )
-from tests.support.contracts.layer_two import ALICE, BOB, CHAIN_ID, ETHER, FEE, SECRETS
+from tests.support.contracts.layer_two import ALICE, CHAIN_ID, ETHER, FEE, SECRETS
+from tests.support.node_process import running_node
 
 ROUNDS: Final = 3
 COUNT: Final = 1_500
 PAYMASTER_BLOCK: Final = 60
 FLOOD: Final = 300
+FLOOD_SECONDS: Final = 8.0
 
 
 def rows() -> Iterable[Row]:
@@ -88,32 +91,41 @@ def sponsored_rate() -> float:
 
 
 def floods() -> Iterable[Row]:
-    """Measure what a rejected transaction costs the event loop, and a validation its worker."""
+    """Measure what floods of late failures and of bad signatures cost a node, and one late failure its worker.
+
+    Processor time of all threads, over HTTP.
+    """
+    for name, requests_of in account_floods.LATE_FAILURES.items():
+        with running_node("--log-level", "warning") as node:
+            costs = account_floods.compare(node, requests_of(node), FLOOD_SECONDS)
+        yield Row(
+            what=f"flood of late failures: {name}",
+            value=costs.late,
+            unit="µs",
+            peer=Peer("bad signature", costs.bad_signature),
+            target=Target(costs.bad_signature, "at most"),
+            note="processor time of the node for one, over HTTP",
+        )
+    yield validation()
+
+
+def validation() -> Row:
+    """Measure a late failure that is not throttled."""
     l2 = ScriptedWorld()
     account = l2.account(is_logged=False)
     l2.script(account, VALIDATE, use_nonce(0), ending=EAT_GAS, is_logged=False)
-    unsigned = [
-        fill(BOB, custom_signature=bytes([n % 250 + 1]) * 65).encode() for n in range(FLOOD)
-    ]
     late = [
         l2.from_contract(account, n.to_bytes(65), gas_limit=2_000_000).raw for n in range(FLOOD)
     ]
-    signatures = microseconds(unsigned, l2.chain.submit)
     admitted = microseconds(late, lambda raw: l2.chain.validation(decode(raw)))
-    yield Row(
-        what="late failure, on the event loop",
-        value=admitted,
-        unit="µs",
-        peer=Peer("bad signature", signatures),
-        note="then it waits for a worker, or 64 others do and it is rejected",
-    )
-    yield Row(
-        what="late failure, on the worker",
-        value=microseconds(late, l2.chain.submit) - admitted,
-        unit="µs",
-        note="300,000 gas, one at a time",
-    )
+    validated = microseconds(late, l2.chain.submit)
     l2.close()
+    return Row(
+        what="late failure, on the worker",
+        value=validated - admitted,
+        unit="µs",
+        note="300,000 gas, one at a time, until its budget is used up",
+    )
 
 
 def microseconds(raws: Sequence[bytes], work: Callable[[bytes], object]) -> float:

@@ -477,6 +477,12 @@ def decode_zk_transaction(raw: bytes, /, *, recovers: bool = True) -> DecodedZkF
     Unless `recovers`, it is not asked who has signed.
     """
 
+def zk_parties(raw: bytes, /) -> tuple[bytes, tuple[bytes, bytes] | None] | None:
+    """Return the sender of a transaction of type 0x71, and the paymaster with its input.
+
+    None if its list is malformed. Takes a fiftieth of the time of decoding it.
+    """
+
 @final
 class DecodedTransaction:
     """A signed transaction."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.robustness import account_floods
-from tests.robustness.floods import FLOODS, START_SECONDS, flooding, latencies
+from tests.robustness.floods import FLOODS, flooding, latencies
 from tests.support.node_process import RunningNode, running_node
 
 SECONDS = float(os.environ.get("ENTRESOL_FLOOD_SECONDS", "2"))
@@ -37,21 +37,18 @@ def test_a_flood_does_not_keep_another_client_from_being_served(
 
 
 @pytest.mark.slow
-def test_late_failures_of_validations_cost_little_more_than_bad_signatures() -> None:
+@pytest.mark.parametrize("name", account_floods.LATE_FAILURES)
+def test_late_failures_of_validations_cost_no_more_than_bad_signatures(name: str) -> None:
     """In processor time of the node. Each would take 0.7 ms of a worker if nothing bounded their sum."""
-    costs: dict[str, float] = {}
-    for name, requests_of in account_floods.FLOODS.items():
-        with running_node("--log-level", "warning") as node:
-            requests = requests_of(node)
-            # The first ones fill the buckets.
-            account_floods.cpu_microseconds(node, requests, START_SECONDS)
-            costs[name] = account_floods.cpu_microseconds(node, requests, SECONDS)
-    assert costs["late failures"] < 1.5 * costs["bad signatures"]
+    with running_node("--log-level", "warning") as node:
+        late = account_floods.LATE_FAILURES[name](node)
+        costs = account_floods.compare(node, late, 2 * SECONDS)
+    assert costs.late <= costs.bad_signature
 
 
 @pytest.mark.slow
 def test_a_flood_of_late_failures_lets_another_client_be_served() -> None:
     with running_node("--log-level", "warning") as node:
-        flood = account_floods.flood_of(account_floods.late_failures(node))
+        flood = account_floods.flood_of(account_floods.of_many_accounts(node))
         with flooding(node.port, flood):
             assert len(latencies(node.port, SECONDS)) >= LEAST_SERVED

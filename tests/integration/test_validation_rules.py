@@ -64,3 +64,21 @@ def test_an_account_that_keeps_the_rules_sends_with_and_without_them(
 ) -> None:
     client, _ = node
     assert client.receipt(send(client, Script((use_nonce(0),), output=AGREES)))["status"] == "0x1"
+
+
+def test_every_method_counts_against_the_budget_of_an_account(
+    node: tuple[HttpRpcClient, bool],
+) -> None:
+    client, _ = node
+    account = deploy_account(client, {VALIDATE: Script(ending=EAT_GAS)})
+    raw = "0x" + fill(account, gas_limit=2_000_000, custom_signature=b"signature").encode().hex()
+
+    def is_throttled(method: str) -> bool:
+        with pytest.raises(RpcError) as caught:
+            client(method, raw)
+        return "have failed too often lately" in str(caught.value)
+
+    # A validation takes some 0.7 ms. 10 ms are in a budget, and 2 ms more after a second.
+    detailed = "zks_sendRawTransactionWithDetailedOutput"
+    assert any(is_throttled(detailed) for _ in range(500))
+    assert any(is_throttled("eth_sendRawTransaction") for _ in range(3))

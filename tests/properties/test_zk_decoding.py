@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol._native import decode_zk_transaction, rlp_decode, rlp_encode, sign
+from entresol._native import decode_zk_transaction, rlp_decode, rlp_encode, sign, zk_parties
 from entresol.errors import InvalidSignature, InvalidTransaction
 from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, decode
 from entresol.primitives.transactions.envelope import decode_many, load
@@ -89,6 +89,13 @@ def test_both_decode_the_same_fields_hash_and_signer(payload: ZkTransaction, how
     assert (decode_zk_transaction(raw) is None) == (
         isinstance(expected, type) or bool(payload.factory_deps)
     )
+
+
+@given(PAYLOADS)
+def test_the_parties_are_those_of_the_whole_transaction(payload: ZkTransaction) -> None:
+    paymaster = payload.paymaster
+    named = None if paymaster is None else (paymaster.address, paymaster.input)
+    assert zk_parties(payload.encode()) == (payload.sender, named)
 
 
 @given(PAYLOADS, st.data())

@@ -9,37 +9,85 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from entresol._native import keccak256, sign
+from entresol._native import address_of, keccak256, public_key, sign
+from entresol.primitives.transactions import sign as sign_transaction
+from entresol.primitives.values import Address
 from tests.robustness.floods import START_SECONDS, Flood, flooding, latencies, p99
-from tests.support.contracts.accounts import EAT_GAS, VALIDATE, fill
-from tests.support.contracts.layer_two import BOB
-from tests.support.contracts.scripted_account import Script, deploy_account
+from tests.support.contracts.accounts import (
+    AGREES,
+    ASK_PAYMASTER,
+    EAT_GAS,
+    EXECUTE,
+    GAS,
+    PAY,
+    VALIDATE,
+    fill,
+    pay,
+    use_nonce,
+)
+from tests.support.contracts.layer_two import BOB, FEE
+from tests.support.contracts.scripted_account import Script, deploy_account, set_scripts
 from tests.support.http_server import RawConnection, post_request
 from tests.support.node_process import RunningNode, running_node
 from tests.support.rpc_client import HttpRpcClient
 
 ACCOUNTS: Final = 30
-"""Accounts whose validation uses up its gas; each of them alone would soon be throttled."""
+"""How many accounts an attacker has; each of them alone would soon be throttled."""
 BATCH: Final = 100
+WINDOWS: Final = 4
+"""In how many parts the floods take turns, so that other work on the machine disturbs them alike."""
+
+_GAS: Final = 2_000_000
+_EATS_GAS: Final = Script(ending=EAT_GAS)
+_AGREES: Final = {
+    VALIDATE: Script((use_nonce(0),), output=AGREES),
+    PAY: Script((pay(GAS * FEE),)),
+    EXECUTE: Script(),
+}
 
 
-def late_failures(node: RunningNode) -> list[bytes]:
-    """Deploy accounts whose validation fails late, and return requests that send their transactions."""
+def of_one_account(node: RunningNode) -> list[bytes]:
+    """Return requests of one account whose validation uses up its gas."""
+    return _of_accounts(_deploy(node, 1, {VALIDATE: _EATS_GAS}))
+
+
+def of_many_accounts(node: RunningNode) -> list[bytes]:
+    """Return requests of accounts whose validations use up their gas."""
+    return _of_accounts(_deploy(node, ACCOUNTS, {VALIDATE: _EATS_GAS}))
+
+
+def of_accounts_that_have_passed(node: RunningNode) -> list[bytes]:
+    """Return requests of accounts that have passed a validation, and then use up their gas."""
+    accounts = _deploy(node, ACCOUNTS, _AGREES)
     with closing(HttpRpcClient(node.url)) as client:
-        eater = {VALIDATE: Script(ending=EAT_GAS)}
-        accounts = [deploy_account(client, eater) for _ in range(ACCOUNTS)]
-    return _requests(
-        lambda n: fill(
-            accounts[n % ACCOUNTS], gas_limit=2_000_000, custom_signature=_signature(n)
-        ).encode()
-    )
+        for account in accounts:
+            raw = fill(account, custom_signature=b"any").encode()
+            sent = client("eth_sendRawTransaction", "0x" + raw.hex())
+            assert client.receipt(sent)["status"] == "0x1"
+            set_scripts(client, account, {VALIDATE: _EATS_GAS})
+    return _of_accounts(accounts, nonce=1)
+
+
+def of_one_paymaster(node: RunningNode) -> list[bytes]:
+    """Return requests of keys that have signed, whose paymaster uses up its gas."""
+    (paymaster,) = _deploy(node, 1, {ASK_PAYMASTER: _EATS_GAS})
+    secrets = [keccak256(n.to_bytes(32)) for n in range(1, ACCOUNTS + 1)]
+    senders = [Address(address_of(public_key(secret))) for secret in secrets]
+
+    def raw(n: int) -> bytes:
+        of = n % ACCOUNTS
+        payload = fill(senders[of], gas_limit=_GAS, paymaster=paymaster, data=n.to_bytes(4))
+        return sign_transaction(payload, secrets[of]).raw
+
+    return _requests(raw)
 
 
 def bad_signatures(_node: RunningNode) -> list[bytes]:
@@ -47,7 +95,32 @@ def bad_signatures(_node: RunningNode) -> list[bytes]:
     return _requests(lambda n: fill(BOB, custom_signature=_signature(n)).encode())
 
 
-FLOODS: Final = {"late failures": late_failures, "bad signatures": bad_signatures}
+LATE_FAILURES: Final = {
+    "one account": of_one_account,
+    "many accounts": of_many_accounts,
+    "accounts that have passed": of_accounts_that_have_passed,
+    "one paymaster": of_one_paymaster,
+}
+
+
+class Costs(NamedTuple):
+    """Microseconds of the node's processor time for a transaction of each flood."""
+
+    late: float
+    bad_signature: float
+
+
+def compare(node: RunningNode, late: Sequence[bytes], seconds: float) -> Costs:
+    """Let a flood of late failures take turns with one of bad signatures, and return what each costs."""
+    unsigned = bad_signatures(node)
+    # The first ones fill the buckets.
+    cpu_microseconds(node, late, START_SECONDS)
+    window = seconds / WINDOWS
+    costs = [
+        (cpu_microseconds(node, late, window), cpu_microseconds(node, unsigned, window))
+        for _ in range(WINDOWS)
+    ]
+    return Costs(*map(statistics.mean, zip(*costs, strict=True)))
 
 
 def cpu_microseconds(node: RunningNode, requests: Sequence[bytes], seconds: float) -> float:
@@ -71,6 +144,23 @@ def p99_meanwhile(node: RunningNode, requests: Sequence[bytes], seconds: float) 
     with flooding(node.port, flood_of(requests)):
         time.sleep(START_SECONDS)
         return p99(latencies(node.port, seconds))
+
+
+def _deploy(node: RunningNode, count: int, scripts: dict[str, Script]) -> list[Address]:
+    with closing(HttpRpcClient(node.url)) as client:
+        return [deploy_account(client, scripts) for _ in range(count)]
+
+
+def _of_accounts(accounts: Sequence[Address], nonce: int = 0) -> list[bytes]:
+    """Return requests of accounts in turn, with signatures from which a key can be recovered."""
+    return _requests(
+        lambda n: fill(
+            accounts[n % len(accounts)],
+            nonce=nonce,
+            gas_limit=_GAS,
+            custom_signature=_signature(n),
+        ).encode()
+    )
 
 
 def _requests(raw: Callable[[int], bytes]) -> list[bytes]:
@@ -104,18 +194,21 @@ def _cpu_seconds(node: RunningNode) -> float:
 
 
 def main() -> None:
-    """Run both floods, and print what they cost."""
+    """Run all floods, and print what they cost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=30.0)
     options = parser.parse_args()
-    for name, requests_of in FLOODS.items():
+    for name, requests_of in LATE_FAILURES.items():
         with running_node("--log-level", "warning") as node:
             requests = requests_of(node)
-            # The first ones fill the buckets.
-            cpu_microseconds(node, requests, START_SECONDS)
-            cpu = cpu_microseconds(node, requests, options.seconds)
+            costs = compare(node, requests, 2 * options.seconds)
             others = p99_meanwhile(node, requests, options.seconds)
-        print(f"{name:20} {cpu:6.1f} µs of processor time, p99 {others:6.1f} ms", flush=True)
+        print(
+            f"{name:26} {costs.late:6.1f} µs of processor time, bad signatures "
+            f"{costs.bad_signature:6.1f}, ratio {costs.late / costs.bad_signature:.2f}, "
+            f"p99 {others:6.1f} ms",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

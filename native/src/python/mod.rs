@@ -63,6 +63,7 @@ mod native {
     #[pymodule_export]
     use super::transaction::{
         DecodedTransaction, decode_transaction, decode_transactions, decode_zk_transaction,
+        zk_parties,
     };
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};

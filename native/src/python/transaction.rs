@@ -214,6 +214,14 @@ pub fn decode_zk_transaction<'py>(
     zk::decode(raw, recovers).map(|decoded| fields_of(py, decoded)).transpose()
 }
 
+/// Return the sender of a transaction of type 0x71, and the paymaster with its input; None if its list is malformed.
+#[pyfunction]
+#[pyo3(signature = (raw, /))]
+pub fn zk_parties(raw: &[u8]) -> Option<(PyAddress, Option<(PyAddress, PyData)>)> {
+    let (sender, paymaster) = zk::parties(raw)?;
+    Some((PyAddress(sender), paymaster.map(|(address, input)| (PyAddress(address), PyData(input)))))
+}
+
 /// Return the fields in the order of the encoding, without dependencies, then digest, hash and signer.
 fn fields_of(py: Python<'_>, tx: zk::ZkTransaction) -> PyResult<Bound<'_, PyTuple>> {
     let (v, r, s) = match tx.plain_signature {

@@ -11,6 +11,9 @@ use crate::typed_data::{self, Transaction};
 /// The size of a signature of a key.
 const SIGNATURE: usize = 65;
 const MAX_NONCE: u64 = u32::MAX as u64;
+/// Where the sender and the paymaster are among the fields.
+const SENDER: usize = 11;
+const PAYMASTER: usize = 15;
 
 /// A well-formed transaction without factory dependencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,11 +56,7 @@ pub struct ZkTransaction {
 ///
 /// The key that has signed is recovered only if `recovers`: it takes longer than the rest.
 pub fn decode(raw: &[u8], recovers: bool) -> Option<ZkTransaction> {
-    let (&Transaction::TYPE, body) = raw.split_first()? else { return None };
-    let mut outer = Reader::new(body);
-    let Item::List(items) = outer.next().ok()? else { return None };
-    outer.finish().ok()?;
-    let mut fields = Fields(items);
+    let mut fields = Fields(items(raw)?);
     let nonce = fields.uint(8)?.to::<u64>();
     let max_priority_fee_per_gas = fields.uint(16)?.to();
     let max_fee_per_gas = fields.uint(16)?.to();
@@ -100,6 +99,25 @@ pub fn decode(raw: &[u8], recovers: bool) -> Option<ZkTransaction> {
     };
     decoded.judge(recovers);
     Some(decoded)
+}
+
+/// Return the sender, and the paymaster with its input, without reading what is irrelevant to them.
+pub fn parties(raw: &[u8]) -> Option<(Address, Option<(Address, Bytes)>)> {
+    let mut fields = Fields(items(raw)?);
+    fields.skip(SENDER)?;
+    let sender = fields.address()?;
+    fields.skip(PAYMASTER - SENDER - 1)?;
+    let paymaster = fields.paymaster()?;
+    fields.0.is_empty().then_some((sender, paymaster))
+}
+
+/// Return the fields of a transaction.
+fn items(raw: &[u8]) -> Option<Reader<'_>> {
+    let (&Transaction::TYPE, body) = raw.split_first()? else { return None };
+    let mut outer = Reader::new(body);
+    let Item::List(items) = outer.next().ok()? else { return None };
+    outer.finish().ok()?;
+    Some(items)
 }
 
 impl ZkTransaction {
@@ -150,6 +168,10 @@ impl ZkTransaction {
 struct Fields<'a>(Reader<'a>);
 
 impl<'a> Fields<'a> {
+    fn skip(&mut self, count: usize) -> Option<()> {
+        (0..count).try_for_each(|_| self.0.next().map(drop)).ok()
+    }
+
     fn item(&mut self) -> Option<&'a [u8]> {
         match self.0.next().ok()? {
             Item::Bytes(bytes) => Some(bytes),

@@ -72,6 +72,7 @@ from entresol.rpc.services.native_reads import (
 )
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.sending.account_validations import AccountValidations
 from entresol.rpc.services.sending.submission import Submission
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
@@ -128,10 +129,8 @@ class Api:
         self._filler = TransactionFiller(
             chain, self._resolver, self._runner, self._executor, sends_failing=dev_methods
         )
-        self._submission = Submission(
-            chain, self._executor, hardhat_errors=self._config.hardhat_errors
-        )
-        self._sync_submission = Submission(chain, self._executor)
+        self._validations = AccountValidations(chain, self._executor)
+        self._submission = self._new_submission(hardhat_errors=self._config.hardhat_errors)
         self.report_console: ReportConsole = lambda _method, _calls: None
         """Called with what calls and estimates log by `console.log`."""
         self._calls = EthCalls(
@@ -168,8 +167,7 @@ class Api:
 
     def forget_failures(self) -> None:
         """Count failed validations anew, because the contracts that have let them fail were reverted."""
-        for submission in (self._submission, self._sync_submission):
-            submission.validations.forget_failures()
+        self._validations.forget_failures()
 
     def memory(self) -> Iterator[MemoryUse]:
         """Yield the memory of what grows with the requests of clients."""
@@ -264,7 +262,7 @@ class Api:
             EthTransactions(chain, resolver, rendered, self._submission),
             EthSendSync(
                 chain,
-                self._sync_submission,
+                self._new_submission(),
                 accounts,
                 rendered,
                 self._config.receipt_seconds,
@@ -274,6 +272,14 @@ class Api:
             TxPool(chain.pool, rendered, limits.answer_limit_bytes),
             Web3(self._client_version),
         ]
+
+    def _new_submission(self, *, hardhat_errors: bool = False) -> Submission:
+        return Submission(
+            self._chain,
+            self._executor,
+            validations=self._validations,
+            hardhat_errors=hardhat_errors,
+        )
 
     def _inspection(self) -> list[Namespace]:
         return inspection_namespaces(
@@ -309,6 +315,7 @@ class Api:
                 self._rendered,
                 self._executor,
                 self._limits.answer_limit_bytes,
+                validations=self._validations,
                 pending_block=self._pending_builder.executor,
             ),
         ]

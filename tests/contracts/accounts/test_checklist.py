@@ -95,7 +95,7 @@ ATTACKS: Final[dict[str, tuple[str, str]]] = {
     ),
     "a flood of validations that fail late": (
         "integration/test_floods.py",
-        "test_late_failures_of_validations_cost_little_more_than_bad_signatures",
+        "test_late_failures_of_validations_cost_no_more_than_bad_signatures",
     ),
 }  # fmt: skip
 

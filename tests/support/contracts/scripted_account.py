@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER
@@ -25,20 +25,31 @@ class Script(NamedTuple):
 
 def deploy_account(client: RpcClient, scripts: dict[str, Script]) -> Address:
     """Deploy an account with an ether that does what the scripts say."""
-    sender = client("eth_accounts")[0]
-
-    def send(**fields: str) -> str:
-        receipt = client.receipt(client("eth_sendTransaction", {"from": sender, **fields}))
-        assert receipt["status"] == "0x1"
-        return str(receipt["contractAddress"])
-
-    account = send(data="0x" + artifact_for_tests("ScriptedContract").bytecode.hex())
+    code = artifact_for_tests("ScriptedContract").bytecode
+    account = Address.parse(_send(client, data=code)["contractAddress"])
     version = (CONTRACT_DEPLOYER, 0, calldata("updateAccountVersion(uint8)", 1))
-    functions = {SELECTORS[name]: script for name, script in scripts.items()}
-    for selector, script in {**functions, _RESOLVE: Script((version,))}.items():
-        calls = [(*call, False) for call in script.calls]
-        data = calldata(_SCRIPT, selector, calls, script.ending, script.output, script.is_logged)
-        send(to=account, data="0x" + data.hex())
-    send(to=account, data="0x" + _RESOLVE.hex())
-    send(to=account, value=hex(ETHER))
-    return Address.parse(account)
+    set_scripts(client, account, scripts)
+    _set_script(client, account, _RESOLVE, Script((version,)))
+    _send(client, to=str(account), data=_RESOLVE)
+    _send(client, to=str(account), value=hex(ETHER))
+    return account
+
+
+def set_scripts(client: RpcClient, account: Address, scripts: dict[str, Script]) -> None:
+    """Let an account do what the scripts say."""
+    for name, script in scripts.items():
+        _set_script(client, account, SELECTORS[name], script)
+
+
+def _set_script(client: RpcClient, account: Address, selector: bytes, script: Script) -> None:
+    calls = [(*call, False) for call in script.calls]
+    data = calldata(_SCRIPT, selector, calls, script.ending, script.output, script.is_logged)
+    _send(client, to=str(account), data=data)
+
+
+def _send(client: RpcClient, *, data: bytes = b"", **fields: str) -> dict[str, Any]:
+    sender = client("eth_accounts")[0]
+    call = {"from": sender, "data": "0x" + data.hex(), **fields}
+    receipt: dict[str, Any] = client.receipt(client("eth_sendTransaction", call))
+    assert receipt["status"] == "0x1"
+    return receipt

@@ -176,7 +176,11 @@ class Penalties:
         payload = transaction.payload
         if not len(self._until) or not isinstance(payload, ZkTransaction):
             return
-        for address in {payload.sender, payload.payer}:
-            until = self._until.get(address)
-            if until is not None and self.block < until:
+        self.check_addresses({payload.sender, payload.payer})
+
+    def check_addresses(self, addresses: Iterable[Address | None]) -> None:
+        """Reject what involves an address that has failed too often."""
+        for address in addresses:
+            until = None if address is None else self._until.get(address)
+            if address is not None and until is not None and self.block < until:
                 raise Throttled(address, until)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor
     from entresol.rpc.services.batch_status import BatchStatus
     from entresol.rpc.services.rendered_chain import PendingReader, RenderedChain
+    from entresol.rpc.services.sending.account_validations import AccountValidations
 
 
 class TransactionDetails(JsonModel, frozen=True, kw_only=True):
@@ -86,10 +87,12 @@ class ZksTransactions:
         executor: Executor,
         max_bytes: int,
         *,
+        validations: AccountValidations,
         pending_block: Callable[[], BlockExecutor] | None = None,
     ) -> None:
         self._chain = chain
-        self._submission = Submission(chain, executor)
+        self._validations = validations
+        self._submission = Submission(chain, executor, validations=validations)
         self._batch_status = batch_status
         self._pending = pending
         self._rendered = rendered
@@ -132,11 +135,14 @@ class ZksTransactions:
     @method(InvalidTransaction, PoolRejection, served_by=ServedBy.PRODUCER)
     async def send_raw_transaction_with_detailed_output(self, tx_bytes: Data) -> DetailedOutput:
         """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
-        transaction = decode(bytes(tx_bytes))
+        raw = bytes(tx_bytes)
+        self._validations.check_raw(raw)
+        transaction = decode(raw)
         check_transaction(transaction, self._chain.pool.rules)
         if transaction.signature_error is not None:
             # Only a contract account may accept it.
             self._chain.pool.check(transaction)
+        await self._validations.validate(transaction)
         pending = await built_first(self._pending_block)
         before = len(pending.transactions), sum(len(result.logs) for result in pending.results)
         executed = await self._execute(transaction, pending)

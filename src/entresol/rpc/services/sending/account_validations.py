@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from entresol.errors import AccountRejection, TooManyValidations
+from entresol.execution.account_senders import has_code
 from entresol.execution.account_validation import runs_in_steps
 from entresol.primitives.transactions import ZkTransaction
 from entresol.rpc.services.sending.validation_budget import Involved, ValidationBudget
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
 MAX_VALIDATIONS: Final = 64
 """How many transactions of accounts, or with paymasters, may be validated or wait for it; one is at a time."""
 
+_ZK_PREFIX: Final = bytes([ZkTransaction.type])
+
 
 class AccountValidations:
-    """Runs validations in the background.
+    """Runs validations in the background, for all methods that submit transactions.
 
     Remembers: those in progress, and what failed ones have taken. Persists: nothing. Assumes: one event loop. Fails: with
     `TooManyValidations`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is validated.
@@ -36,11 +40,39 @@ class AccountValidations:
         self._executor = executor
         self._budget = ValidationBudget() if budget is None else budget
         self._tasks: set[asyncio.Task[None]] = set()
+        self._expected = 0
         self._one = asyncio.Semaphore(1)
 
     def forget_failures(self) -> None:
         """Count failed validations anew."""
         self._budget.clear()
+
+    def check_raw(self, raw: bytes) -> bool:
+        """Reject a raw transaction that would be throttled, before it is decoded; return whether to `expect` it.
+
+        The less is left of its budget, the fewer are let through at once: most of them would be decoded in vain.
+        """
+        penalties = self._chain.pool.penalties
+        if raw[:1] != _ZK_PREFIX or (self._budget.is_unused and not len(penalties)):
+            return False
+        involved = Involved.of_raw(raw)
+        if involved is None:
+            return False
+        penalties.check_addresses((involved.sender, involved.paymaster))
+        if involved.paymaster is None and not has_code(self._chain.latest, involved.sender):
+            return False
+        limit = math.ceil(MAX_VALIDATIONS * self._budget.check(involved))
+        if self._expected >= limit:
+            raise TooManyValidations(limit)
+        return True
+
+    def expect(self, response: asyncio.Future[Any]) -> None:
+        """Count a raw transaction until it has its response."""
+        self._expected += 1
+        response.add_done_callback(self._on_response)
+
+    def _on_response(self, _response: asyncio.Future[Any]) -> None:
+        self._expected -= 1
 
     def start(
         self,
@@ -66,6 +98,18 @@ class AccountValidations:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return True
+
+    async def validate(self, transaction: Transaction) -> None:
+        """Validate a transaction if an account or a paymaster has to agree to it; raise what it is rejected for."""
+        ended: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+
+        def end(error: Exception | None = None) -> None:
+            # A client that has gone has cancelled it.
+            if not ended.done():
+                ended.set_result(error)
+
+        if self.start(transaction, end, end) and (error := await ended) is not None:
+            raise error
 
     async def _validate(
         self,

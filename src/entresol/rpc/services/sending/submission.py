@@ -49,7 +49,12 @@ class Submission:
     """
 
     def __init__(
-        self, chain: Chain, executor: Executor | None = None, *, hardhat_errors: bool = False
+        self,
+        chain: Chain,
+        executor: Executor | None = None,
+        *,
+        validations: AccountValidations | None = None,
+        hardhat_errors: bool = False,
     ) -> None:
         self._chain = chain
         self._executor = executor
@@ -62,12 +67,13 @@ class Submission:
         self._unsealed: set[Hash32] = set()
         self._added: list[tuple[Hash32, asyncio.Future[Hash32]]] = []
         self._sealed: asyncio.Event | None = None
-        self.validations = AccountValidations(chain, executor)
+        self._validations = validations or AccountValidations(chain, executor)
         self._failures = SentFailures(chain) if hardhat_errors else None
 
     def submit(self, raw: bytes) -> Deferred[Hash32]:
         """Submit a raw transaction, and return its hash, once its block is durable with automine."""
         check_raw(raw, self._chain.pool.rules)
+        is_expected = self._validations.check_raw(raw)
         limits = self._chain.pool.config
         if (
             len(self._arrived) >= limits.limit
@@ -80,6 +86,8 @@ class Submission:
         response: asyncio.Future[Hash32] = loop.create_future()
         self._arrived.append((raw, response))
         self._arrived_bytes += len(raw)
+        if is_expected:
+            self._validations.expect(response)
         if not self._is_scheduled:
             self._is_scheduled = True
             loop.call_soon(self._receive_turn)
@@ -139,7 +147,7 @@ class Submission:
             self._add(transaction, response)
             self._include()
 
-        return self.validations.start(transaction, add, partial(_fail, response))
+        return self._validations.start(transaction, add, partial(_fail, response))
 
     async def _receive_all(self) -> None:
         """Add all that arrives; the next part is decoded while the one before is added."""

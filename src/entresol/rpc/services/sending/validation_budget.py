@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol._native import zk_parties
 from entresol.errors import AccountRejection, ValidationsThrottled
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Address
@@ -45,12 +46,27 @@ class Involved(NamedTuple):
     @classmethod
     def of(cls, payload: ZkTransaction) -> Involved:
         """Return who is involved in a transaction."""
-        if payload.payer == payload.sender:
-            return cls(payload.sender)
-        token, message = None, payload.paymaster_input
+        return cls._of(payload.sender, payload.payer, payload.paymaster_input)
+
+    @classmethod
+    def of_raw(cls, raw: bytes) -> Involved | None:
+        """Return who is involved in a raw transaction of type 0x71; None if it is malformed."""
+        parties = zk_parties(raw)
+        if parties is None:
+            return None
+        sender, paymaster = Address(parties[0]), parties[1]
+        if paymaster is None or not any(paymaster[0]):
+            return cls(sender)
+        return cls._of(sender, Address(paymaster[0]), paymaster[1])
+
+    @classmethod
+    def _of(cls, sender: Address, payer: Address, message: bytes) -> Involved:
+        if payer == sender:
+            return cls(sender)
+        token = None
         if message.startswith(_APPROVAL) and len(message) >= _TOKEN.stop:
             token = Address(message[_TOKEN])
-        return cls(payload.sender, payload.payer, token)
+        return cls(sender, payer, token)
 
     def responsible(self, error: Exception) -> tuple[Address, ...]:
         """Return who has let the validation fail, as far as the step says it."""
@@ -81,16 +97,29 @@ class ValidationBudget:
         }
         self._passed: BoundedMap[Address, Address] = BoundedMap(_MAX_KNOWN)
 
-    def check(self, involved: Involved) -> None:
-        """Reject a transaction if failed validations have taken too much time."""
+    @property
+    def is_unused(self) -> bool:
+        """Whether no validation has failed."""
+        return not any(map(len, self._each.values()))
+
+    def check(self, involved: Involved) -> float:
+        """Reject a transaction if failed validations have taken too much time; return the part that is left of it.
+
+        The least of its buckets counts.
+        """
         lane, now = self._lane(involved.sender), self._clock()
-        if self._totals[lane].is_full(lane.total, now):
+        left = self._totals[lane].left(lane.total, now)
+        if left <= 0:
             raise ValidationsThrottled(None)
         buckets = self._each[lane]
         for address in involved:
             bucket = None if address is None else buckets.get(address)
-            if bucket is not None and bucket.is_full(lane.each, now):
+            if bucket is None:
+                continue
+            left = min(left, bucket.left(lane.each, now))
+            if left <= 0:
                 raise ValidationsThrottled(address)
+        return left
 
     def passed(self, involved: Involved) -> None:
         """Record a validation that has succeeded."""
@@ -117,9 +146,9 @@ class _Bucket:
         self._spent = 0.0
         self._at = 0.0
 
-    def is_full(self, rate: float, now: float) -> bool:
-        """Return whether no more may be spent."""
-        return self._level(rate, now) >= rate * _BURST_SECONDS
+    def left(self, rate: float, now: float) -> float:
+        """Return the part of it that may be spent."""
+        return 1 - self._level(rate, now) / (rate * _BURST_SECONDS)
 
     def fill(self, seconds: float, rate: float, now: float) -> None:
         """Spend some time."""

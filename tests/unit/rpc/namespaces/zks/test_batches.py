@@ -25,6 +25,7 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.sending.account_validations import AccountValidations
 from tests.support.chain.block_production import sender
 from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
@@ -47,6 +48,7 @@ class Rollup(NamespaceClient):
         rendered = RenderedChain(
             CHAIN_ID, blocks, self.chain.pool, lambda: pytest.fail("not asked")
         )
+        executor = ThreadPoolExecutor(1)
         super().__init__(
             ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
             ZksProofs(
@@ -61,8 +63,9 @@ class Rollup(NamespaceClient):
                 settling,
                 self.chain.pool,
                 rendered,
-                ThreadPoolExecutor(1),
+                executor,
                 max_bytes=10_000,
+                validations=AccountValidations(self.chain, executor),
             ),
         )
 

@@ -116,3 +116,25 @@ def test_a_paymasters_input_names_its_token() -> None:
     fields["paymaster_input"] = GENERAL
     assert Involved.of(fill(ANN, **fields)) == Involved(ANN, PAYMASTER)
     assert Involved.of(fill(ANN)) == Involved(ANN)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"paymaster": Address.zero()},
+        {"paymaster": ANN},
+        {"paymaster": PAYMASTER},
+        {"paymaster": PAYMASTER, "paymaster_input": approval_based(TOKEN, 1)},
+        {"paymaster": PAYMASTER, "factory_deps": (bytes(32),), "custom_signature": b"any"},
+    ],
+    ids=["none", "zero", "the sender", "general", "approval", "with dependencies"],
+)
+def test_a_raw_transaction_involves_the_same(fields: dict[str, object]) -> None:
+    payload = fill(ANN, **fields)
+    assert Involved.of_raw(payload.encode()) == Involved.of(payload)
+
+
+@pytest.mark.parametrize("raw", [b"", b"\x71", b"\x71\xc0", b"\x71\x80", b"\x02\xc0"])
+def test_bytes_that_are_no_transaction_involve_nobody(raw: bytes) -> None:
+    assert Involved.of_raw(raw) is None

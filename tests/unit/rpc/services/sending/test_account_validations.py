@@ -1,0 +1,134 @@
+"""Validations of transactions that an account or a paymaster has to agree to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.errors import (
+    AccountRejection,
+    Throttled,
+    TooManyValidations,
+    ValidationsThrottled,
+)
+from entresol.primitives.transactions import Transaction, sign
+from entresol.primitives.values import Address
+from entresol.rpc.services.sending.account_validations import MAX_VALIDATIONS, AccountValidations
+from entresol.rpc.services.sending.submission import Submission
+from entresol.rpc.services.sending.validation_budget import Involved, ValidationBudget
+from tests.support.contracts.accounts import VALIDATE, ScriptedWorld, fill, use_nonce
+from tests.support.contracts.layer_two import ALICE, SECRETS
+
+STRANGER = Address(b"\x31" * 20)
+LATE = AccountRejection("validation", "late")
+SECONDS = 1.0
+
+
+class World(ScriptedWorld):
+    """An L2 with a contract account, and with validations whose budget a test uses up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.budget = ValidationBudget(lambda: 1_000.0)
+        self.validations = AccountValidations(self.chain, None, self.budget)
+        self.submission = Submission(self.chain, validations=self.validations)
+        self.sender = self.account(is_logged=False)
+
+    def transaction(self) -> Transaction:
+        """Return the next transaction of the account."""
+        return self.from_contract(self.sender)
+
+    def rejects(self, raw: bytes) -> bool:
+        """Return whether a raw transaction is throttled before it is decoded."""
+        try:
+            self.validations.check_raw(raw)
+        except ValidationsThrottled:
+            return True
+        return False
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with_accounts = World()
+    yield with_accounts
+    with_accounts.close()
+
+
+def test_a_throttled_account_is_rejected_before_its_transaction_is_decoded(world: World) -> None:
+    raw = world.transaction().raw
+    assert not world.rejects(raw)
+    world.budget.failed(Involved(world.sender), LATE, SECONDS)
+    with pytest.raises(ValidationsThrottled):
+        world.submission.submit(raw)
+
+
+def test_a_throttled_paymaster_is_rejected_before_a_key_is_recovered(world: World) -> None:
+    raw = sign(fill(ALICE, paymaster=world.paymaster()), SECRETS[0]).raw
+    assert not world.rejects(raw)
+    involved = Involved.of_raw(raw)
+    assert involved is not None
+    world.budget.failed(involved, AccountRejection("paymaster", "late"), SECONDS)
+    assert world.rejects(raw)
+
+
+def test_the_less_is_left_of_a_budget_the_fewer_are_let_through_at_once(world: World) -> None:
+    raw = world.transaction().raw
+
+    async def let_through() -> int:
+        """Return how many of 100 are let through before the first has its response."""
+        responses = []
+        for _ in range(100):
+            with contextlib.suppress(TooManyValidations):
+                if world.validations.check_raw(raw):
+                    responses.append(asyncio.get_running_loop().create_future())
+                    world.validations.expect(responses[-1])
+        for response in responses:
+            response.cancel()
+        await asyncio.sleep(0)
+        return len(responses)
+
+    of_sender = Involved(world.sender)
+    world.budget.failed(of_sender, LATE, 0.000_1)
+    assert asyncio.run(let_through()) == MAX_VALIDATIONS
+    world.budget.failed(of_sender, LATE, 0.004_9)
+    assert asyncio.run(let_through()) == MAX_VALIDATIONS // 2
+    world.budget.failed(of_sender, LATE, 0.004_9)
+    assert asyncio.run(let_through()) == 1
+
+
+def test_the_transaction_of_a_key_that_pays_for_itself_is_never_throttled(world: World) -> None:
+    world.budget.failed(Involved(STRANGER), LATE, SECONDS)
+    assert world.rejects(world.transaction().raw)
+    assert not world.rejects(world.from_key().raw)
+
+
+def test_an_account_that_has_passed_is_not_throttled_with_strangers(world: World) -> None:
+    asyncio.run(world.validations.validate(world.transaction()))
+    world.budget.failed(Involved(STRANGER), LATE, SECONDS)
+    assert not world.rejects(world.transaction().raw)
+
+
+def test_a_malformed_transaction_is_left_to_who_decodes_it(world: World) -> None:
+    world.budget.failed(Involved(STRANGER), LATE, SECONDS)
+    assert not world.rejects(world.transaction().raw[:-1])
+
+
+def test_an_address_that_failed_in_blocks_is_rejected_before_its_transaction_is_decoded(
+    world: World,
+) -> None:
+    transaction = world.transaction()
+    for _ in range(3):
+        world.chain.pool.penalties.record(transaction, LATE)
+    with pytest.raises(Throttled):
+        world.submission.submit(transaction.raw)
+
+
+def test_a_validation_that_fails_is_reported_and_counted(world: World) -> None:
+    world.script(world.sender, VALIDATE, use_nonce(0), is_logged=False)
+    assert world.budget.is_unused
+    with pytest.raises(AccountRejection, match="invalid magic value"):
+        asyncio.run(world.validations.validate(world.transaction()))
+    assert not world.budget.is_unused
