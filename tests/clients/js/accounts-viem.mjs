@@ -109,6 +109,13 @@ async function transfers(sender, flow) {
   assert.equal(await reader.getBalance({ address: to }), value);
 }
 
+async function transfersTokens(sender, flow) {
+  const args = [newAddress(), 5n];
+  await moves(sender, flow, { token: 5n }, () =>
+    sender.writeContract({ address: crown, abi: TOKEN.abi, functionName: "transfer", args, ...fields(flow) }));
+  assert.equal(await tokens(args[0]), 5n);
+}
+
 async function withdraws(sender, flow) {
   const amount = 7_000_000_000n;
   const receipt = await moves(sender, flow, { ether: amount }, () =>
@@ -130,30 +137,67 @@ async function calls(sender, flow) {
     sender.writeContract({ address: crown, abi: TOKEN.abi, functionName: "mint", args, ...fields(flow) }));
 }
 
-check("wallet, general: transfers", () => transfers(wallet, general));
+check("wallet, general: transfers ether", () => transfers(wallet, general));
+check("wallet, general: transfers tokens", () => transfersTokens(wallet, general));
 check("wallet, general: withdraws", () => withdraws(wallet, general));
 check("wallet, general: deploys", () => deploys(wallet, general));
 check("wallet, general: calls", () => calls(wallet, general));
-check("wallet, approval: transfers", () => transfers(wallet, approval));
+check("wallet, approval: transfers ether", () => transfers(wallet, approval));
+check("wallet, approval: transfers tokens", () => transfersTokens(wallet, approval));
 check("wallet, approval: withdraws", () => withdraws(wallet, approval));
 check("wallet, approval: deploys", () => deploys(wallet, approval));
 check("wallet, approval: calls", () => calls(wallet, approval));
-check("single signature, general: transfers", () => transfers(single, general));
+check("single signature, general: transfers ether", () => transfers(single, general));
+check("single signature, general: transfers tokens", () => transfersTokens(single, general));
 check("single signature, general: withdraws", () => withdraws(single, general));
 check("single signature, general: deploys", () => deploys(single, general));
 check("single signature, general: calls", () => calls(single, general));
-check("single signature, approval: transfers", () => transfers(single, approval));
+check("single signature, approval: transfers ether", () => transfers(single, approval));
+check("single signature, approval: transfers tokens", () => transfersTokens(single, approval));
 check("single signature, approval: withdraws", () => withdraws(single, approval));
 check("single signature, approval: deploys", () => deploys(single, approval));
 check("single signature, approval: calls", () => calls(single, approval));
-check("multisig, general: transfers", () => transfers(multisig, general));
+check("multisig, general: transfers ether", () => transfers(multisig, general));
+check("multisig, general: transfers tokens", () => transfersTokens(multisig, general));
 check("multisig, general: withdraws", () => withdraws(multisig, general));
 check("multisig, general: deploys", () => deploys(multisig, general));
 check("multisig, general: calls", () => calls(multisig, general));
-check("multisig, approval: transfers", () => transfers(multisig, approval));
+check("multisig, approval: transfers ether", () => transfers(multisig, approval));
+check("multisig, approval: transfers tokens", () => transfersTokens(multisig, approval));
 check("multisig, approval: withdraws", () => withdraws(multisig, approval));
 check("multisig, approval: deploys", () => deploys(multisig, approval));
 check("multisig, approval: calls", () => calls(multisig, approval));
+
+async function sendsWithoutEther(flow) {
+  const sender = client(privateKeyToAccount(generatePrivateKey()));
+  const { address } = sender.account;
+  const args = [address, 20n];
+  await done(await plain.writeContract({ address: crown, abi: TOKEN.abi, functionName: "mint", args }));
+  for (const act of [transfersTokens, deploys, calls]) await act(sender, flow);
+  assert.equal(await reader.getBalance({ address }), 0n);
+  assert.equal(await reader.getTransactionCount({ address }), 3);
+}
+
+check("key without ether, general: transfers tokens, deploys and calls", () => sendsWithoutEther(general));
+check("key without ether, approval: transfers tokens, deploys and calls", () => sendsWithoutEther(approval));
+
+check("signs with a paymaster, and sends the bytes", async () => {
+  for (const flow of [general, approval])
+    await moves(wallet, flow, { ether: 7n }, async () => {
+      const request = await wallet.prepareTransactionRequest({
+        to: newAddress(), value: 7n, type: "eip712", parameters: ["gas", "nonce", "fees"], ...fields(flow),
+      });
+      return reader.sendRawTransaction({ serializedTransaction: await wallet.signTransaction(request) });
+    });
+});
+
+check("is told to compile for the EVM by deployContract, which sends EraVM bytecode", async () => {
+  const bytecode = "0x" + "00".repeat(32);
+  for (const flow of [general, approval]) {
+    const error = await thrown(wallet.deployContract({ abi: [], bytecode, deploymentType: "create", ...fields(flow) }));
+    assert.match(error.message, /EraVM bytecode cannot run on this chain: compile for the EVM/);
+  }
+});
 
 check("sends by a signature of another kind", () => transfers(custom, general));
 
