@@ -24,7 +24,7 @@ from tests.support.contracts.accounts import (
 from tests.support.contracts.layer_two import ALICE, CHAIN_ID, ETHER, FEE, SECRETS
 from tests.support.node_process import running_node
 
-ROUNDS: Final = 3
+ROUNDS: Final = 5
 COUNT: Final = 1_500
 PAYMASTER_BLOCK: Final = 60
 FLOOD: Final = 300
@@ -39,10 +39,11 @@ def rows() -> Iterable[Row]:
         zk.append(rate(_type_0x71))
     yield Row(
         what="0x71 transfers of keys, blocks of 500",
-        value=statistics.median(zk),
+        value=max(zk),
         unit="/s",
-        peer=Peer("type 2", statistics.median(plain)),
-        target=Target(0.8 * statistics.median(plain), "at least"),
+        peer=Peer("type 2", max(plain)),
+        target=Target(0.8 * max(plain), "at least"),
+        note="of processor time, the best of some rounds",
     )
     yield Row(
         what=f"transfers with a paymaster, blocks of {PAYMASTER_BLOCK}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from entresol._native import decode_transaction, keccak256
+from entresol._native import decode_transaction, decode_zk_transaction, keccak256
 from entresol.primitives.transactions import load, may_be_unsigned
 from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.values import Address
@@ -84,6 +84,8 @@ def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> lis
         # Costs a quarter of decoding the whole transaction.
         decoded = decode_transaction(raw, sender=sender)
         transaction_hash, nonce = decoded.hash, decoded.nonce
+    elif (fields := decode_zk_transaction(raw, recovers=False)) is not None:
+        (nonce, *_), _, _, transaction_hash, _ = fields
     else:
         transaction = load(raw, Address(sender))
         transaction_hash, nonce = transaction.hash, transaction.payload.nonce

@@ -57,13 +57,14 @@ def check_zk_sender(
     if not isinstance(payload, ZkTransaction):
         return False
     paymaster = payload.payer if payload.payer != payload.sender else None
-    signature_error = None if transaction.is_impersonated else transaction.signature_error
-    is_contract = not transaction.is_impersonated and has_code(accounts, payload.sender)
+    is_impersonated = transaction.is_impersonated
+    signature_error = None if is_impersonated else transaction.signature_error
+    is_contract = not is_impersonated and has_code(accounts, payload.sender)
     if (paymaster is not None or is_contract) and not has_accounts(accounts):
         raise signature_error or (
             SenderNotEOA() if paymaster is None else PaymasterNotSupported(paymaster)
         )
-    check_addresses(_ANY if transaction.is_impersonated else payload.sender, paymaster)
+    check_addresses(_ANY if is_impersonated else payload.sender, paymaster)
     if not is_contract:
         if signature_error is not None:
             raise signature_error

@@ -75,13 +75,13 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     def is_impersonated(self) -> bool:
         """Whether it was sent by impersonation, without a signature."""
         payload = self.payload
-        if isinstance(payload, EthereumTransaction) and payload.r == payload.s == 0:
-            # It was loaded from a state file of anvil.
-            return True
-        if isinstance(payload, PriorityTransaction) or payload.r != _IMPERSONATION_R:
+        if isinstance(payload, ZkTransaction):
+            # Beside a custom signature, r and s have no meaning and may hold anything.
+            return payload.r == _IMPERSONATION_R and not payload.custom_signature
+        if isinstance(payload, PriorityTransaction):
             return False
-        # Beside a custom signature, r and s have no meaning and may hold anything.
-        return not (isinstance(payload, ZkTransaction) and payload.custom_signature)
+        # One without a signature was loaded from a state file of anvil.
+        return payload.r == _IMPERSONATION_R or payload.r == payload.s == 0
 
 
 def decode(raw: bytes) -> Transaction:

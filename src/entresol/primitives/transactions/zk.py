@@ -169,8 +169,9 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def payer(self) -> Address:
         """Who pays the fee: the sender, unless a paymaster is named; the zero address is none."""
-        paymaster = self.paymaster or NO_PAYMASTER
-        return paymaster.address if any(paymaster.address) else self.sender
+        if self.paymaster is None or not any(self.paymaster.address):
+            return self.sender
+        return self.paymaster.address
 
     @property
     def paymaster_input(self) -> bytes:
