@@ -33,18 +33,22 @@ class Chain(SealingChain):
     thread writes; any thread may read sealed blocks. Fails: an error leaves the chain unchanged.
     """
 
-    def checkpoint(self) -> int:
-        """Create a checkpoint and return its id; the oldest is dropped if there are too many."""
+    def checkpoint(self, *, with_settlement: bool = False) -> int:
+        """Create a checkpoint and return its id; the oldest is dropped if there are too many.
+
+        `with_settlement` says that it is restored with that of the L1: batches that are sealed or settled after it are
+        not any more then.
+        """
         self.settle()
         return self.checkpoints.add(
             Checkpoint(
-                number=self.number,
+                number=self.ledger.head.number,
                 pool=self.pool.checkpoint(),
                 priority=tuple(self.producer.priority),
                 clock=self.clock.state,
-                settings=self.settings,
+                settings=self.ledger.settings,
                 finality=self.finality,
-                batches=self.batches.mark(),
+                batches=self.batches.mark() if with_settlement else None,
                 edited=self._edits.checkpoint(),
                 base_fee=self.pool.base_fee,
             )
@@ -57,34 +61,31 @@ class Chain(SealingChain):
             plan.apply()
         return plan is not None
 
-    def plan_restore(self, checkpoint: int, *, with_settlement: bool = False) -> RevertPlan | None:
-        """Return what reverts the chain to a checkpoint; None if there is no such.
-
-        `with_settlement` says that its L1 is reverted, too: batches that were sealed or settled since are not any more.
-        """
+    def plan_restore(self, checkpoint: int) -> RevertPlan | None:
+        """Return what reverts the chain to a checkpoint; None if there is no such."""
         self.settle()
         was = self.checkpoints.get(checkpoint)
         if was is None:
             return None
-        state = self.ledger.state_after(was.number) if was.edited is None else was.edited
 
         def pool() -> Mempool | None:
             # A new pool takes longer than everything else of a revert of a few empty blocks.
-            is_empty = not was.pool.entries and not self.pool
-            return None if is_empty else self.pool.restored(was.pool, state, was.base_fee)
+            if not was.pool.entries and not self.pool:
+                return None
+            state = self.ledger.state_after(was.number) if was.edited is None else was.edited
+            return self.pool.restored(was.pool, state, was.base_fee)
 
         def finish(plan: RevertPlan) -> None:
             self.checkpoints.take(checkpoint)
             self._unwind(plan, was.edited)
             if plan.pool is None:
-                self.drop_pending()
-                self.pool.reset(state, was.base_fee)
-            self.pool.penalties = was.pool.penalties
+                self.pool.clear(self.ledger.latest if was.edited is None else was.edited)
+            self.pool.restore_penalties(was.pool, was.number)
             self.producer.priority.replace(was.priority)
             self.clock.state = was.clock
             self.configure(was.settings)
             self.finality = was.finality
-            if with_settlement:
+            if was.batches is not None:
                 self.batches.revert_to(was.batches)
 
         return RevertPlan(self, was.number, pool, finish, pooled=len(was.pool.entries))
@@ -111,7 +112,7 @@ class Chain(SealingChain):
             self.finality = self.finality.at_most(number)
             # The deposit watcher enqueues again what L1 still has.
             self.producer.priority.replace(())
-            self.pool.base_fee = self.next_base_fee()
+            self.pool.set_base_fees(self.next_base_fee(), self.next_blob_base_fee())
             self.clock.set_time(self.head.timestamp)
 
         return RevertPlan(
@@ -142,8 +143,7 @@ class Chain(SealingChain):
     def drop_pending(self) -> None:
         """Drop every transaction that is in no block."""
         self.producer.priority.replace(())
-        for it in list(self.pool):
-            self.pool.remove(it.hash, "dropped")
+        self.pool.clear(self.latest)
 
     def replace(
         self,
@@ -181,4 +181,3 @@ class Chain(SealingChain):
         self._edits.restore(edited)
         if plan.pool is not None:
             self.pool.adopt(plan.pool)
-        self.pool.blob_base_fee = self.next_blob_base_fee()

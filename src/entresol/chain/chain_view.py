@@ -115,5 +115,5 @@ class ChainView:
 
     def next_base_fee(self) -> int:
         """Return the base fee of the next block."""
-        chosen = self.settings.base_fee
+        chosen = self.ledger.settings.base_fee
         return self.rules.fees.next(self.ledger.head) if chosen is None else chosen

@@ -52,6 +52,7 @@ class TransactionPending(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = BlockSealed | BlocksReverted | TransactionPending
+Listener: TypeAlias = "Callable[[Event], None]"
 
 
 class EventSubscription:
@@ -82,14 +83,29 @@ class EventSubscription:
 
 
 class ChainEvents:
-    """Publishes events, in order, to every subscription, the oldest first.
+    """Publishes events, in order, to every listener and subscription, the oldest first.
 
-    Remembers: the subscriptions. Persists: nothing. Fails: never; a slow subscriber loses its own events.
+    Remembers: them. Persists: nothing. Fails: never; a slow subscriber loses its own events.
     """
 
     def __init__(self) -> None:
-        self._subscriptions: dict[EventSubscription, None] = {}
-        self._of_transactions: dict[EventSubscription, None] = {}
+        # Never changed, only replaced, so that a listener may remove itself or others while an event is published.
+        self._listeners: tuple[Listener, ...] = ()
+        self._of_transactions: tuple[Listener, ...] = ()
+
+    def listen(self, listener: Listener, *, transactions: bool = True) -> None:
+        """Call `listener` with each further event, on the chain's thread, which it must not hold up.
+
+        Without `transactions`, only with those of blocks: there are far more transactions.
+        """
+        self._listeners = (*self._listeners, listener)
+        if transactions:
+            self._of_transactions = (*self._of_transactions, listener)
+
+    def remove(self, listener: Listener) -> None:
+        """Call `listener` no more."""
+        self._listeners = tuple(it for it in self._listeners if it != listener)
+        self._of_transactions = tuple(it for it in self._of_transactions if it != listener)
 
     def subscribe(
         self,
@@ -98,24 +114,17 @@ class ChainEvents:
         wake: Callable[[], None] | None = None,
         transactions: bool = True,
     ) -> EventSubscription:
-        """Subscribe to all further events; `wake` is called after each, on the chain's thread.
-
-        Without `transactions`, only to those of blocks: there are far more transactions.
-        """
+        """Queue all further events, for one who takes them later; `wake` is called after each, on the chain's thread."""
         subscription = EventSubscription(backlog, wake)
-        self._subscriptions[subscription] = None
-        if transactions:
-            self._of_transactions[subscription] = None
+        self.listen(subscription.put, transactions=transactions)
         return subscription
 
     def unsubscribe(self, subscription: EventSubscription) -> None:
         """End a subscription."""
-        self._subscriptions.pop(subscription, None)
-        self._of_transactions.pop(subscription, None)
+        self.remove(subscription.put)
 
     def publish(self, event: Event) -> None:
-        """Add an event to every subscription that wants it."""
+        """Pass an event to all that want it."""
         is_transaction = isinstance(event, TransactionPending)
-        wanted = self._of_transactions if is_transaction else self._subscriptions
-        for subscription in tuple(wanted):
-            subscription.put(event)
+        for listener in self._of_transactions if is_transaction else self._listeners:
+            listener(event)

@@ -77,6 +77,11 @@ class Ledger:
     leaves it unchanged.
     """
 
+    head: Header
+    """The header of the last block."""
+    head_hash: Hash32
+    """The hash of the last block."""
+
     def __init__(self, store: Store, rules: ChainRules, genesis: Genesis | ExpectedGenesis) -> None:
         self.store = store
         self.rules = rules
@@ -93,16 +98,6 @@ class Ledger:
         else:
             self.genesis = open_genesis(store, expected)
         self._set_head(self.header(self.number))
-
-    @property
-    def head(self) -> Header:
-        """The header of the last block."""
-        return self._head
-
-    @property
-    def head_hash(self) -> Hash32:
-        """The hash of the last block."""
-        return self._head_hash
 
     @property
     def number(self) -> int:
@@ -159,7 +154,7 @@ class Ledger:
 
     def next_block_env(self, timestamp: int) -> BlockEnv:
         """Return the environment of the block after the head: the same object while it does not change."""
-        head, settings = self._head, self.settings
+        head, settings = self.head, self.settings
         fee = self.rules.fees.next(head)
         known = self._next_env
         if known is None or not known.is_of(head, settings, timestamp, fee):
@@ -170,7 +165,7 @@ class Ledger:
                 gas_limit=self.rules.gas_limit,
                 base_fee=fee,
                 beneficiary=self.rules.beneficiary,
-                prevrandao=prevrandao_after(self._head_hash, number),
+                prevrandao=prevrandao_after(self.head_hash, number),
                 fork_fields=self.blob_fees.fork_fields(head),
             )
             known = _NextEnv(head, settings, timestamp, fee, settings.apply(env))
@@ -180,7 +175,7 @@ class Ledger:
     @property
     def parent(self) -> ParentBlock:
         """The head as the parent of the next block."""
-        return ParentBlock(self._head_hash, self._head.state_root)
+        return ParentBlock(self.head_hash, self.head.state_root)
 
     def append(self, executed: ExecutedBlock, prices: Prices | None = None) -> None:
         """Make an executed block the head, durably."""
@@ -204,38 +199,37 @@ class Ledger:
         Only the node that sealed it knows its prices.
         """
         header = record.header()
-        if header.number != self.number + 1 or header.parent_hash != self._head_hash:
+        if header.number != self.number + 1 or header.parent_hash != self.head_hash:
             raise WrongParent(header.number, self.number)
         if execute:
-            executed = self._re_execute(record, self._head)
+            executed = self._re_execute(record, self.head)
             overlay, nodes = executed.overlay, executed.nodes
         else:
             overlay, nodes = apply_and_verify(
-                record, self._head.state_root, snapshot=self.latest, trie=self.trie
+                record, self.head.state_root, snapshot=self.latest, trie=self.trie
             )
         self.store.append(record, nodes, prices)
         self._advance(record, overlay)
 
     def reverted_by(self, number: int) -> RevertedBlocks:
         """Return the blocks that reverting to block `number` removes; any thread may call it."""
-        head = self._head_hash
+        head = self.head_hash
         records = tuple(self.store.nonempty_above(number))[::-1]
         return RevertedBlocks(head, records, sum(map(memory_of_record, records)))
 
     def unwind(self, number: int) -> None:
         """Revert to block `number`."""
         self.check_state(number)
-        if number >= self.number:
+        if number >= self.head.number:
             return
         self.store.unwind(number)
         self._snapshots.evict_above(number)
-        for it in [it for it in self._heads if it > number]:
-            self._heads.pop(it)
+        # Those of reverted blocks stay: whatever becomes the head again has put its own in their place.
         known = self._heads.get(number)
         if known is None:
             self._set_head(self.header(number))
         else:
-            self._head, self._head_hash = known
+            self.head, self.head_hash = known
 
     def replace(self, source: Store) -> None:
         """Replace all blocks by those of another store."""
@@ -247,13 +241,12 @@ class Ledger:
     def follow(self, number: int, common: int) -> None:
         """Make block `number` of a store that another process writes the head; blocks above `common` are other ones."""
         self._snapshots.evict_above(common)
-        for it in [it for it in self._heads if it > common]:
-            self._heads.pop(it)
+        self._heads.pop_all(common.__lt__)
         if common >= 0 and number - common <= MAX_ADVANCED:
             for it in range(common + 1, number + 1):
                 overlay = apply_record(self.record(it), self._snapshots.after(it - 1))
                 self._snapshots.advance(it, overlay)
-        if number != common or number != self._head.number:
+        if number != common or number != self.head.number:
             self._set_head(self.header(number))
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
@@ -281,9 +274,9 @@ class Ledger:
         self._set_head(header, Hash32(keccak256(record.header_rlp)))
 
     def _set_head(self, header: Header, block_hash: Hash32 | None = None) -> None:
-        self._head = header
-        self._head_hash = header.hash() if block_hash is None else block_hash
-        self._heads.put(header.number, (header, self._head_hash))
+        self.head = header
+        self.head_hash = header.hash() if block_hash is None else block_hash
+        self._heads.put(header.number, (header, self.head_hash))
 
     def _init_genesis(self, genesis: Genesis) -> None:
         record, nodes = genesis_block(genesis, self.store, self.trie, self.genesis_fields)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from entresol.primitives.transactions import Transaction
 
@@ -54,6 +54,7 @@ class PriorityQueue:
             self._queued[transaction.hash] = transaction
             self._queued.move_to_end(transaction.hash, last=False)
 
-    def replace(self, transactions: Iterable[Transaction]) -> None:
+    def replace(self, transactions: Sequence[Transaction]) -> None:
         """Replace the content of the queue."""
-        self._queued = OrderedDict((it.hash, it) for it in transactions)
+        if self._queued or transactions:
+            self._queued = OrderedDict((it.hash, it) for it in transactions)

@@ -10,6 +10,7 @@ from entresol.node.log.console_log import console_lines
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
     from entresol.execution.console import ConsoleCalls, ReportConsole
 
 MAX_RECORDED: Final = 1_000
@@ -58,13 +59,12 @@ class ConsoleRecorder:
     def follow(self, chain: Chain, layer: str) -> None:
         """Record what the transactions of a chain print."""
 
-        def wake() -> None:
-            for event in subscription.take()[0]:
-                if isinstance(event, BlockSealed):
-                    for calls in event.console.values():
-                        self.record(layer, "transaction", calls)
+        def on_event(event: Event) -> None:
+            if isinstance(event, BlockSealed):
+                for calls in event.console.values():
+                    self.record(layer, "transaction", calls)
 
-        subscription = chain.events.subscribe(wake=wake)
+        chain.events.listen(on_event, transactions=False)
 
     def also(self, layer: str, report: ReportConsole) -> ReportConsole:
         """Return a `report` of calls and estimates that records them, too."""

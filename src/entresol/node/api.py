@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
     from entresol.node.settlement.l2_components import L2Components, RollupParts
     from entresol.primitives.batches import Batch
     from entresol.replica.shipped_events import ShippedEvents
@@ -115,7 +116,7 @@ class Api:
         self._pending_builder = PendingBuilder(chain, self._executor)
         self._rendered = self._new_rendered(layer_two)
         self._fees = new_fee_history(chain)
-        self._events = chain.events.subscribe(wake=self._on_events)
+        chain.events.listen(self._on_event)
         self._resolver = BlockResolver(chain, self._pending_builder.executor)
         self._runner = CallRunner(
             call_limits(self._limits), override_limits(self._limits), self._limits.call_limit
@@ -162,7 +163,7 @@ class Api:
         """Unsubscribe from the chain, and shut the thread pool down."""
         self.subscriptions.close()
         self.filters.close()
-        self._chain.events.unsubscribe(self._events)
+        self._chain.events.remove(self._on_event)
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def forget_failures(self) -> None:
@@ -198,13 +199,11 @@ class Api:
     def _report_console(self, method: str, calls: ConsoleCalls) -> None:
         self.report_console(method, calls)
 
-    def _on_events(self) -> None:
+    def _on_event(self, event: Event) -> None:
         """Invalidate cached responses before the next request can be handled."""
-        events, _ = self._events.take()
-        for event in events:
-            self._rendered.on_event(event)
-            if isinstance(event, BlocksReverted):
-                self._fees.remove_above(event.head)
+        self._rendered.on_event(event)
+        if isinstance(event, BlocksReverted):
+            self._fees.remove_above(event.head)
 
     def _new_rendered(self, layer_two: L2Components | None) -> RenderedChain:
         chain = self._chain

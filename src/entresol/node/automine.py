@@ -10,6 +10,7 @@ from entresol.errors import StoreFailed
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
     from entresol.chain.sealing_chain import OnIncluded
     from entresol.node.block_sealer import BlockSealer
     from entresol.primitives.values import Hash32
@@ -36,7 +37,7 @@ class Automine:
         self._waiting: dict[Hash32, list[OnIncluded]] = {}
         self._task: asyncio.Task[None] | None = None
         self._is_scheduled = False
-        self._events = chain.events.subscribe(wake=self._on_event, transactions=False)
+        chain.events.listen(self._on_event, transactions=False)
 
     @property
     def is_busy(self) -> bool:
@@ -79,7 +80,7 @@ class Automine:
 
     async def stop(self) -> None:
         """Stop sealing in the background; who still waits has an error."""
-        self._chain.events.unsubscribe(self._events)
+        self._chain.events.remove(self._on_event)
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -125,10 +126,10 @@ class Automine:
                 await asyncio.sleep(0)
         self._report_all(None)
 
-    def _on_event(self) -> None:
-        self._events.take()
-        for it in self._not_includable():
-            self._report(it, None)
+    def _on_event(self, _event: Event) -> None:
+        if self._waiting:
+            for it in self._not_includable():
+                self._report(it, None)
 
     def _not_includable(self) -> list[Hash32]:
         """Return the transactions that no next block includes: mostly because the last one has."""

@@ -99,6 +99,21 @@ class BoundedMap(Generic[K, V]):
         self._removed(key, value)
         return value
 
+    def pop_all(self, matches: Callable[[K], bool]) -> None:
+        """Remove all keys that match."""
+        entries = self._entries
+        is_plain = not self._weights and self._on_remove is None
+        for key in list(filter(matches, entries)):
+            value = entries.pop(key)
+            if not is_plain:
+                self._removed(key, value)
+
+    def pop_newest(self, matches: Callable[[K], bool]) -> None:
+        """Remove the newest keys, up to the first that does not match."""
+        entries = self._entries
+        while entries and matches(next(reversed(entries))):
+            self._removed(*entries.popitem())
+
     def clear(self) -> None:
         """Remove all entries."""
         while self._entries:

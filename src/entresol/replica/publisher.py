@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
     from entresol.primitives.batches import Batch
     from entresol.primitives.transactions import Transaction
     from entresol.server.handler import ClientConnection, Handler
@@ -55,7 +56,7 @@ class StatePublisher:
         self._batched = self._last_batched()
         self._seen: tuple[object, ...] = ()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._events = chain.events.subscribe(wake=self._on_event)
+        chain.events.listen(self._on_event)
         chain.ledger.store.before_rewrite(self._on_rewrite)
         self.sync()
 
@@ -102,16 +103,14 @@ class StatePublisher:
         self.sync()
         return body
 
-    def _on_event(self) -> None:
-        events, _ = self._events.take()
-        for event in events:
-            if isinstance(event, TransactionPending):
-                self._subscribers.on_transaction(event.transaction)
-            elif isinstance(event, BlocksReverted):
-                self._on_reverted(event)
-            else:
-                self.sync()
-                self._subscribers.on_sealed(event.number)
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, TransactionPending):
+            self._subscribers.on_transaction(event.transaction)
+        elif isinstance(event, BlocksReverted):
+            self._on_reverted(event)
+        else:
+            self.sync()
+            self._subscribers.on_sealed(event.number)
 
     def _on_reverted(self, event: BlocksReverted) -> None:
         self._batched = self._last_batched()

@@ -47,5 +47,4 @@ class Snapshots:
     def evict_above(self, number: int) -> None:
         """Evict the states of reverted blocks."""
         with self._lock:
-            for reverted in [cached for cached in self._snapshots if cached > number]:
-                self._snapshots.pop(reverted)
+            self._snapshots.pop_all(number.__lt__)

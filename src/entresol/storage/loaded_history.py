@@ -73,6 +73,8 @@ class LoadedHistory:
         """Read the row again, after the chain was replaced."""
         row = self._db.get(tables.LOADED)
         self._loaded = LoadedBlocks.of({} if row is None else {tables.LOADED: row})
+        self.first = self._loaded.first
+        """The number of the first block whose state is known."""
 
     def rows(self, head: int) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows that belong to a dump beside the records up to block `head`."""
@@ -90,11 +92,6 @@ class LoadedHistory:
         """Write such rows."""
         self._db.write(rows)
         self.refresh()
-
-    @property
-    def first(self) -> int:
-        """The number of the first block whose state is known."""
-        return self._loaded.first
 
     @property
     def last(self) -> int:

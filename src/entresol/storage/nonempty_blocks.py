@@ -45,18 +45,27 @@ class NonEmptyBlocks:
 
     def above(self, number: int) -> Iterable[int]:
         """Return the blocks above `number` that have contents or are unknown, in order."""
+        if self._has_none_above(number):
+            return ()
         known = self._numbers[bisect_right(self._numbers, number) :]
         return chain(self._unknown_above(number), known)
 
     def count_above(self, number: int) -> int:
         """Return how many blocks `above` returns."""
+        if self._has_none_above(number):
+            return 0
         known = len(self._numbers) - bisect_right(self._numbers, number)
         return known + len(self._unknown_above(number))
 
     def remove_above(self, number: int) -> None:
         """Forget the blocks above `number`, which are deleted."""
-        del self._numbers[bisect_right(self._numbers, number) :]
-        self._known_from = min(self._known_from, number + 1)
+        if not self._has_none_above(number):
+            del self._numbers[bisect_right(self._numbers, number) :]
+            self._known_from = min(self._known_from, number + 1)
+
+    def _has_none_above(self, number: int) -> bool:
+        numbers = self._numbers
+        return self._known_from <= number + 1 and (not numbers or numbers[-1] <= number)
 
     def _unknown_above(self, number: int) -> range:
         return range(max(number + 1, self._first), self._known_from)

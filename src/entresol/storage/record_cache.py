@@ -48,8 +48,7 @@ class RecordCache:
     def evict_above(self, number: int) -> None:
         """Drop the records above block `number`, and those that other threads are reading now."""
         with self._lock:
-            for deleted in [it for it in self._records if it > number]:
-                self._records.pop(deleted)
+            self._records.pop_all(number.__lt__)
             self._generation += 1
 
 

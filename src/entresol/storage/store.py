@@ -56,8 +56,9 @@ class Store:
         self.position = PositionTable(db)
         self.loaded = LoadedHistory(db)
         head = db.get(tables.HEAD)
-        self._head = None if head is None else int.from_bytes(head)
-        self._nonempty = NonEmptyBlocks(self._head, self.first_number)
+        self.head_number = None if head is None else int.from_bytes(head)
+        """The number of the last block, or None before genesis."""
+        self.nonempty = NonEmptyBlocks(self.head_number, self.first_number)
         # The block that is written, but not the head yet.
         self._next: BlockRecord | None = None
 
@@ -127,11 +128,6 @@ class Store:
     def path(self) -> Path:
         """The data directory of the chain."""
         return self._directory.path
-
-    @property
-    def head_number(self) -> int | None:
-        """The number of the last block, or None before genesis."""
-        return self._head
 
     @property
     def first_number(self) -> int:
@@ -274,10 +270,10 @@ class Store:
     ) -> None:
         """Add the genesis block to an empty store, with the hash that identifies the genesis and the chain id."""
         number = record.header().number
-        if self._head is not None:
-            raise WrongParent(number, self._head)
+        if self.head_number is not None:
+            raise WrongParent(number, self.head_number)
         self.genesis.number = number
-        self._nonempty.reset(None, number)
+        self.nonempty.reset(None, number)
         self._append(record, nodes, self.genesis.rows_of(identity, chain_id, number))
 
     def append(
@@ -311,8 +307,8 @@ class Store:
     def show_next(self) -> None:
         """Make the block that `write_next` wrote the head, once it is durable."""
         assert self._next is not None
-        assert self._head is not None
-        self._show(self._head + 1, self._next)
+        assert self.head_number is not None
+        self._show(self.head_number + 1, self._next)
         self._next = None
 
     def unwind(self, number: int) -> None:
@@ -322,30 +318,28 @@ class Store:
         depend on what they contain. Trie nodes and codes stay for good, since other blocks may share them. The head
         of a temporary store that no other process reads is in memory only, until the next block.
         """
-        head = self._head
+        head = self.head_number
         if head is None or number >= head:
             return
-        deleted = list(self.batches.keys_above(number))
+        last = self.batches.last()
+        has_later = last is not None and last.last_block > number
+        deleted = list(self.batches.keys_above(number)) if has_later else []
         # The head first, so that no reader sees a head without its block.
-        self._head = number
+        self.head_number = number
         if deleted or self._db.is_shared or not self._directory.is_temporary:
             try:
                 self._db.write([(tables.HEAD, tables.number(number))], deleted)
             except BaseException:
-                self._head = head
+                self.head_number = head
                 raise
         self.record_cache.evict_above(number)
-        self._nonempty.remove_above(number)
+        self.nonempty.remove_above(number)
         if deleted:
             self.batches.refresh()
 
     def nonempty_above(self, number: int) -> Iterator[BlockRecord]:
         """Yield the records of the blocks above `number` that have contents, in order."""
-        return filter(has_contents, map(self.record, self._nonempty.above(number)))
-
-    def count_nonempty_above(self, number: int) -> int:
-        """Return how many blocks above `number` may have contents."""
-        return self._nonempty.count_above(number)
+        return filter(has_contents, map(self.record, self.nonempty.above(number)))
 
     def replace(self, source: Store) -> None:
         """Replace the whole chain by that of another store, which is not used any more.
@@ -356,17 +350,17 @@ class Store:
         if is_temporary and not self._db.is_shared:
             self._directory, source._directory = source._directory, self._directory
             self._db.exchange(source._db)
-            self._head, source._head = source._head, self._head
+            self.head_number, source.head_number = source.head_number, self.head_number
         else:
-            head, self._head = self._head, source.head_number
+            head, self.head_number = self.head_number, source.head_number
             try:
                 self._db.replace(source._db.scan(b""))
             except BaseException:
-                self._head = head
+                self.head_number = head
                 raise
         self.record_cache.evict_above(-1)
         self.genesis.refresh()
-        self._nonempty.reset(self._head, self.first_number)
+        self.nonempty.reset(self.head_number, self.first_number)
         self.loaded.refresh()
         self.batches.refresh()
         self.prices.refresh()
@@ -384,7 +378,7 @@ class Store:
         for table in tables.DERIVED:
             self._db.drop(table)
         first = self.first_number
-        total = 0 if self._head is None else self._head + 1 - first
+        total = 0 if self.head_number is None else self.head_number + 1 - first
         for done, record in enumerate(self.records()):
             rows = rows_of(self._db, record, first + done, nodes_of(record))
             self._db.write(rows, sync=False)
@@ -393,7 +387,7 @@ class Store:
 
     @property
     def _next_number(self) -> int:
-        return self.first_number if self._head is None else self._head + 1
+        return self.first_number if self.head_number is None else self.head_number + 1
 
     def _append(
         self,
@@ -414,7 +408,7 @@ class Store:
         """Write a block, and return its number."""
         header = record.header()
         if not self._continues(header.number, header.parent_hash):
-            raise WrongParent(header.number, self._head)
+            raise WrongParent(header.number, self.head_number)
         rows = [
             *marks,
             (tables.record_key(header.number), record.encode()),
@@ -425,11 +419,11 @@ class Store:
         return header.number
 
     def _show(self, number: int, record: BlockRecord) -> None:
-        self._nonempty.add(number, record)
-        self._head = number
+        self.nonempty.add(number, record)
+        self.head_number = number
 
     def _continues(self, number: int, parent_hash: bytes) -> bool:
-        is_child = self._head is None or self.block_hash(self._head) == parent_hash
+        is_child = self.head_number is None or self.block_hash(self.head_number) == parent_hash
         return number == self._next_number and is_child
 
     def _left_by_reverted(self, number: int) -> list[bytes]:
@@ -450,7 +444,7 @@ class Store:
 
     def _last(self, prefix: bytes) -> tuple[bytes, bytes] | None:
         """Return the last row of a history; blocks above the head are reverted."""
-        head = 0 if self._head is None else self._head
+        head = 0 if self.head_number is None else self.head_number
         return self._db.last_at_most(prefix + tables.number(head), prefix)
 
     def _location(self, prefix: bytes) -> TransactionLocation | None:
@@ -459,7 +453,7 @@ class Store:
         return TransactionLocation(tables.block_of(found[0]), int.from_bytes(found[1]))
 
     def _has(self, number: int) -> bool:
-        return self._head is not None and self.first_number <= number <= self._head
+        return self.head_number is not None and self.first_number <= number <= self.head_number
 
     def _hash_row(self, number: int) -> bytes | None:
         return self._db.get(tables.HASH_OF_NUMBER + tables.number(number))

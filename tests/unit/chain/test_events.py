@@ -74,3 +74,18 @@ def test_a_listener_of_blocks_is_not_woken_by_transactions() -> None:
     feed.unsubscribe(everything)
     feed.publish(pending)
     assert everything.take() == ([], 0)
+
+
+def test_a_listener_gets_each_event_until_it_is_removed() -> None:
+    feed = ChainEvents()
+    every: list[object] = []
+    of_blocks: list[object] = []
+    feed.listen(every.append)
+    feed.listen(of_blocks.append, transactions=False)
+    pending = TransactionPending(transaction(0))
+    feed.publish(pending)
+    feed.publish(event(1))
+    feed.remove(every.append)
+    feed.publish(event(2))
+    assert every == [pending, event(1)]
+    assert of_blocks == [event(1), event(2)]

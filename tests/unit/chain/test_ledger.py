@@ -89,6 +89,16 @@ def test_a_chain_unwinds_and_continues_on_another_branch(ledger: Ledger) -> None
     assert balance(ledger, NOBODY, 3) == 25
 
 
+def test_after_two_reverts_the_head_is_of_the_branch_between_them(ledger: Ledger) -> None:
+    for nonce in range(4):
+        seal_block(ledger, transaction(nonce, wei=10))
+    ledger.unwind(1)
+    other = seal_block(ledger, transaction(1, wei=5))
+    seal_block(ledger, transaction(2, wei=5))
+    ledger.unwind(2)
+    assert (ledger.head, ledger.head_hash) == (other.header, other.header.hash())
+
+
 @pytest.mark.parametrize("execute", [False, True])
 def test_a_follower_comes_to_the_same_chain(ledger: Ledger, execute: bool) -> None:
     records = [seal_block(ledger, transaction(nonce)).record for nonce in range(3)]

@@ -1,3 +1,5 @@
+from itertools import takewhile
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -116,6 +118,18 @@ class BoundedMapMachine(RuleBasedStateMachine):
         for key, _, _ in tuple(self.model):
             self._drop(key)
         self.map.clear()
+
+    @rule(limit=_KEYS)
+    def pop_all(self, limit: int) -> None:
+        for key in [key for key, _, _ in self.model if key > limit]:
+            self._drop(key)
+        self.map.pop_all(limit.__lt__)
+
+    @rule(limit=_KEYS)
+    def pop_newest(self, limit: int) -> None:
+        for key, _, _ in tuple(takewhile(lambda entry: entry[0] > limit, reversed(self.model))):
+            self._drop(key)
+        self.map.pop_newest(limit.__lt__)
 
     @invariant()
     def agrees_with_the_model(self) -> None:

@@ -188,7 +188,7 @@ def test_the_blocks_with_contents_above_a_block_are_known(store: Store) -> None:
         chain.append(record_after(chain[-1], transactions=sent))
     fill(store, chain)
     assert list(store.nonempty_above(0)) == [chain[2], chain[4]]
-    assert [store.count_nonempty_above(number) for number in (0, 2, 4)] == [2, 1, 0]
+    assert [store.nonempty.count_above(number) for number in (0, 2, 4)] == [2, 1, 0]
 
 
 def test_a_store_is_the_same_after_reopening(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -33,7 +32,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     clock: ClockState
     settings: BlockSettings
     finality: Finality
-    batches: BatchMark
+    batches: BatchMark | None
+    """None if the chain has no L1 that is restored with it."""
     edited: Overlay | None
     base_fee: int
     """That of the next block, by which the pool is ordered."""
@@ -49,6 +49,8 @@ class CheckpointLog:
         self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(
             MAX_CHECKPOINTS, max_weight=max_bytes
         )
+        self.get = self._checkpoints.get
+        """Return the checkpoint with this id."""
         self._last = 0
 
     def __contains__(self, number: int) -> bool:
@@ -65,16 +67,11 @@ class CheckpointLog:
         self._checkpoints.put(self._last, checkpoint, checkpoint.pool.size)
         return self._last
 
-    def get(self, number: int) -> Checkpoint | None:
-        """Return the checkpoint with this id."""
-        return self._checkpoints.get(number)
-
     def take(self, number: int) -> Checkpoint | None:
         """Return the checkpoint with this id, and drop it with all later ones."""
-        found = self._checkpoints.get(number)
+        found = self.get(number)
         if found is not None:
-            for later in list(takewhile(number.__le__, reversed(self._checkpoints))):
-                self._checkpoints.pop(later)
+            self._checkpoints.pop_newest(number.__le__)
         return found
 
     def drop_above(self, block: int) -> None:

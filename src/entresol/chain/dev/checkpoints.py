@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
+from functools import partial
 from typing import TYPE_CHECKING
 
 from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS
@@ -11,6 +11,7 @@ from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.dev.revert_plan import RevertPlan
 
 
 class Checkpoints:
@@ -28,7 +29,9 @@ class Checkpoints:
     def create(self) -> int:
         """Create a checkpoint of all chains and return its id."""
         self._last += 1
-        self._checkpoints.put(self._last, tuple(chain.checkpoint() for chain in self._chains))
+        is_pair = len(self._chains) > 1
+        created = tuple([chain.checkpoint(with_settlement=is_pair) for chain in self._chains])
+        self._checkpoints.put(self._last, created)
         return self._last
 
     def blocks(self, chain: Chain) -> dict[int, int]:
@@ -54,16 +57,13 @@ class Checkpoints:
         checkpoints = self._checkpoints.get(number)
         if checkpoints is None:
             return None
-        parts = zip(self._chains, checkpoints, strict=True)
-        is_pair = len(self._chains) > 1
-        plans = [chain.plan_restore(it, with_settlement=is_pair) for chain, it in parts]
-        found = [it for it in plans if it is not None]
-        if len(found) < len(plans):
-            # One of a block that was rolled back, or that was dropped for others, is gone on all chains.
-            self._drop_from(number)
-            return None
-        return PairRevertPlan(found, lambda: self._drop_from(number))
-
-    def _drop_from(self, number: int) -> None:
-        for later in list(takewhile(number.__le__, reversed(self._checkpoints))):
-            self._checkpoints.pop(later)
+        plans: list[RevertPlan] = []
+        drop = partial(self._checkpoints.pop_newest, number.__le__)
+        for chain, checkpoint in zip(self._chains, checkpoints, strict=True):
+            plan = chain.plan_restore(checkpoint)
+            if plan is None:
+                # One of a block that was rolled back, or that was dropped for others, is gone on all chains.
+                drop()
+                return None
+            plans.append(plan)
+        return PairRevertPlan(plans, drop)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
 
 MAX_CUTS: Final = 1_000_000
 """How many are held, in about 100 MB; the first half is dropped then."""
@@ -28,7 +29,7 @@ class PairJournal:
         self._cuts: list[tuple[int, ...]] = []
         self.restart()
         for chain in chains:
-            chain.events.subscribe(backlog=1, wake=self._on_event, transactions=False)
+            chain.events.listen(self._on_event, transactions=False)
 
     def restart(self) -> None:
         """Forget everything but where the chains are now."""
@@ -48,7 +49,7 @@ class PairJournal:
         """Return how many cuts have at most `number` for the chain at `index`."""
         return bisect_right(self._cuts, number, key=itemgetter(index))
 
-    def _on_event(self) -> None:
+    def _on_event(self, _event: Event) -> None:
         now = self._now()
         cuts = self._cuts
         if any(map(gt, cuts[-1], now)):

@@ -148,15 +148,21 @@ class Penalties:
         """Return how many addresses have failed."""
         return max(len(self._failures), len(self._until))
 
-    def copy(self) -> Penalties:
-        """Return the same penalties, which later failures do not change."""
+    def copy(self) -> Penalties | None:
+        """Return the same penalties, which later failures do not change; None if no address has failed."""
+        if not len(self):
+            return None
         copied = Penalties()
-        copied.block = self.block
         for address in self._failures:
             copied._failures.put(address, self._failures.get(address) or ())
         for address in self._until:
             copied._until.put(address, self._until.get(address) or 0)
         return copied
+
+    def clear(self) -> None:
+        """Forget all failures."""
+        self._failures.clear()
+        self._until.clear()
 
     def record(self, transaction: Transaction, error: Exception) -> None:
         """Count a failure for who has caused it: the paymaster, or the sender."""

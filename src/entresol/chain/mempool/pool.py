@@ -101,7 +101,9 @@ class Mempool(PoolView):
 
     def set_base_fees(self, base_fee: int, blob_base_fee: int) -> None:
         """Set both base fees of the next block."""
-        self._reprice(Pricing(self.order, base_fee, blob_base_fee))
+        known = self._pricing
+        if base_fee != known.base_fee or blob_base_fee != known.blob_base_fee:
+            self._reprice(Pricing(known.order, base_fee, blob_base_fee))
 
     @property
     def order(self) -> Order:
@@ -198,6 +200,13 @@ class Mempool(PoolView):
                 dropped += [TransactionDropped(evicted, PoolFull()) for evicted in added.evicted]
         return PoolUpdated(tuple(filter(self.is_pending, promoted)), tuple(dropped))
 
+    def clear(self, accounts: AccountReader) -> None:
+        """Drop all transactions; those to come are checked against another state."""
+        self.version += 1
+        self._accounts = accounts
+        for known in list(self._entries):
+            self.remove(known, "dropped")
+
     def checkpoint(self) -> PoolCheckpoint:
         """Return a checkpoint of the pool; entries are shared, so it costs a copy of references."""
         entries = tuple(self._entries.values())
@@ -224,6 +233,14 @@ class Mempool(PoolView):
         pool._heads.build(pool._pricing)
         pool._evictions.build(pool._pricing)
         return pool
+
+    def restore_penalties(self, saved: PoolCheckpoint, block: int) -> None:
+        """Restore the penalties of a checkpoint at `block`, which is not used any more."""
+        if saved.penalties is None:
+            self.penalties.clear()
+        else:
+            self.penalties = saved.penalties
+        self.penalties.block = block
 
     def adopt(self, other: Mempool) -> None:
         """Take over the transactions of another pool, which is not used any more."""

@@ -58,8 +58,9 @@ class BlobSidecars:
 
     def drop_above(self, number: int) -> None:
         """Drop those of the blocks above `number`, which are reverted."""
-        for it in [key for key, sealed in self._sealed.items() if sealed.number > number]:
-            self._remove(it)
+        if self._sealed:
+            for it in [key for key, sealed in self._sealed.items() if sealed.number > number]:
+                self._remove(it)
 
     def _remove(self, transaction_hash: bytes) -> None:
         found = self._sealed.pop(transaction_hash, None)

@@ -58,13 +58,14 @@ class PoolCheckpoint(msgspec.Struct, frozen=True):
     senders: int
     entry_bytes: int
     arrivals: int
-    penalties: Penalties
+    penalties: Penalties | None
+    """None if no address has failed."""
 
     @property
     def size(self) -> int:
         """How many bytes of memory it holds at most: those of transactions that others hold too, and its own."""
-        own = _BYTES_PER_SENDER * self.senders + _BYTES_PER_PENALTY * len(self.penalties)
-        return own + self.entry_bytes
+        penalties = 0 if self.penalties is None else _BYTES_PER_PENALTY * len(self.penalties)
+        return _BYTES_PER_SENDER * self.senders + penalties + self.entry_bytes
 
 
 class PoolView:

@@ -51,6 +51,8 @@ class Console:
         """Characters of the pending lines; an estimate, because several threads write."""
         self._dropped = 0
         self._due = threading.Event()
+        self._is_due = False
+        """Whether `_due` is set; cheaper to read."""
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="console", daemon=True)
         self._thread.start()
@@ -62,8 +64,8 @@ class Console:
             return
         self._pending.append((self._err if to_stderr else self._out, text))
         self._size += len(text)
-        # Checking is cheaper than setting an event that is set.
-        if not self._due.is_set():
+        if not self._is_due:
+            self._is_due = True
             self._due.set()
 
     def close(self) -> None:
@@ -79,6 +81,8 @@ class Console:
                 if not self._closing:
                     time.sleep(COLLECT_SECONDS)
                 self._due.clear()
+                # After the event: a line that is queued in between is drained, and the next one sets it again.
+                self._is_due = False
                 self._drain()
             self._drain()
         except OSError:

@@ -81,7 +81,7 @@ class RequestLog:
         return response
 
     def _log(self, body: bytes, response: bytes | None, seconds: float) -> None:
-        if body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"[":
+        if body[:1] != b"{" and body.lstrip(b" \t\r\n")[:1] == b"[":
             self._write(self._format.batch(batch_served(body, response, seconds, self._layer)))
             return
         entry = RequestServed(_method_of(body), seconds, error_in(response), self._layer)

@@ -54,7 +54,7 @@ class TextLogFormat:
     def request(self, entry: RequestServed) -> str:
         """Format the method, the time and the result."""
         result = self._ok if entry.error is None else self._error(entry.error)
-        return self._line(_padded(_with_layer(entry.layer, entry.method)), entry.seconds, result)
+        return self._line(_padded(entry.layer, entry.method), entry.seconds, result)
 
     def batch(self, entry: BatchServed) -> str:
         """Format the number of calls, their methods, and how many failed."""
@@ -161,8 +161,8 @@ def _with_layer(layer: str, what: str) -> str:
 
 
 @lru_cache(maxsize=1_024)
-def _padded(method: str) -> str:
-    return printable(method).ljust(WIDTH)
+def _padded(layer: str, method: str) -> str:
+    return printable(_with_layer(layer, method)).ljust(WIDTH)
 
 
 def _times(method: str, count: int) -> str:

@@ -17,6 +17,7 @@ from entresol.primitives.values import Address
 from entresol.rpc.render.receipts import created_contract
 
 if TYPE_CHECKING:
+    from entresol.chain.events import Event
     from entresol.execution.trace.block_trace import SealedBlock
     from entresol.node.log.entries import LogFormat
     from entresol.primitives.records import BlockRecord
@@ -58,11 +59,11 @@ class TransactionLog:
         self._is_enabled = is_enabled
         self._sends = sends or OpenSends()
         self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
-        self._events = events.subscribe(wake=self._wake, transactions=False)
+        events.listen(self._on_event, transactions=False)
 
     def close(self) -> None:
-        """Log the blocks that are left, and unsubscribe."""
-        self._chain_events.unsubscribe(self._events)
+        """Log the blocks that are left, and listen no more."""
+        self._chain_events.remove(self._on_event)
         while self._due:
             self.step()
         if self._traces is not None:
@@ -88,13 +89,11 @@ class TransactionLog:
     def _write_entry(self, entry: TransactionIncluded) -> None:
         self._write(self._format.transaction(entry))
 
-    def _wake(self) -> None:
-        """Schedule the lines of new blocks, after those of the requests that sent their transactions."""
-        events, _ = self._events.take()
-        for event in events:
-            if isinstance(event, BlockSealed) and event.header.gas_used and self._is_enabled():
-                self._due.append(event)
-                self._sends.after(self.step)
+    def _on_event(self, event: Event) -> None:
+        """Schedule the lines of a new block, after those of the requests that sent its transactions."""
+        if isinstance(event, BlockSealed) and event.header.gas_used and self._is_enabled():
+            self._due.append(event)
+            self._sends.after(self.step)
 
     def _included(self, sealed: BlockSealed) -> Iterator[tuple[int, TransactionIncluded]]:
         record = self._blocks.get_record(sealed.number)

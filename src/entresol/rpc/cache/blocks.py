@@ -52,7 +52,7 @@ class BlockCache(Generic[_K, _V]):
         self._lock = threading.Lock()
         self.generation = 0
         """How often values were invalidated."""
-        self.on_invalidate: Callable[[], None] = lambda: None
+        self.on_invalidate: Callable[[], None] | None = None
         """Called when blocks are invalidated, for caches that derive from this one."""
 
     def __len__(self) -> int:
@@ -97,8 +97,9 @@ class BlockCache(Generic[_K, _V]):
     def _invalidate(self, blocks: range) -> None:
         with self._lock:
             self.generation += 1
-            self.on_invalidate()
-            for block in [number for number in self._by_block if number in blocks]:
+            if self.on_invalidate is not None:
+                self.on_invalidate()
+            for block in list(filter(blocks.__contains__, self._by_block)):
                 for key in tuple(self._by_block[block]):
                     self._entries.pop(key)
 

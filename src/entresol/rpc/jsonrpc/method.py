@@ -178,7 +178,8 @@ class Method:
 
     def arguments(self, params: Raw, connection: ClientConnection) -> tuple[Any, ...]:
         """Decode the arguments of the function, or raise InvalidParamsError."""
-        return self.with_connection(self._reader.read(params), connection)
+        values = self._reader.read(params)
+        return values if self._connection_at is None else self.with_connection(values, connection)
 
     def with_connection(
         self, values: tuple[Any, ...], connection: ClientConnection

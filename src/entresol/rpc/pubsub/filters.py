@@ -17,7 +17,7 @@ from entresol.rpc.pubsub.log_cursor import FilterLogs, LogChanges, LogCursor, Se
 from entresol.rpc.services.log_search import LogLimits, LogSearch, resolve_range
 
 if TYPE_CHECKING:
-    from entresol.chain.events import ChainEvents
+    from entresol.chain.events import ChainEvents, Event
     from entresol.rpc.services.log_search import ChainHead, LogSource
     from entresol.rpc.types.log_filter import LogFilter
 
@@ -85,7 +85,7 @@ class Filters:
         self._pending = PendingHashes()
         self._reorgs = ReorgLog()
         self._chain_events = chain_events
-        self._events = chain_events.subscribe(wake=self._on_event)
+        chain_events.listen(self._on_event)
 
     def __len__(self) -> int:
         return len(self._cursors)
@@ -100,8 +100,8 @@ class Filters:
         return self._pending.size + self._reorgs.size
 
     def close(self) -> None:
-        """Unsubscribe from the chain's events."""
-        self._chain_events.unsubscribe(self._events)
+        """Listen to the chain's events no more."""
+        self._chain_events.remove(self._on_event)
 
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         """Install a filter for logs of new blocks, and return its id."""
@@ -218,14 +218,13 @@ class Filters:
     def _removed(self, _filter_id: int, cursor: _Cursor) -> None:
         self._memory.release(_size_of(cursor))
 
-    def _on_event(self) -> None:
-        for event in self._events.take()[0]:
-            if not self._cursors:
-                continue
-            if isinstance(event, TransactionPending):
-                self._pending.add(event.transaction.hash)
-            elif isinstance(event, BlocksReverted):
-                self._reorgs.add(Reorg(event))
+    def _on_event(self, event: Event) -> None:
+        if not self._cursors:
+            return
+        if isinstance(event, TransactionPending):
+            self._pending.add(event.transaction.hash)
+        elif isinstance(event, BlocksReverted):
+            self._reorgs.add(Reorg(event))
 
 
 def _size_of(cursor: _Cursor) -> int:

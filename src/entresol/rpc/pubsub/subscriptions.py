@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from entresol._native import keccak256
-from entresol.chain.events import BACKLOG, BlockSealed, BlocksReverted, TransactionPending
+from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.errors import TooManySubscriptions
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.pubsub.subscription import (
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from entresol.rpc.cache.block_logs import BlockLogs
 
 MAX_PER_CONNECTION: Final = 1_024
+MAX_QUEUED: Final = 512
+"""After how many unpublished events the chain waits until subscribers are notified."""
 _Subject = TypeVar("_Subject")
 
 
@@ -58,8 +60,8 @@ class Subscriptions:
     A result is encoded once, however many subscribers there are, and not at all if there are none.
 
     Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the thread that
-    changes the chain; `wake` has `publish` called soon, and before so many events are unread that some would be
-    dropped, it publishes by itself. Fails: with `SubscriptionRejected`, with `FilterMemoryFull`, or with
+    changes the chain; `wake` has `publish` called soon, and if too many events are queued before, it publishes
+    by itself. Fails: with `SubscriptionRejected`, with `FilterMemoryFull`, or with
     `MalformedValue` for malformed options.
     """
 
@@ -89,11 +91,11 @@ class Subscriptions:
         self._new_syncing: list[str] = []
         # Events are numbered, so that a subscription gets none from before it was made.
         self._published = 0
-        self._unread = 0
+        self._is_woken = False
         self._queue: deque[tuple[int, Event]] = deque()
         self._running: Iterator[None] | None = None
         self._chain_events = chain_events
-        self._events = chain_events.subscribe(wake=self._on_event)
+        chain_events.listen(self._on_event)
 
     def __len__(self) -> int:
         return sum(map(len, self._by_kind.values()))
@@ -103,8 +105,8 @@ class Subscriptions:
         return len(self._by_kind[kind])
 
     def close(self) -> None:
-        """Unsubscribe from the chain's events."""
-        self._chain_events.unsubscribe(self._events)
+        """Listen to the chain's events no more."""
+        self._chain_events.remove(self._on_event)
 
     def subscribe(
         self, connection: Subscriber, kind: object, options: SubscriptionOptions | None = None
@@ -143,7 +145,7 @@ class Subscriptions:
 
     def publish_for(self, seconds: float) -> bool:
         """Notify subscribers for some time; say whether all events are published."""
-        self._take()
+        self._is_woken = False
         self._notify_syncing()
         if self._running is None:
             self._running = self._notifications()
@@ -172,22 +174,18 @@ class Subscriptions:
             self._queue.popleft()
             yield
 
-    def _on_event(self) -> None:
+    def _on_event(self, event: Event) -> None:
+        """Queue an event with its number, unless nobody would be notified of it."""
+        number = self._published
         self._published += 1
-        if not len(self) and self._running is None:
-            self._events.take()
+        if not any(self._by_kind.values()) and self._running is None:
             return
-        self._unread += 1
-        if self._unread + len(self._queue) >= BACKLOG // 2:
+        self._queue.append((number, event))
+        if len(self._queue) >= MAX_QUEUED:
             self.publish()
-        elif self._unread == 1:
+        elif not self._is_woken:
+            self._is_woken = True
             self._wake()
-
-    def _take(self) -> None:
-        """Queue the events since the last time, with their numbers."""
-        self._unread = 0
-        events, _ = self._events.take()
-        self._queue.extend(enumerate(events, self._published - len(events)))
 
     def _subscribed(self, kind: SubscriptionKind, number: int) -> list[Subscription]:
         return [it for it in self._by_kind[kind].values() if it.since <= number]
@@ -247,8 +245,6 @@ class Subscriptions:
         record = self._records.get_record(sealed.number)
         if record is not None and keccak256(record.header_rlp) == sealed.hash:
             return record
-        # The event of a reorg may be queued, or not even be taken yet.
-        self._take()
         reverted = (it.records for _, it in self._queue if isinstance(it, BlocksReverted))
         found = (record for records in reverted for record in records)
         return next((it for it in found if keccak256(it.header_rlp) == sealed.hash), None)

@@ -9,6 +9,8 @@ from entresol.primitives.values import Data, Quantity, Quantity64
 
 _MAX_DIGITS: Final = 80
 """Longer decimal numbers do not fit, and would take ever longer to read."""
+_SHORT: Final = 18
+"""The length of `0x` and up to 16 digits."""
 _MAX_JSON_BITS: Final = 64
 """The width of a JSON number, as in anvil: clients round larger ones before they send them."""
 
@@ -24,6 +26,12 @@ class Number256(Quantity):
     def parse(cls, text: object) -> Self:
         """Read any of the formats; digits without `0x` are decimal, as the tools that send them mean."""
         if isinstance(text, str):
+            # At most 64 bits, which fit every width.
+            if len(text) <= _SHORT and text.startswith("0x") and text.isalnum() and text.isascii():
+                try:
+                    return int.__new__(cls, text, 16)
+                except ValueError:
+                    pass  # Reported below, and the prefix alone is none.
             if text.isascii() and text.isdigit():
                 return cls(int(text[:_MAX_DIGITS]))
             # As in anvil, the prefix alone is zero.

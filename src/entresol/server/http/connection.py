@@ -66,7 +66,7 @@ class HttpConnection(HttpResponder):
         self._last_head = NO_HEAD
         if self._lingering:
             return
-        is_new = self._parser.is_at_start and not self._busy()
+        is_new = was_ready or (self._parser.is_at_start and not self._busy())
         head = self._heads.find(data) if is_new else NO_HEAD
         body = head.body(data)
         if body is None:

@@ -298,7 +298,7 @@ def test_a_filter_that_fell_behind_the_event_log_is_not_found(
 
 
 def test_without_filters_no_events_are_stored(chain: EmittingChain, filters: Filters) -> None:
-    others = set(chain.events._subscriptions) - {filters._events}
+    others = set(chain.events._listeners) - {filters._on_event}
     filter_id = filters.new_log_filter(ANY)
     chain.seal_emission()
     chain.rewind(0)
@@ -308,7 +308,7 @@ def test_without_filters_no_events_are_stored(chain: EmittingChain, filters: Fil
     chain.rewind(0)
     assert not filters._reorgs._reorgs
     filters.close()
-    assert set(chain.events._subscriptions) == others
+    assert set(chain.events._listeners) == others
 
 
 # Going back

@@ -26,7 +26,8 @@ def test_every_form_is_read(given: object, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [-1, 2**64, "9" * 20, "9" * 10_000, True, 1.5, "", "soon", "-5", "٣", None, []]
+    "given",
+    [-1, 2**64, "9" * 20, "9" * 10_000, True, 1.5, "", "soon", "-5", "0x_5", "0x5g", "٣", None, []],
 )
 def test_what_is_no_number_of_64_bits_is_rejected(given: object) -> None:
     with pytest.raises(MalformedValue):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -55,7 +56,7 @@ class TimeTravel:
     def revert(self, snapshot: Number) -> bool | Deferred[bool]:
         """Revert the chain to a snapshot, and return whether that snapshot existed."""
         return self._reverts.run(
-            lambda: self._checkpoints.plan(snapshot), result=True, otherwise=False
+            partial(self._checkpoints.plan, snapshot), result=True, otherwise=False
         )
 
     @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)

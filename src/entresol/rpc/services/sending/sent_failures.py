@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
     from entresol.errors import ExecutionFailed
     from entresol.primitives.values import Hash32
 
@@ -29,7 +30,7 @@ class SentFailures:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
         self._failures: BoundedMap[int, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
-        self._events = chain.events.subscribe(wake=self._on_event, transactions=False)
+        chain.events.listen(self._on_event, transactions=False)
 
     def error_of(self, sent: Hash32) -> TransactionFailed | None:
         """Return the error for the sender of a transaction that failed in its block; None for any other."""
@@ -41,7 +42,6 @@ class SentFailures:
         data = failure.data if isinstance(failure, ExecutionReverted) else b""
         return TransactionFailed(hardhat_text(failure), sent, data)
 
-    def _on_event(self) -> None:
-        for event in self._events.take()[0]:
-            if isinstance(event, BlockSealed) and event.failures:
-                self._failures.put(event.number, event.failures)
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, BlockSealed) and event.failures:
+            self._failures.put(event.number, event.failures)
