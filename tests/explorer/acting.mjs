@@ -177,7 +177,7 @@ check("the clock moves forward", async () => {
   });
 });
 
-check("a snapshot is taken and reverted, and the pages go back", async () => {
+check("a snapshot is taken and reverted, and the pages follow", async () => {
   await visit("controls", async (page) => {
     await page.getByRole("button", { name: "Take one" }).click();
     await sees(page, ".snapshots", "taken at");
@@ -187,7 +187,7 @@ check("a snapshot is taken and reverted, and the pages go back", async () => {
     await sees(page, ".snapshots", "will be lost");
     await page.getByRole("button", { name: "Revert", exact: true }).click();
     await until(async () => Number(await rpc("eth_blockNumber")) === before);
-    await sees(page, "#banner", "went back to block");
+    await sees(page, "#banner", "was reverted to block");
   });
 });
 

@@ -91,7 +91,7 @@ class OpenBlock:
 class BlockWrite:
     """An executed block that is written, but neither durable nor shown yet.
 
-    `sync` runs on a thread. Whoever needs the chain as it will be runs it, too, and waits that way. Remembers: whether
+    `sync` runs on a thread. A caller that needs the chain as it will be runs it, too, and waits that way. Remembers: whether
     it is durable, and what prevented it.
     """
 

@@ -115,7 +115,7 @@ def _cluster(words: Sequence[str]) -> int:
     commands, block = _cluster_module("commands"), flags["to"]
     if flags["command"] == "unwind":
         if block is None:
-            raise InvalidConfig("--to", "this command needs the block to go back to")
+            raise InvalidConfig("--to", "this command needs the block to unwind to")
         print(asyncio.run(commands.unwind(config, block)))
     elif flags["command"] == "status":
         print(asyncio.run(commands.status(config)).table())

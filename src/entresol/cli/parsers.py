@@ -19,7 +19,7 @@ verify executes every block of a data directory again and compares the results; 
 cluster creates, shows or unwinds the cluster of --cluster; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
-unwind goes back to the block of --to"""
+unwind reverts the chain to the block of --to"""
 BACKUP_DESCRIPTION: Final = (
     "Copy the chain of a node that settles on a remote L1, also while the node runs."
 )
@@ -72,7 +72,9 @@ def cluster_parser() -> Parser:
     usage = "entresol cluster {init,status,unwind --to BLOCK} --cluster URL [flags]"
     parser = _new_parser(FORK_FLAGS, prog="entresol cluster", usage=usage, epilog=EPILOG)
     parser.add_argument("command", metavar="command", help=CLUSTER_HELP, choices=CLUSTER_COMMANDS)
-    parser.add_argument("--to", type=int, metavar="BLOCK", help="Block that unwind goes back to.")
+    parser.add_argument(
+        "--to", type=int, metavar="BLOCK", help="Block that unwind reverts the chain to."
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
     return parser

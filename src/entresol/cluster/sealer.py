@@ -28,7 +28,7 @@ class ClusterSealer:
 
     With automine a sender is answered once its transaction is in the log; otherwise, or if it cannot be in a block
     yet, once it has a row in the pool. Remembers: who waits for that. Persists: through the journal. Fails: as the
-    journal does, which ends the loop; senders that wait are told to try again.
+    journal does, which ends the loop; pending senders get an error that says to try again.
     """
 
     def __init__(

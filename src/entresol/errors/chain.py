@@ -74,12 +74,12 @@ class RollbackUnknown(RollbackRejected):
 
 
 class BelowSettledBatch(RollbackRejected):
-    """The L1 of --l1-url may have the batch of a later block, and does not go back."""
+    """The L1 of --l1-url may have the batch of a later block, and is not reverted."""
 
     def __init__(self, number: int, batch: int, last_block: int) -> None:
         super().__init__(
-            f"cannot go back to block {number}: batch {batch} ends at block {last_block}, and the L1 of --l1-url "
-            "does not go back with it"
+            f"cannot revert to block {number}: batch {batch} ends at block {last_block}, and the L1 of --l1-url "
+            "is not reverted with it"
         )
         self.number = number
         self.batch = batch

@@ -55,7 +55,7 @@ class InProcessConnection:
         self._on_close.append(callback)
 
     def close(self) -> None:
-        """Drop what belongs to the connection, and tell the receiver by None."""
+        """Drop what belongs to the connection, and send None to the receiver."""
         if self.closed:
             return
         self.closed = True

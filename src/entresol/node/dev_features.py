@@ -28,7 +28,7 @@ Funding: TypeAlias = tuple[DevAccount, ...]
 
 
 def settles_remotely(config: NodeConfig) -> bool:
-    """Return whether the L1 is a remote one, where ether may be somebody's."""
+    """Return whether the L1 is a remote one, where ether may have value."""
     return config.l1.l1 and config.l1.l1_url is not None
 
 

@@ -1,4 +1,4 @@
-"""Announce what happens on a producer's chain to its replicas, before anybody is shown it."""
+"""Announce what happens on a producer's chain to its replicas, before any client sees it."""
 
 from __future__ import annotations
 

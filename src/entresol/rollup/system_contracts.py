@@ -69,7 +69,7 @@ def system_genesis(
 
     Deposits come from the asset router of L1. `base_token` is the L1 address of the token that pays for gas.
     `l1_takes_l2_tokens` allows withdrawals of L2 tokens, which the vault of L1 must be able to represent. Without a
-    `paymaster_balance` there is no testnet paymaster: whoever pays for everybody's fees runs out of ether.
+    `paymaster_balance` there is no testnet paymaster: one that pays all fees runs out of ether.
     """
     storage = {
         BOOTLOADER: storage_of(

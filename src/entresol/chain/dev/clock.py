@@ -38,7 +38,7 @@ class Clock:
         self._now = now
         self.state = ClockState()
         self.before_change: Callable[[], object] = lambda: None
-        """Called before somebody sets the clock; a block that is being written has the time from before."""
+        """Called before the clock is set; a block that is being written has the time from before."""
 
     def now(self) -> int:
         """Return the Unix time in seconds."""

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 class LinkedChains:
     """The chains of a node: the development L1, if there is one, and the L2.
 
-    If one is rolled back, the other goes back to where it was at that time, so that batches and deposits match.
+    If one is rolled back, the other is reverted to where it was at that time, so that batches and deposits match.
     Remembers: which blocks belong together. Persists: nothing of its own. Fails: with the errors of `errors.chain`;
     then nothing has changed.
     """
@@ -100,7 +100,7 @@ class LinkedChains:
             self._check_batches(chain, chain.ledger.first)
 
     def _check_batches(self, chain: Chain, number: int) -> None:
-        """Reject to go below a batch that a foreign L1 may have: it cannot go back with us."""
+        """Reject to revert a batch that a foreign L1 may have: it is not reverted with us."""
         last = chain.batches.last() if self._foreign_l1 else None
         if last is not None and number < last.last_block:
             raise BelowSettledBatch(number, last.number, last.last_block)

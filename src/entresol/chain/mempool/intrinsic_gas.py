@@ -55,7 +55,7 @@ SCHEDULES: Final = {
 def intrinsic_gas(payload: Payload, schedule: GasSchedule = _PRAGUE, signature: bytes = b"") -> int:
     """Return the minimum gas limit with which a transaction can be included.
 
-    What a paymaster is told costs like data, and so does the `signature` that a contract account judges.
+    The input of a paymaster costs like data, and so does the `signature` that a contract account judges.
     """
     size, zeros = len(payload.data) + len(signature), payload.data.count(0) + signature.count(0)
     if isinstance(payload, ZkTransaction) and payload.paymaster_input:

@@ -6,7 +6,7 @@
  * @typedef {{number: number, first: number, last: number, at: number, l1Txs: number, l2Txs: number, stage: number,
  *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string}} Batch
  * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, state: string,
- *   backTo: number}} FloorState what went back since the crossings were read
+ *   backTo: number}} FloorState what was reverted since the crossings were read
  */
 
 import { bridgeBalance } from "./describe.js";
@@ -186,7 +186,7 @@ async function refreshBlocks(layer) {
   const state = live[layer];
   const latest = await floor.call("eth_getBlockByNumber", "latest", true);
   if (int(latest.number) < state.head) {
-    notify(`Layer ${floor.layer} went back to block ${count(int(latest.number))}.`);
+    notify(`Layer ${floor.layer} was reverted to block ${count(int(latest.number))}.`);
     goBack(state, int(latest.number));
   }
   keep(state, latest);

@@ -41,7 +41,7 @@ class UnwindPlan(NamedTuple):
 
 
 class _Settlement:
-    """Batches and their settlement, as entries of the log tell."""
+    """Batches and their settlement, as entries of the log record them."""
 
     def __init__(self) -> None:
         self.last_blocks: dict[int, int] = {}

@@ -1,1 +1,1 @@
-"""The explorer of a node: what it is told, and how it reaches the other layer."""
+"""The explorer of a node: its settings, and how it reaches the other layer."""

@@ -36,7 +36,7 @@ OtherLayer = Literal["here", "remote"]
 
 
 class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
-    """What the explorer of one layer is told."""
+    """The settings of the explorer of one layer."""
 
     layer: Literal[1, 2]
     other: OtherLayer | None = None
@@ -45,7 +45,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
     operators: tuple[Address, ...] = ()
 
     def pages(self) -> dict[str, Page]:
-        """Return the page that tells the explorer about the node."""
+        """Return the page with the explorer's settings."""
         body = msgspec.json.encode(self._info())
         return {INFO_PATH: lambda: (200, "application/json; charset=utf-8", body)}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def explorer_page(
     config: NodeConfig, layer: Literal[1, 2], rollup: Rollup | None
 ) -> ExplorerPage | None:
-    """Return what the explorer of a layer is told; None if there is no explorer."""
+    """Return the settings of the explorer of a layer; None if there is no explorer."""
     if not config.api.explorer:
         return None
     if rollup is None:

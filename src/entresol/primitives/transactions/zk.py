@@ -37,7 +37,7 @@ _SIGNATURE_SIZE: Final = 65
 
 
 class Paymaster(msgspec.Struct, frozen=True):
-    """Who pays the fee in the sender's place, and what to tell them."""
+    """Who pays the fee in the sender's place, and the input for them."""
 
     address: Address
     input: bytes = b""
@@ -175,7 +175,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def paymaster_input(self) -> bytes:
-        """What the paymaster is told; nothing if none is named."""
+        """The input of the paymaster; empty if none is named."""
         return self.paymaster.input if self.paymaster and any(self.paymaster.address) else b""
 
     def factory_dep_hashes(self) -> tuple[Hash32, ...]:

@@ -42,7 +42,7 @@ class BlockEntry(_EntryPart, frozen=True, tag="block"):
 
 
 class UnwindEntry(_EntryPart, frozen=True, tag="unwind"):
-    """The chain goes back to a block."""
+    """The chain is reverted to a block."""
 
     number: Natural
 

@@ -63,7 +63,7 @@ class PositionTable:
             self._db.along = []
 
     def confirmed(self) -> tuple[int, int] | None:
-        """Return the last safe and the last finalized block; None if the log has not told any."""
+        """Return the last safe and the last finalized block; None if the log has none."""
         row = self._db.get(tables.CONFIRMED)
         if row is None:
             return None

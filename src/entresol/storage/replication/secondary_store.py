@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class SecondaryStore(Store):
     """Reads the store of another process, which opened it as `shared`.
 
-    Remembers: which head it was told; what the database has beyond it is not read. Persists: nothing. Assumes:
+    Remembers: the head that was announced; what the database has beyond it is not read. Persists: nothing. Assumes:
     `catch_up` and `set_head` are called by one thread, while others may read. Fails: as a store does.
     """
 

@@ -1,4 +1,4 @@
-"""Two chains that go back together."""
+"""Two chains that are reverted together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans to go back to a block: what is pending again, and which settlement forbids it."""
+"""Plans to unwind to a block: what is pending again, and which settlement forbids it."""
 
 from __future__ import annotations
 
