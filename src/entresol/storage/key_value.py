@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from rocksdict import (
     AccessType,
@@ -56,6 +56,9 @@ _RECOVERY: Final = {
 }
 
 _LONGEST_KEY: Final = 128
+
+Contents: TypeAlias = WriteBatch
+"""Everything in a store, as one write that replaces what is in another."""
 
 
 class KeyValueStore:
@@ -186,13 +189,19 @@ class KeyValueStore:
             batch.delete(key)
         self._write(batch, puts, self._synced if sync else self._unsynced)
 
-    def replace(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
-        """Replace everything by `entries`, in one atomic write."""
-        if self.before_rewrite is not None:
-            self.before_rewrite()
+    def contents(self) -> Contents:
+        """Return everything in it, for the `replace` of another store; any thread may call it."""
         batch = WriteBatch(raw_mode=True)
         batch.delete_range(b"", b"\xff" * _LONGEST_KEY)
-        self._write(batch, entries, self._synced)
+        for key, value in self.scan(b""):
+            batch.put(key, value)
+        return batch
+
+    def replace(self, contents: Contents) -> None:
+        """Replace everything by the contents of another store, in one atomic write."""
+        if self.before_rewrite is not None:
+            self.before_rewrite()
+        self._write(contents, (), self._synced)
 
     def exchange(self, other: KeyValueStore) -> None:
         """Exchange everything with another store; both have the same options."""

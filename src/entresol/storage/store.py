@@ -25,7 +25,7 @@ from entresol.storage.batch_table import BatchTable
 from entresol.storage.block_rows import contents_keys_of, rows_of
 from entresol.storage.directory import Directory
 from entresol.storage.genesis_table import GenesisTable
-from entresol.storage.key_value import KeyValueStore
+from entresol.storage.key_value import Contents, KeyValueStore
 from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.nonempty_blocks import NonEmptyBlocks, has_contents
@@ -61,6 +61,7 @@ class Store:
         self.nonempty = NonEmptyBlocks(self.head_number, self.first_number)
         # The block that is written, but not the head yet.
         self._next: BlockRecord | None = None
+        self._contents: Contents | None = None
 
     @classmethod
     def open(
@@ -341,20 +342,25 @@ class Store:
         """Yield the records of the blocks above `number` that have contents, in order."""
         return filter(has_contents, map(self.record, self.nonempty.above(number)))
 
+    def prepare_replace(self, source: Store) -> None:
+        """Read what `replace` writes, which takes longer than to write it; any thread may call it."""
+        if not self._exchanges_with(source):
+            source._contents = source._db.contents()
+
     def replace(self, source: Store) -> None:
         """Replace the whole chain by that of another store, which is not used any more.
 
         That is one durable write. Two temporary stores only exchange their files, unless others read them.
         """
-        is_temporary = self._directory.is_temporary and source._directory.is_temporary
-        if is_temporary and not self._db.is_shared:
+        if self._exchanges_with(source):
             self._directory, source._directory = source._directory, self._directory
             self._db.exchange(source._db)
             self.head_number, source.head_number = source.head_number, self.head_number
         else:
             head, self.head_number = self.head_number, source.head_number
             try:
-                self._db.replace(source._db.scan(b""))
+                contents = source._contents
+                self._db.replace(source._db.contents() if contents is None else contents)
             except BaseException:
                 self.head_number = head
                 raise
@@ -384,6 +390,10 @@ class Store:
             self._db.write(rows, sync=False)
             progress(done + 1, total)
         self._db.write([], [tables.REBUILDING])
+
+    def _exchanges_with(self, source: Store) -> bool:
+        is_temporary = self._directory.is_temporary and source._directory.is_temporary
+        return is_temporary and not self._db.is_shared
 
     @property
     def _next_number(self) -> int:

@@ -74,10 +74,11 @@ class LinkedChains:
     def build_reset(self) -> list[Store]:
         """Return a store with the genesis of each chain, for `apply_reset`; any thread may call it."""
         self.check_replaceable()
-        return [
-            build_genesis(it.genesis, identity_of(it), it.ledger.genesis_fields)
-            for it in self.chains
-        ]
+        stores: list[Store] = []
+        for it in self.chains:
+            stores.append(build_genesis(it.genesis, identity_of(it), it.ledger.genesis_fields))
+            it.ledger.store.prepare_replace(stores[-1])
+        return stores
 
     def apply_reset(self, stores: Sequence[Store]) -> None:
         """Replace all chains by these stores, which the caller closes."""

@@ -100,6 +100,7 @@ class PairState:
             for chain in self._linked.chains:
                 replacement = self._replacement(chain, files)
                 load.replacements.append(replacement)
+                chain.ledger.store.prepare_replace(replacement.store)
                 reverted = chain.ledger.reverted_by(-1)
                 load.replacements[-1] = replacement._replace(reverted=reverted)
         except BaseException:

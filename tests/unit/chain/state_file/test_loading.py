@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -166,3 +168,21 @@ def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> N
         assert (loaded.ledger.first, loaded.number) == (100, 101)
         assert loaded.head.hash() == chain.head.hash()
         loaded.close()
+
+
+def test_a_chain_on_disk_is_replaced_by_what_a_worker_has_read(
+    chain: Chain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk = Chain.open(tmp_path / "chain", chain.rules, chain.genesis)
+    on_disk.seal()
+    source = build_genesis(chain.genesis, identity_of(on_disk), chain.ledger.genesis_fields)
+    with ThreadPoolExecutor(1) as worker:
+        worker.submit(on_disk.ledger.store.prepare_replace, source).result()
+    monkeypatch.setattr(source._db, "scan", None)
+    on_disk.replace(source)
+    source.close()
+    assert on_disk.number == 0
+    on_disk.close()
+    again = Chain.open(tmp_path / "chain", chain.rules, chain.genesis)
+    assert (again.number, again.head) == (0, on_disk.head)
+    again.close()
