@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
 from tests.support.clients.subscriber import Subscriber
 from tests.support.cluster.nodes import ClusterNodeProcess, ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
-from tests.support.polling import eventually
+from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rpc_client import RpcClient
 from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
 
@@ -62,7 +62,7 @@ def test_any_process_of_any_node_takes_a_transaction_and_sees_it_at_once(
         # What another node forwards may reach any process of the producer.
         assert {it("eth_gasPrice") for it in clients} == {ours[0]("eth_gasPrice")}
     for node in cluster.nodes:
-        assert node.health()["workers"] == {"running": 1, "expected": 1}
+        assert node.health()["workers"] == {"running": 1, "expected": 1, "silent": 0}
     assert {it.health()["role"] for it in cluster.nodes} == {"producer", "replica"}
 
 
@@ -110,6 +110,39 @@ def test_workers_go_on_while_their_node_takes_over(cluster: ClusterProcesses) ->
     assert workers_of(second.running) == [worker]
 
 
+@pytest.mark.parametrize("is_worker", [False, True], ids=["producer", "worker"])
+def test_any_process_of_the_producer_feeds_members_and_nobody_else(
+    cluster: ClusterProcesses, is_worker: bool
+) -> None:
+    node = cluster.producer()
+    (worker,) = workers_of(node.running)
+    member = cluster.fetch_value("select id from entresol.node where role = 'replica'")
+    url = node.url.replace("http:", "ws:") + "/cluster/pending"
+    with contextlib.ExitStack() as stack:
+
+        def opened() -> ClientConnection:
+            accepted = connect_to(node.url, worker if is_worker else node.pid)
+            return stack.enter_context(connect(url, sock=accepted))
+
+        def answer(client: ClientConnection, name: str) -> str | bytes:
+            client.send(f"pending {name}")
+            return client.recv(PATIENCE_SECONDS)
+
+        strangers, fed = [opened() for _ in range(10)], opened()
+        assert {answer(it, "stranger") for it in strangers} == {"-"}
+        # A member that has joined a moment ago may not be known yet.
+        eventually(lambda: answer(fed, member) == "+", node.printed)
+        raw = signed_transfer(0)
+        node.client("eth_sendRawTransaction", raw)
+        assert fed.recv(PATIENCE_SECONDS) == raw
+        again = opened()
+        assert answer(again, member) == "+"
+        fed.close()
+        raw = signed_transfer(1)
+        node.client("eth_sendRawTransaction", raw)
+        assert again.recv(PATIENCE_SECONDS) == raw
+
+
 def test_subscribers_of_a_replicas_worker_see_what_is_pending(cluster: ClusterProcesses) -> None:
     replica = other_than(cluster, cluster.producer())
     (worker,) = workers_of(replica.running)
@@ -124,7 +157,7 @@ def test_subscribers_of_a_replicas_worker_see_what_is_pending(cluster: ClusterPr
         nonces = itertools.count()
 
         def is_fed() -> bool:
-            # The feed is connected anew until it reaches the process that produces.
+            # The first one may be sent before the feed is connected.
             sent = client("eth_sendRawTransaction", signed_transfer(next(nonces)))
             return sent in subscriber.within(0.5)
 

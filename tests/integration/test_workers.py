@@ -297,7 +297,7 @@ def test_metrics_and_health_speak_for_the_whole_node(node: RunningNode) -> None:
         assert calls(node, "eth_protocolVersion") == before + 3
         health = json.loads(urllib.request.urlopen(f"{node.url}/health").read())
         assert health["status"] == "ready"
-        assert health["workers"] == {"running": 2, "expected": 2}
+        assert health["workers"] == {"running": 2, "expected": 2, "silent": 0}
 
 
 def calls(node: RunningNode, method: str) -> int:

@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, BOB
+from tests.support.http_server import RawConnection
 from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.workers import ProcessClient, connect_to, processes_of, workers_of
@@ -30,9 +31,9 @@ def health(node: RunningNode) -> Any:
     return json.loads(urllib.request.urlopen(f"{node.url}/health").read())["workers"]
 
 
-def requests(node: RunningNode) -> int:
+def metric(node: RunningNode, name: str) -> int:
     text = urllib.request.urlopen(f"{node.url}/metrics").read().decode()
-    return int(re.findall(r"^entresol_requests_total (\d+)$", text, re.MULTILINE)[0])
+    return int(re.findall(rf"^entresol_{name} (\d+)$", text, re.MULTILINE)[0])
 
 
 def is_gone(pid: int) -> bool:
@@ -91,7 +92,7 @@ def kill_one(node: RunningNode, randomness: random.Random) -> None:
     os.kill(victim, signal.SIGKILL)
     before = [it.done for it in loads]
     eventually(lambda: all(it.done > was + 5 for it, was in zip(loads, before, strict=True)))
-    eventually(lambda: health(node) == {"running": 2, "expected": 2})
+    eventually(lambda: health(node) == {"running": 2, "expected": 2, "silent": 0})
     for load in (*loads, doomed):
         load.stop()
     assert [it.failure for it in loads] == [None, None]
@@ -130,7 +131,7 @@ def test_a_signal_to_stop_lets_requests_in_progress_finish() -> None:
         threads = [threading.Thread(target=request, args=(it,)) for it in clients]
         for thread in threads:
             thread.start()
-        eventually(lambda: requests(node) >= len(pids))
+        eventually(lambda: metric(node, "requests_total") >= len(pids))
         assert node.stop() == 0
         for thread in threads:
             thread.join()
@@ -138,6 +139,11 @@ def test_a_signal_to_stop_lets_requests_in_progress_finish() -> None:
             client.close()
         assert [it["id"] for it in responses] == [1, 1, 1]
         assert all(map(is_gone, workers))
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(pid: int) -> int:
@@ -156,7 +162,7 @@ def send_and_drop(client: ProcessClient, count: int) -> None:
 
 def test_a_worker_that_does_not_read_costs_a_bounded_number_of_bytes() -> None:
     sent = 800
-    with running_node(*FLAGS, "--no-mining") as node:
+    with running_node(*FLAGS, "--no-mining", "--worker-silence-seconds", "600") as node:
         victim = workers_of(node)[0]
         producer = ProcessClient(node.url, node.process.pid)
         url, accepted = node.url.replace("http:", "ws:"), connect_to(node.url, victim)
@@ -179,6 +185,42 @@ def test_a_worker_that_does_not_read_costs_a_bounded_number_of_bytes() -> None:
                     subscriber.recv(PATIENCE_SECONDS)
             eventually(lambda: is_gone(victim) and health(node)["running"] == 2)
         producer.close()
+
+
+def test_a_worker_that_hangs_is_reported_and_replaced() -> None:
+    with running_node(*FLAGS, "--worker-silence-seconds", "5") as node:
+        victim, other = workers_of(node)
+        # Other connections may be those of the worker that hangs.
+        producer = ProcessClient(node.url, node.process.pid)
+
+        def workers() -> Any:
+            return json.loads(producer.get("/health"))["workers"]
+
+        os.kill(victim, signal.SIGSTOP)
+        eventually(lambda: workers() == {"running": 2, "expected": 2, "silent": 1})
+        eventually(lambda: is_gone(victim) and len(workers_of(node)) == 2)
+        eventually(lambda: workers() == {"running": 2, "expected": 2, "silent": 0})
+        assert (metric(node, "worker_hangs_total"), metric(node, "workers_silent")) == (1, 0)
+        assert "no sign of life" in node.printed()
+        assert other in workers_of(node)
+        producer.close()
+        assert node.stop() == 0
+
+
+def test_many_requests_for_the_metrics_are_answered_by_few_collections() -> None:
+    """Each would take the producer some milliseconds, and a turn of every worker."""
+    count = 400
+    with running_node(*FLAGS) as node:
+        processes = processes_of(node)
+        clients = [RawConnection(node.port) for _ in range(count)]
+        before = [cpu_seconds(pid) for pid in processes]
+        for client in clients:
+            client.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for client in clients:
+            assert b"entresol_workers 2" in client.response().body
+            client.socket.close()
+        taken = [cpu_seconds(pid) - was for pid, was in zip(processes, before, strict=True)]
+        assert taken[0] < count * 0.001
 
 
 def test_a_worker_that_is_terminated_is_replaced() -> None:

@@ -35,6 +35,11 @@ class ProcessClient(HttpRpcClient):
         super().__init__(url)
         self._connection.sock = connect_to(url, pid)
 
+    def get(self, path: str) -> bytes:
+        """Return a page."""
+        self._connection.request("GET", path)
+        return self._connection.getresponse().read()
+
 
 @contextlib.contextmanager
 def clients_of(node: RunningNode, url: str = "") -> Iterator[list[ProcessClient]]:

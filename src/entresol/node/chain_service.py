@@ -21,6 +21,7 @@ from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.routing import PathRouter
 from entresol.server.server import PortSharing, Server
+from entresol.server.shared_page import SharedPage
 from entresol.server.static_files import no_files
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class ChainService:
         return {
             **explorer,
             "/health": self.health_page,
-            "/metrics": self._metrics_page,
+            "/metrics": SharedPage(self._metrics_page),
             "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),
         }
 

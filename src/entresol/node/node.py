@@ -70,7 +70,8 @@ class Node:
         self.rollup: Rollup | None = None
         self.layer_one: ChainService | None = None
         processes = worker_count(config.api)
-        self._workers = WorkerPool(processes - 1, log) if processes > 1 else None
+        silence = config.api.worker_silence_seconds
+        self._workers = WorkerPool(processes - 1, log, silence) if processes > 1 else None
         l1_chain_id = (
             config.l1.l1_chain_id if settlement_layer is None else settlement_layer.l1_chain_id
         )

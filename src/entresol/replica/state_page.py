@@ -13,11 +13,12 @@ import msgspec
 PAGE_BYTES: Final = 16_384
 
 # Words of eight bytes: the version, which is odd while the state is written; how many rewrites of the store have begun;
-# length and checksum of the state; from _WANTED on, what each replica wants.
+# length and checksum of the state; from _WANTED on, what each replica wants; from _HEARTBEATS on, how often it has beaten.
 _VERSION, _REWRITES, _LENGTH, _CHECKSUM = range(4)
 _WANTED: Final = 8
+MAX_REPLICAS: Final = 252
+_HEARTBEATS: Final = _WANTED + MAX_REPLICAS
 _PAYLOAD: Final = 4_096
-MAX_REPLICAS: Final = (_PAYLOAD // 8) - _WANTED
 
 MAX_REVERTS: Final = 64
 """How many reverts a state lists; a replica that missed more evicts everything."""
@@ -130,3 +131,15 @@ class StatePage:
     def wanted(self, index: int) -> int:
         """Return what the replica `index` wants to be woken by."""
         return self._words[_WANTED + index]
+
+    def beat(self, index: int) -> None:
+        """Count a heartbeat of the replica `index`."""
+        self._words[_HEARTBEATS + index] += 1
+
+    def heartbeats(self, index: int) -> int:
+        """Return how often the replica `index` has beaten; 0 until it listens."""
+        return self._words[_HEARTBEATS + index]
+
+    def forget(self, index: int) -> None:
+        """Note that the replica `index` has ended."""
+        self._words[_WANTED + index] = self._words[_HEARTBEATS + index] = 0

@@ -126,7 +126,7 @@ class ClusterHandler:
         """Handle a request of a client, or one that another node forwards."""
         production = self._member.production
         if connection.path == FEED_PATH:
-            return self._feed.accept(connection)
+            return self._feed.accept(body, connection)
         if connection.path.startswith(PATH):
             return self._answer(body, connection, production)
         response = self._handler(body, connection)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from entresol.chain.dev.keyring import Keyring
-from entresol.cluster.connection import BROKEN
-from entresol.errors import EntresolError, InvalidConfig, LayerOneFailed
+from entresol.errors import InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint
 from entresol.node.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
@@ -17,6 +14,7 @@ from entresol.node.cluster.forwarder import PATH, ClusterForwarder, ClusterHandl
 from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member import Member
 from entresol.node.cluster.pending_feed import PendingFeed, PendingFollower
+from entresol.node.cluster.reporting import Reporter
 from entresol.node.config.api import worker_count
 from entresol.node.metrics import Sample
 from entresol.node.settlement.l2_components import L2Components, SettledView
@@ -35,16 +33,6 @@ if TYPE_CHECKING:
     from entresol.storage.replication.entries import Entry
 
 log = logging.getLogger(__name__)
-
-REPORT_SECONDS: Final = 1.0
-FORGET_AFTER: Final = "1 hour"
-
-_REPORT: Final = """
-insert into node (id, url, role, epoch, seq, head, seen)
-values ($1, $2, $3, $4, $5, $6, clock_timestamp())
-on conflict (id) do update set url = $2, role = $3, epoch = $4, seq = $5, head = $6, seen = clock_timestamp()
-"""
-_FORGET: Final = "delete from node where id = $1 or seen < clock_timestamp() - $2::text::interval"
 
 
 class ClusterRole(ServiceRole):
@@ -66,9 +54,9 @@ class ClusterNode:
         self._log = log
         self._joined = joined
         self._rollup: Rollup | None = None
-        self._report_task: asyncio.Task[None] | None = None
         processes = worker_count(config.api)
-        self._workers = WorkerPool(processes - 1, log) if processes > 1 else None
+        silence = config.api.worker_silence_seconds
+        self._workers = WorkerPool(processes - 1, log, silence) if processes > 1 else None
         self._role = (
             None if self._workers is None else self._workers.share(joined.chain, seals=False)
         )
@@ -83,7 +71,12 @@ class ClusterNode:
         self._settled = SettledView(joined.settlement_layer, prover)
         self._forwarder = ClusterForwarder(self.member, config.cluster.forward_seconds)
         events = joined.chain.events
-        feed = PendingFeed(events, lambda: self.member.production is not None)
+        self._reporter = Reporter(
+            self.member, joined.database, lambda: self._epoch, lambda: joined.chain.number
+        )
+        feed = PendingFeed(
+            events, self._reporter.members, lambda: self.member.production is not None
+        )
         chain_log = None if log is None else log.for_chain(is_public=True)
         self.service = ChainService(
             joined.chain,
@@ -126,7 +119,7 @@ class ClusterNode:
         url = self._config.cluster.advertise_url or f"http://{self.service.address}"
         self.member.start(url)
         self._pending.start()
-        self._report_task = asyncio.create_task(self._report())
+        self._reporter.start()
         if self._workers is not None:
             cluster = WorkerCluster(self._joined.genesis, PATH)
             await self._workers.start(self._config, [self.service], self._settled, cluster)
@@ -138,9 +131,7 @@ class ClusterNode:
             await self._workers.stop(self._config.server.stop_seconds)
         await self.member.stop()
         await self._pending.stop()
-        if self._report_task is not None:
-            self._report_task.cancel()
-            await asyncio.gather(self._report_task, return_exceptions=True)
+        await self._reporter.stop()
         await self.service.stop()
         await self._forwarder.close()
         if self._log is not None:
@@ -237,23 +228,6 @@ class ClusterNode:
         )
         if is_producer and self._rollup is not None:
             yield from self._rollup.metrics()
-
-    async def _report(self) -> None:
-        """Say in the database how this node is, for `entresol cluster status`."""
-        member, chain = self.member, self._joined.chain
-        while True:
-            with contextlib.suppress(EntresolError, OSError):
-                async with self._joined.database.session() as connection:
-                    try:
-                        while True:
-                            state = (member.role, self._epoch, member.seq, chain.number)
-                            await connection.execute(_REPORT, member.id, member.url, *state)
-                            await asyncio.sleep(REPORT_SECONDS)
-                    finally:
-                        # An error here would take the place of a cancellation.
-                        with contextlib.suppress(*BROKEN):
-                            await connection.execute(_FORGET, member.id, FORGET_AFTER)
-            await asyncio.sleep(REPORT_SECONDS)
 
 
 def check_flags(config: NodeConfig) -> None:

@@ -15,7 +15,7 @@ from entresol.primitives.values import Data
 from entresol.rpc.pubsub.subscription import SubscriptionKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from entresol.chain.events import ChainEvents, EventSubscription
     from entresol.node.cluster.member import Member
@@ -26,7 +26,9 @@ FEED_PATH: Final = "/cluster/pending"
 ACCEPTED: Final = b"+"
 REJECTED: Final = b"-"
 
-MAX_REPLICAS: Final = 1_024
+REQUEST: Final = "pending "
+"""Comes before the id of the member."""
+MAX_REQUEST: Final = 64
 MAX_MESSAGE: Final = 16 << 20
 """Far above the largest transaction that a pool accepts."""
 RETRY_SECONDS: Final = 0.1
@@ -45,31 +47,38 @@ _ENDED: Final = (
 
 
 class PendingFeed:
-    """The producer's side: sends pending transactions to the replicas that are connected.
+    """The producer's side: sends pending transactions to the members that are connected, once to each.
 
-    Remembers: the connections. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain.
+    Clients that are no members are rejected, so that they cannot take the place of one. Remembers: a connection of each
+    member. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain.
     """
 
-    def __init__(self, events: ChainEvents, is_producer: Callable[[], bool]) -> None:
+    def __init__(
+        self, events: ChainEvents, members: Container[str], is_producer: Callable[[], bool]
+    ) -> None:
         self._chain_events = events
+        self._members = members
         self._is_producer = is_producer
         self._events: EventSubscription | None = None
-        self._connections: set[ClientConnection] = set()
+        self._connections: dict[str, ClientConnection] = {}
 
-    def accept(self, connection: ClientConnection) -> bytes:
-        """Send a replica every transaction from now on, unless this node does not produce."""
-        has_room = len(self._connections) < MAX_REPLICAS
-        if connection.transport != "ws" or not self._is_producer() or not has_room:
+    def accept(self, body: bytes, connection: ClientConnection) -> bytes:
+        """Send a member every transaction from now on, in place of its last connection; unless this node does not produce."""
+        if connection.transport != "ws" or not self._is_producer():
             return REJECTED
-        if connection not in self._connections:
-            self._connections.add(connection)
-            connection.on_close(lambda: self._drop(connection))
+        member = _member_in(body)
+        if member not in self._members:
+            return REJECTED
+        if self._connections.get(member) is not connection:
+            self._connections[member] = connection
+            connection.on_close(lambda: self._drop(member, connection))
         if self._events is None:
             self._events = self._chain_events.subscribe(wake=self._on_event)
         return ACCEPTED
 
-    def _drop(self, connection: ClientConnection) -> None:
-        self._connections.discard(connection)
+    def _drop(self, member: str, connection: ClientConnection) -> None:
+        if self._connections.get(member) is connection:
+            del self._connections[member]
         if not self._connections and self._events is not None:
             self._chain_events.unsubscribe(self._events)
             self._events = None
@@ -83,8 +92,13 @@ class PendingFeed:
         for event in events:
             if isinstance(event, TransactionPending):
                 message = str(Data(event.transaction.raw)).encode()
-                for connection in tuple(self._connections):
+                for connection in tuple(self._connections.values()):
                     connection.send(message)
+
+
+def _member_in(body: bytes) -> str:
+    """Return the id in a request, which any client may have sent; empty if there is none."""
+    return body.decode("latin-1").removeprefix(REQUEST) if len(body) <= MAX_REQUEST else ""
 
 
 class OtherSubscribers(Protocol):
@@ -163,7 +177,7 @@ class PendingFollower:
         """Publish what a producer sends, until it or the last subscriber is gone."""
         path = url.rstrip("/") + FEED_PATH
         async with session.ws_connect(path, max_msg_size=MAX_MESSAGE) as socket:
-            await socket.send_str("pending")
+            await socket.send_str(REQUEST + self._member.id)
             while self._wanted.is_set() and self._member.producer_url == url:
                 try:
                     message = (await socket.receive_str(timeout=CHECK_SECONDS)).encode()

@@ -42,6 +42,14 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             "`auto` is one for each core.",
         ),
     ] = 1
+    worker_silence_seconds: Annotated[
+        float,
+        Meta(
+            ge=3,
+            description="Time without a heartbeat after which a process of --workers is killed and replaced; "
+            "while the producer itself stands still, none passes.",
+        ),
+    ] = 10.0
     receipt_seconds: Annotated[
         float,
         Meta(

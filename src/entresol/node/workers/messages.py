@@ -19,7 +19,10 @@ LAYER_ONE: Final = 1
 REMOTE_L1: Final = 2
 """In place of a layer: what the explorer reads from the L1 of --l1-url."""
 CLUSTER: Final = 3
-"""In place of a layer: what another node of the cluster forwards, after the path of its request and a line break."""
+"""In place of a layer: a request of another node of the cluster.
+
+Its payload is the number of the client (0 unless the producer may push to it), the path, a line break, and the body.
+"""
 
 
 class WorkerCall(IntEnum):
@@ -52,6 +55,10 @@ class WorkerMessage(IntEnum):
     """To a worker with subscribers: a revert, with the records of its blocks."""
     LOG = 5
     """Of a worker: lines of its log, to standard output; to standard error if the layer's byte is 1."""
+    PUSH = 8
+    """To a worker: the number of a client, and a document for it."""
+    CLIENT_GONE = 9
+    """Of a worker: the number of a client that has made its last request."""
 
 
 class WorkerLayer(msgspec.Struct, frozen=True):

@@ -10,39 +10,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.node.chain_service import PROMETHEUS, ServiceRole
 from entresol.node.explorer.explorer_page import L1_PATH
-from entresol.node.metrics import Sample, render
+from entresol.node.metrics import Sample
+from entresol.node.workers.cluster_requests import NUMBER_BYTES
 from entresol.node.workers.messages import (
     CLUSTER,
     LAYER_TWO,
     REMOTE_L1,
     WorkerCluster,
     WorkerLayer,
-    WorkerMessage,
     WorkerStart,
     encode_page,
 )
-from entresol.node.workers.metrics_sum import sum_metrics
+from entresol.node.workers.producer_role import ProducerRole
+from entresol.node.workers.watchdog import CHECK_SECONDS, Watchdog
 from entresol.node.workers.worker_process import WorkerProcess
-from entresol.replica.publisher import StatePublisher
-from entresol.replica.shipped_events import encode_pending, encode_reverted
-from entresol.replica.state_page import StatePage, Wanted
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.server.server import PortSharing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.chain.events import BlocksReverted
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
     from entresol.node.settlement.l2_components import RollupParts, SettledView
-    from entresol.primitives.transactions import Transaction
     from entresol.replica.channel import Answer
-    from entresol.server.handler import Handler, Page, PageResponse
+    from entresol.server.handler import ClientConnection
 
 logger = logging.getLogger(__name__)
 
@@ -55,89 +49,6 @@ STOP_SECONDS: Final = 2.0
 """How long a worker may take to end, besides the time that its server has for responses."""
 
 
-class ProducerRole(ServiceRole):
-    """The part of a producer's service for one layer in a node with workers."""
-
-    sharing = PortSharing.FIRST
-
-    def __init__(
-        self,
-        pool: WorkerPool,
-        layer: int,
-        chain: Chain,
-        l1_gas_price: Callable[[], int] | None,
-        *,
-        seals: bool = True,
-    ) -> None:
-        self.seals = seals
-        self.on_wanted: Callable[[], None] = lambda: None
-        """Called when the workers have other subscribers."""
-        self._pool = pool
-        self._layer = layer
-        self._chain = chain
-        self.page = StatePage.create()
-        self.publisher = StatePublisher(chain, self.page, self, l1_gas_price)
-        self.service: ChainService | None = None
-        self._pages: dict[str, Page] = {}
-
-    def serving(self, handler: Handler) -> Handler:
-        """Announce the state to workers before each response."""
-        return self.publisher.serving(handler)
-
-    def pages(self, service: ChainService) -> Mapping[str, Page]:
-        """Return the metrics of all processes."""
-        self.service = service
-        return {"/metrics": self._metrics_page}
-
-    async def page_at(self, path: str) -> PageResponse:
-        """Return a page of the whole node, for a worker."""
-        assert self.service is not None
-        if path == "/metrics":
-            return await self._metrics_page()
-        return self.service.health_page()
-
-    def on_sealed(self, number: int) -> None:
-        """Pass a new block to the workers that have subscribers."""
-        workers = self._wanting(Wanted.BLOCKS)
-        if workers:
-            record = self._chain.ledger.store.encoded_record(number)
-            self._send(workers, WorkerMessage.SEALED, record)
-
-    def on_reverted(self, event: BlocksReverted) -> None:
-        """Pass a revert to the workers that have subscribers."""
-        workers = self._wanting(Wanted.BLOCKS)
-        if workers:
-            self._send(workers, WorkerMessage.REVERTED, encode_reverted(event))
-
-    def on_transaction(self, transaction: Transaction) -> None:
-        """Pass a pending transaction to the workers that have subscribers for it."""
-        workers = self._wanting(Wanted.TRANSACTIONS)
-        if workers:
-            self._send(workers, WorkerMessage.TRANSACTION, encode_pending(transaction))
-
-    @property
-    def wants_transactions(self) -> bool:
-        """Whether workers have subscribers of pending transactions."""
-        return bool(self._wanting(Wanted.TRANSACTIONS))
-
-    def _wanting(self, wanted: Wanted) -> list[WorkerProcess]:
-        # At each block and transaction: operators of flags, or a list of all workers, would take longer than the rest.
-        wanted_by, flag = self.page.wanted, int(wanted)
-        return [it for it in self._pool.processes() if wanted_by(it.index) & flag and it.is_running]
-
-    def _send(self, workers: list[WorkerProcess], message: WorkerMessage, payload: bytes) -> None:
-        for worker in workers:
-            worker.send(message, self._layer, payload)
-
-    async def _metrics_page(self) -> PageResponse:
-        service = self.service
-        assert service is not None
-        others = await asyncio.gather(*(it.metrics(self._layer) for it in self._pool.running()))
-        text = sum_metrics([service.process_metrics(), *others])
-        text = service.chain_metrics() + render(self._pool.samples()) + text
-        return 200, PROMETHEUS, text.encode()
-
-
 class WorkerPool:
     """Runs workers.
 
@@ -145,14 +56,18 @@ class WorkerPool:
     serves with the workers it has.
     """
 
-    def __init__(self, count: int, log: NodeLog | None) -> None:
+    def __init__(self, count: int, log: NodeLog | None, silence_seconds: float) -> None:
         self._count = count
+        self._silence_seconds = silence_seconds
+        self._watchdog = Watchdog(silence_seconds)
+        self._check: asyncio.TimerHandle | None = None
         self._log = log
         self._roles: list[ProducerRole] = []
         self._workers: dict[int, WorkerProcess] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
         self._restarts = 0
+        self._hangs = 0
         self._all_ready = asyncio.Event()
 
     def share(
@@ -195,6 +110,7 @@ class WorkerPool:
         for index in range(self._count):
             template = msgspec.structs.replace(start, index=index)
             self._tasks.append(asyncio.create_task(self._keep_running(template)))
+        self._watch()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_SECONDS):
                 await self._all_ready.wait()
@@ -204,6 +120,8 @@ class WorkerPool:
     async def stop(self, seconds: float) -> None:
         """Let the workers finish their responses in time, and end them."""
         self._stopping.set()
+        if self._check is not None:
+            self._check.cancel()
         for worker in self._workers.values():
             worker.stop()
         if self._tasks:
@@ -221,13 +139,16 @@ class WorkerPool:
         return [worker for worker in self.processes() if worker.is_running]
 
     def health(self) -> dict[str, Any]:
-        """Return how many workers serve requests, and how many should."""
-        return {"workers": {"running": len(self.running()), "expected": self._count}}
+        """Return how many workers serve requests, how many should, and how many give no sign of life."""
+        running, silent = len(self.running()), self._watchdog.silent
+        return {"workers": {"running": running, "expected": self._count, "silent": silent}}
 
     def samples(self) -> list[Sample]:
         """Return the metrics of the workers themselves."""
         return [
             Sample("workers", "Workers that serve requests besides the producer.", len(self.running())),
+            Sample("workers_silent", "Workers that give no sign of life.", self._watchdog.silent),
+            Sample("worker_hangs_total", "Workers that were killed because they gave no sign of life.", self._hangs, "counter"),
             Sample("worker_restarts_total", "Workers that ended and were replaced.", self._restarts, "counter"),
         ]  # fmt: skip
 
@@ -240,7 +161,7 @@ class WorkerPool:
                 await worker.run()
             finally:
                 for role in self._roles:
-                    role.page.want(start.index, Wanted(0))
+                    role.page.forget(start.index)
                     role.on_wanted()
             lived = time.monotonic() - worker.started_at
             pause = 0.1 if lived > STEADY_SECONDS else min(pause * 2, MAX_PAUSE_SECONDS)
@@ -255,16 +176,37 @@ class WorkerPool:
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
 
+    def _watch(self) -> None:
+        """Kill workers whose event loop stands still; they are replaced like those that end."""
+        page = self._roles[LAYER_TWO].page
+        heartbeats = {index: page.heartbeats(index) for index in self._workers}
+        for index in self._watchdog.check(heartbeats, time.monotonic()):
+            self._hangs += 1
+            logger.error(
+                "worker %d has given no sign of life for %g seconds, and is killed",
+                index,
+                self._silence_seconds,
+            )
+            self._workers[index].kill()
+        self._check = asyncio.get_running_loop().call_later(CHECK_SECONDS, self._watch)
+
     # What workers ask for
 
-    def on_request(self, layer: int, body: bytes) -> Answer:
+    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> Answer:
         """Respond to a request that a worker forwards."""
         if layer == REMOTE_L1:
             return self._service(LAYER_TWO).routes(body, LocalConnection(L1_PATH))
         if layer == CLUSTER:
-            path, _, request = body.partition(b"\n")
-            return self._service(LAYER_TWO).handler(request, LocalConnection(path.decode()))
+            return self._on_cluster_request(worker, body)
         return self._service(layer).unlogged(body, LocalConnection())
+
+    def _on_cluster_request(self, worker: WorkerProcess, body: bytes) -> Answer:
+        number, body = int.from_bytes(body[:NUMBER_BYTES]), body[NUMBER_BYTES:]
+        path, _, request = body.partition(b"\n")
+        connection: ClientConnection = LocalConnection(path.decode())
+        if number:
+            connection = worker.clients.get(number, path.decode())
+        return self._service(LAYER_TWO).handler(request, connection)
 
     def _service(self, layer: int) -> ChainService:
         service = self._roles[layer].service
@@ -277,7 +219,7 @@ class WorkerPool:
 
     def on_drained(self, worker: WorkerProcess) -> None:
         """Replace a worker that did not read for a while, if it has subscribers: they have missed events."""
-        if any(role.page.wanted(worker.index) for role in self._roles):
+        if len(worker.clients) or any(role.page.wanted(worker.index) for role in self._roles):
             logger.warning("worker %d did not read for a while", worker.index)
             worker.stop()
 

@@ -79,6 +79,8 @@ class WorkerPeer:
                 self._node.shipped(layer).on_reverted(body)
             case WorkerMessage.TRANSACTION if self._node is not None:
                 self._node.shipped(layer).on_transaction(body)
+            case WorkerMessage.PUSH if self._node is not None:
+                self._node.push(body)
 
     def on_drained(self) -> None:
         """Do nothing: only lines of the log were dropped."""

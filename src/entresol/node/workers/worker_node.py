@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +19,8 @@ from entresol.node.dev_features import serves_dev_methods
 from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH
 from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import L2Components
+from entresol.node.workers.cluster_requests import ClusterRequests
 from entresol.node.workers.messages import (
-    CLUSTER,
     LAYER_ONE,
     LAYER_TWO,
     REMOTE_L1,
@@ -28,6 +28,7 @@ from entresol.node.workers.messages import (
     WorkerMessage,
     decode_page,
 )
+from entresol.node.workers.watchdog import HEARTBEAT_SECONDS
 from entresol.replica.shipped_events import ShippedEvents
 from entresol.replica.state_page import StatePage, Wanted
 from entresol.replica.store_follower import StoreFollower
@@ -35,6 +36,7 @@ from entresol.rollup.proofs import LogProver
 from entresol.rpc.jsonrpc.method import ServedBy
 from entresol.rpc.pubsub.subscription import SubscriptionKind
 from entresol.server.server import PortSharing
+from entresol.server.shared_page import SharedPage
 from entresol.storage.replication.secondary_store import SecondaryStore
 
 if TYPE_CHECKING:
@@ -106,6 +108,10 @@ class WorkerRole(ServiceRole):
         """Apply what the producer has announced."""
         self._follower.catch_up()
 
+    def beat(self) -> None:
+        """Count a heartbeat of this process."""
+        self._page.beat(self._index)
+
     # The service
 
     def serving(self, handler: Handler) -> Handler:
@@ -121,22 +127,9 @@ class WorkerRole(ServiceRole):
 
         return handle
 
-    def passing_on(self, path: str, handler: Handler) -> Handler:
-        """Pass on what other nodes of a cluster forward to this one by `path`: they cannot choose the process."""
-
-        def handle(
-            body: bytes, connection: ClientConnection
-        ) -> bytes | Awaitable[bytes | None] | None:
-            if not connection.path.startswith(path):
-                return handler(body, connection)
-            payload = bytes([WorkerCall.REQUEST, CLUSTER]) + connection.path.encode() + b"\n"
-            return self._channel.call(payload + body, client=connection)
-
-        return handle
-
     def pages(self, service: ChainService) -> Mapping[str, Page]:  # noqa: ARG002 - the interface has it
         """Return the pages of the whole node, by the producer."""
-        return {path: self._page_by_producer(path) for path in ("/health", "/metrics")}
+        return {path: SharedPage(self._page_by_producer(path)) for path in ("/health", "/metrics")}
 
     def _page_by_producer(self, path: str) -> Page:
         async def page() -> PageResponse:
@@ -194,11 +187,13 @@ class WorkerNode:
         self._log = log
         self._roles = [WorkerRole(start, it, channel) for it in range(len(start.layers))]
         config, settles = start.config, start.l1_chain_id is not None
+        cluster = start.cluster
+        self._cluster = None if cluster is None else ClusterRequests(cluster.path, channel)
         store = self._roles[LAYER_TWO].store
-        if start.cluster is None:
+        if cluster is None:
             chain, fees = open_layer_two(config, start.l1_chain_id, start.contracts, store)
         else:
-            expected = ExpectedGenesis(Genesis.parse(start.cluster.genesis))
+            expected = ExpectedGenesis(Genesis.parse(cluster.genesis))
             chain, fees = open_with_genesis(config, expected, store=store)
         chains = [chain]
         if len(self._roles) > 1:
@@ -219,6 +214,7 @@ class WorkerNode:
 
     async def start(self) -> None:
         """Listen on the producer's ports."""
+        self._beat()
         for role in self._roles:
             role.catch_up()
         for service in self._services:
@@ -232,6 +228,11 @@ class WorkerNode:
         for service in self._services:
             service.close()
 
+    def push(self, payload: bytes) -> None:
+        """Push a document of the producer to a client."""
+        if self._cluster is not None:
+            self._cluster.push(payload)
+
     def metrics(self, layer: int) -> str:
         """Return the metrics of this process."""
         return self._services[layer].process_metrics()
@@ -239,6 +240,11 @@ class WorkerNode:
     def shipped(self, layer: int) -> ShippedEvents:
         """Return the events of the producer's chain, for subscribers."""
         return self._roles[layer].shipped
+
+    def _beat(self) -> None:
+        """Show the producer that the event loop runs, until this process ends."""
+        self._roles[LAYER_TWO].beat()
+        asyncio.get_running_loop().call_later(HEARTBEAT_SECONDS, self._beat)
 
     def _connect_layers(self, channel: Channel) -> None:
         """Let the explorer of each layer reach the other one."""
@@ -280,10 +286,7 @@ class WorkerNode:
         )
         given = self._start.layers[layer]
         server = msgspec.structs.replace(config.server, port=given.port)
-        cluster = self._start.cluster
-        hooks = None
-        if cluster is not None:
-            hooks = ServiceHooks(wrap=partial(role.passing_on, cluster.path))
+        hooks = None if self._cluster is None else ServiceHooks(wrap=self._cluster.wrap)
         return ChainService(
             chain, make_api, server, log=log, hooks=hooks, explorer=given.explorer, role=role
         )

@@ -11,7 +11,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from entresol.node.workers.cluster_requests import NUMBER_BYTES
 from entresol.node.workers.messages import WorkerCall, WorkerMessage
+from entresol.node.workers.remote_client import RemoteClients
 from entresol.replica.channel import Answer, Channel
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ METRICS_SECONDS: Final = 1.0
 class WorkerHost(Protocol):
     """What a producer does for its workers."""
 
-    def on_request(self, layer: int, body: bytes) -> Answer:
+    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> Answer:
         """Respond to a request that a worker forwards."""
 
     async def on_page(self, layer: int, path: str) -> bytes:
@@ -66,6 +68,8 @@ class WorkerProcess:
         self.is_ready = False
         """Whether it has listened."""
         self.started_at = 0.0
+        self.clients = RemoteClients(self._push)
+        """Clients that the producer pushes documents to."""
 
     @property
     def is_running(self) -> bool:
@@ -117,6 +121,15 @@ class WorkerProcess:
         if self._channel is not None:
             self._channel.send(bytes([WorkerMessage.STOP, 0]))
 
+    def kill(self) -> None:
+        """End the process, which may not be able to do so itself."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _push(self, number: int, document: bytes) -> bool:
+        self.send(WorkerMessage.PUSH, 0, number.to_bytes(NUMBER_BYTES) + document)
+        return self.is_running
+
     async def _reap(self) -> None:
         process = self._process
         assert process is not None
@@ -136,23 +149,26 @@ class WorkerProcess:
         """Respond to the worker."""
         kind, layer, body = WorkerCall(payload[0]), payload[1], payload[2:]
         if kind is WorkerCall.REQUEST:
-            return self._host.on_request(layer, body)
+            return self._host.on_request(self, layer, body)
         return self._host.on_page(layer, body.decode())
 
     def on_message(self, payload: bytes) -> None:
-        """Note that it is ready, or write its log."""
+        """Note what it reports, or write its log."""
         kind = WorkerMessage(payload[0])
         if kind is WorkerMessage.READY:
             self.is_ready = True
             self._host.on_ready()
         elif kind is WorkerMessage.WANTED:
             self._host.on_wanted(payload[1])
+        elif kind is WorkerMessage.CLIENT_GONE:
+            self.clients.close(int.from_bytes(payload[2:]))
         elif kind is WorkerMessage.LOG:
             self._host.on_log(payload[2:].decode(), to_stderr=bool(payload[1]))
 
     def on_close(self) -> None:
         """Note its end."""
         self._ended.set()
+        self.clients.close_all()
 
     def on_drained(self) -> None:
         """Note that it has missed messages."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+import pytest
+
 from entresol.chain.events import ChainEvents, TransactionPending
-from entresol.node.cluster.pending_feed import ACCEPTED, REJECTED, PendingFeed
+from entresol.node.cluster.pending_feed import ACCEPTED, REJECTED, REQUEST, PendingFeed
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from tests.support.clients.accounts import signed_transfer
@@ -34,22 +36,26 @@ class Replica:
         self.close = callback
 
 
+def asks(name: str) -> bytes:
+    return f"{REQUEST}{name}".encode()
+
+
 def test_every_replica_gets_a_transaction_once() -> None:
     events = ChainEvents()
-    feed = PendingFeed(events, lambda: True)
-    replicas = [Replica(), Replica()]
-    for replica in (*replicas, *replicas):
-        assert feed.accept(replica) == ACCEPTED
+    feed = PendingFeed(events, {"a", "b"}, lambda: True)
+    replicas = {"a": Replica(), "b": Replica()}
+    for name, replica in (*replicas.items(), *replicas.items()):
+        assert feed.accept(asks(name), replica) == ACCEPTED
     events.publish(PENDING)
-    assert [it.sent for it in replicas] == [[RAW.encode()]] * 2
+    assert [it.sent for it in replicas.values()] == [[RAW.encode()]] * 2
 
 
 def test_a_replica_that_has_left_gets_nothing() -> None:
     events = ChainEvents()
-    feed = PendingFeed(events, lambda: True)
+    feed = PendingFeed(events, {"a", "b"}, lambda: True)
     gone, there = Replica(), Replica()
-    feed.accept(gone)
-    feed.accept(there)
+    feed.accept(asks("a"), gone)
+    feed.accept(asks("b"), there)
     gone.close()
     events.publish(PENDING)
     assert (gone.sent, len(there.sent)) == ([], 1)
@@ -61,11 +67,40 @@ def test_a_replica_that_has_left_gets_nothing() -> None:
 def test_a_node_that_does_not_produce_rejects_replicas_and_passes_nothing_on() -> None:
     events = ChainEvents()
     is_producer = True
-    feed = PendingFeed(events, lambda: is_producer)
-    assert feed.accept(Replica("http")) == REJECTED
+    feed = PendingFeed(events, {"a"}, lambda: is_producer)
+    assert feed.accept(asks("a"), Replica("http")) == REJECTED
     replica = Replica()
-    feed.accept(replica)
+    feed.accept(asks("a"), replica)
     is_producer = False
     events.publish(PENDING)
     assert replica.sent == []
-    assert feed.accept(Replica()) == REJECTED
+    assert feed.accept(asks("a"), Replica()) == REJECTED
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"pending", asks(""), asks("b"), b"\xff", b"a" * (1 << 20)],
+    ids=["nothing", "no id", "an empty id", "another id", "no text", "a long one"],
+)
+def test_a_client_that_is_no_member_gets_nothing_and_takes_no_place(body: bytes) -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a"}, lambda: True)
+    strangers = [Replica() for _ in range(2_000)]
+    assert {feed.accept(body, it) for it in strangers} == {REJECTED}
+    member = Replica()
+    assert feed.accept(asks("a"), member) == ACCEPTED
+    events.publish(PENDING)
+    assert [it.sent for it in strangers if it.sent] == []
+    assert member.sent == [RAW.encode()]
+
+
+def test_a_new_connection_of_a_replica_takes_the_place_of_the_last() -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a"}, lambda: True)
+    old, new = Replica(), Replica()
+    feed.accept(asks("a"), old)
+    feed.accept(asks("a"), new)
+    # Its end may be noticed late.
+    old.close()
+    events.publish(PENDING)
+    assert (old.sent, len(new.sent)) == ([], 1)

@@ -1,0 +1,127 @@
+"""What a producer does for the workers of one layer: announce the chain, pass events on, add up metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Protocol
+
+from entresol.node.chain_service import PROMETHEUS, ServiceRole
+from entresol.node.metrics import render
+from entresol.node.workers.messages import WorkerMessage
+from entresol.node.workers.metrics_sum import sum_metrics
+from entresol.replica.publisher import StatePublisher
+from entresol.replica.shipped_events import encode_pending, encode_reverted
+from entresol.replica.state_page import StatePage, Wanted
+from entresol.server.server import PortSharing
+from entresol.server.shared_page import SharedPage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.events import BlocksReverted
+    from entresol.node.chain_service import ChainService
+    from entresol.node.metrics import Sample
+    from entresol.node.workers.worker_process import WorkerProcess
+    from entresol.primitives.transactions import Transaction
+    from entresol.server.handler import Handler, Page, PageResponse
+
+
+class Workers(Protocol):
+    """The workers of a producer."""
+
+    def processes(self) -> Iterable[WorkerProcess]:
+        """Return the workers that were started last."""
+
+    def running(self) -> list[WorkerProcess]:
+        """Return the workers that serve requests."""
+
+    def samples(self) -> list[Sample]:
+        """Return the metrics of the workers themselves."""
+
+
+class ProducerRole(ServiceRole):
+    """The part of a producer's service for one layer in a node with workers."""
+
+    sharing = PortSharing.FIRST
+
+    def __init__(
+        self,
+        workers: Workers,
+        layer: int,
+        chain: Chain,
+        l1_gas_price: Callable[[], int] | None,
+        *,
+        seals: bool = True,
+    ) -> None:
+        self.seals = seals
+        self.on_wanted: Callable[[], None] = lambda: None
+        """Called when the workers have other subscribers."""
+        self._workers = workers
+        self._layer = layer
+        self._chain = chain
+        self.page = StatePage.create()
+        self.publisher = StatePublisher(chain, self.page, self, l1_gas_price)
+        self.service: ChainService | None = None
+        self._metrics = SharedPage(self._metrics_page)
+
+    def serving(self, handler: Handler) -> Handler:
+        """Announce the state to workers before each response."""
+        return self.publisher.serving(handler)
+
+    def pages(self, service: ChainService) -> Mapping[str, Page]:
+        """Return the metrics of all processes."""
+        self.service = service
+        return {"/metrics": self._metrics}
+
+    async def page_at(self, path: str) -> PageResponse:
+        """Return a page of the whole node, for a worker."""
+        assert self.service is not None
+        if path == "/metrics":
+            page = self._metrics()
+            return await page if inspect.isawaitable(page) else page
+        return self.service.health_page()
+
+    def on_sealed(self, number: int) -> None:
+        """Pass a new block to the workers that have subscribers."""
+        workers = self._wanting(Wanted.BLOCKS)
+        if workers:
+            record = self._chain.ledger.store.encoded_record(number)
+            self._send(workers, WorkerMessage.SEALED, record)
+
+    def on_reverted(self, event: BlocksReverted) -> None:
+        """Pass a revert to the workers that have subscribers."""
+        workers = self._wanting(Wanted.BLOCKS)
+        if workers:
+            self._send(workers, WorkerMessage.REVERTED, encode_reverted(event))
+
+    def on_transaction(self, transaction: Transaction) -> None:
+        """Pass a pending transaction to the workers that have subscribers for it."""
+        workers = self._wanting(Wanted.TRANSACTIONS)
+        if workers:
+            self._send(workers, WorkerMessage.TRANSACTION, encode_pending(transaction))
+
+    @property
+    def wants_transactions(self) -> bool:
+        """Whether workers have subscribers of pending transactions."""
+        return bool(self._wanting(Wanted.TRANSACTIONS))
+
+    def _wanting(self, wanted: Wanted) -> list[WorkerProcess]:
+        # At each block and transaction: operators of flags, or a list of all workers, would take longer than the rest.
+        wanted_by, flag = self.page.wanted, int(wanted)
+        return [
+            it for it in self._workers.processes() if wanted_by(it.index) & flag and it.is_running
+        ]
+
+    def _send(self, workers: list[WorkerProcess], message: WorkerMessage, payload: bytes) -> None:
+        for worker in workers:
+            worker.send(message, self._layer, payload)
+
+    async def _metrics_page(self) -> PageResponse:
+        service = self.service
+        assert service is not None
+        others = await asyncio.gather(*(it.metrics(self._layer) for it in self._workers.running()))
+        text = sum_metrics([service.process_metrics(), *others])
+        text = service.chain_metrics() + render(self._workers.samples()) + text
+        return 200, PROMETHEUS, text.encode()
