@@ -50,6 +50,10 @@ class InProcessConnection:
         """Note that the subscriber has read so many bytes; one thread calls it."""
         self._read += size
 
+    def disconnect(self, reason: str) -> None:  # noqa: ARG002 - the interface has it
+        """Close."""
+        self.close()
+
     def on_close(self, callback: Callable[[], object]) -> None:
         """Call `callback` when the connection closes."""
         self._on_close.append(callback)

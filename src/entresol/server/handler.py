@@ -53,6 +53,10 @@ class ClientConnection(Protocol):
         """
         ...
 
+    def disconnect(self, reason: str) -> None:
+        """Close a WebSocket or an IPC connection that takes too much of what others need, and say why."""
+        ...
+
     def on_close(self, callback: Callable[[], object]) -> None:
         """Call `callback` once when the connection has closed; at once if it has."""
         ...

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from entresol.server.handler import ClientConnection
-from entresol.server.responses import TOO_MUCH_UNSENT, HttpResponse
+from entresol.server.responses import TOO_MUCH_UNSENT, HttpResponse, text
 from entresol.server.state import ServerState
 
 logger = logging.getLogger(__name__)
@@ -101,6 +101,11 @@ class ClientProtocol(asyncio.Protocol):
     def drop(self) -> None:
         """Close now, because the client does not read and all connections have too much unsent."""
         self._report_rejection(TOO_MUCH_UNSENT)
+        self._transport.abort()
+
+    def disconnect(self, reason: str) -> None:
+        """Close now, and report why."""
+        self._report_rejection(text(503, reason))
         self._transport.abort()
 
     def write(self, data: bytes) -> None:

@@ -26,6 +26,9 @@ class RemoteClient:
         """Push a document through the worker."""
         return not self.closed and self._clients.push(self.number, data)
 
+    def disconnect(self, reason: str) -> None:
+        """Ignore the reason: a worker limits its own clients."""
+
     def on_close(self, callback: Callable[[], object]) -> None:
         """Call `callback` when the client or its worker is gone."""
         if self.closed:

@@ -21,5 +21,8 @@ class LocalConnection:
         """Drop the message."""
         return False
 
+    def disconnect(self, reason: str) -> None:
+        """Ignore the reason: there is no connection."""
+
     def on_close(self, callback: Callable[[], object]) -> None:
         """Ignore the callback: the connection never closes."""

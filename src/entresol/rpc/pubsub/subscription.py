@@ -20,6 +20,9 @@ class Subscriber(Protocol):
     def send(self, data: bytes) -> object:
         """Send one message, now or when there is room; the connection handles errors."""
 
+    def disconnect(self, reason: str) -> None:
+        """Close the connection, and say why."""
+
     def on_close(self, callback: Callable[[], None]) -> None:
         """Have `callback` called when the connection is closed."""
 

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from entresol.rpc.cache.block_logs import BlockLogs
 
 MAX_PER_CONNECTION: Final = 1_024
-MAX_QUEUED: Final = 512
-"""After how many unpublished events the chain waits until subscribers are notified."""
+MAX_PENDING: Final = 500_000
+"""Notifications that may be pending for all subscribers together: what is sent in some seconds."""
+MIN_COUNTED: Final = 32
+"""Events take memory also if there are few subscriptions, so that at least so many are counted."""
+TOO_MUCH_PENDING: Final = "too many notifications are pending"
 _Subject = TypeVar("_Subject")
 
 
@@ -60,9 +63,8 @@ class Subscriptions:
     A result is encoded once, however many subscribers there are, and not at all if there are none.
 
     Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the thread that
-    changes the chain; `wake` has `publish` called soon, and if too many events are queued before, it publishes
-    by itself. Fails: with `SubscriptionRejected`, with `FilterMemoryFull`, or with
-    `MalformedValue` for malformed options.
+    changes the chain; `wake` has `publish_for` called soon, until all events are published. Fails: with
+    `SubscriptionRejected`, with `FilterMemoryFull`, or with `MalformedValue` for malformed options.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -181,11 +183,24 @@ class Subscriptions:
         if not any(self._by_kind.values()) and self._running is None:
             return
         self._queue.append((number, event))
-        if len(self._queue) >= MAX_QUEUED:
-            self.publish()
-        elif not self._is_woken:
+        if not self._is_woken:
             self._is_woken = True
             self._wake()
+        self._shed()
+
+    def _shed(self) -> None:
+        """Close connections while subscribers want more than can be sent: those with most subscriptions, newest first."""
+        if not self._is_overloaded():
+            return
+        newest = reversed(self._by_connection.items())
+        for connection, own in sorted(newest, key=lambda it: -len(it[1])):
+            if not own or not self._is_overloaded():
+                return
+            self._drop(connection)
+            connection.disconnect(TOO_MUCH_PENDING)
+
+    def _is_overloaded(self) -> bool:
+        return len(self._queue) * max(len(self), MIN_COUNTED) > MAX_PENDING
 
     def _subscribed(self, kind: SubscriptionKind, number: int) -> list[Subscription]:
         return [it for it in self._by_kind[kind].values() if it.since <= number]

@@ -56,6 +56,11 @@ class WebSocketConnection(DuplexConnection):
         """Push a document, and return whether it was accepted."""
         return self._send_message(Opcode.TEXT, data)
 
+    def disconnect(self, reason: str) -> None:
+        """Close, and tell the client why."""
+        if not self.closed and not self._transport.is_closing():
+            self._fail(CloseCode.POLICY_VIOLATION, reason)
+
     def take_over(self, transport: asyncio.Transport, received: bytes) -> None:
         """Serve the client of an HTTP connection, which already sent the `received` bytes."""
         transport.set_protocol(self)

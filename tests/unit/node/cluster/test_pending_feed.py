@@ -32,6 +32,9 @@ class Replica:
         self.sent.append(data)
         return True
 
+    def disconnect(self, reason: str) -> None:
+        """Do nothing."""
+
     def on_close(self, callback: Callable[[], object]) -> None:
         self.close = callback
 

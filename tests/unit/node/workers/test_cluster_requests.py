@@ -60,6 +60,9 @@ class Client:
         self.sent.append(data)
         return True
 
+    def disconnect(self, reason: str) -> None:
+        """Do nothing."""
+
     def on_close(self, callback: Callable[[], object]) -> None:
         self._callbacks.append(callback)
 

@@ -25,6 +25,9 @@ class Client:
     def send(self, _data: bytes) -> object:
         return True
 
+    def disconnect(self, reason: str) -> None:
+        """Do nothing."""
+
     def on_close(self, callback: Callable[[], None]) -> None:
         self.close = callback
 

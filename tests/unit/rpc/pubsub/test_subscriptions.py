@@ -14,7 +14,11 @@ from entresol.errors import MalformedValue, TooManySubscriptions, TooManyTopics,
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache.block_logs import BlockLogs
-from entresol.rpc.pubsub.subscriptions import Subscriptions
+from entresol.rpc.pubsub.subscriptions import (
+    MAX_PENDING,
+    TOO_MUCH_PENDING,
+    Subscriptions,
+)
 from entresol.rpc.types.log_filter import SubscriptionOptions
 from tests.support.chain.dev_chain import deposit
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
@@ -27,6 +31,10 @@ class Client:
     def __init__(self) -> None:
         self.sent: list[bytes] = []
         self.close: Callable[[], None] = lambda: None
+        self.reasons: list[str] = []
+
+    def disconnect(self, reason: str) -> None:
+        self.reasons.append(reason)
 
     def send(self, data: bytes) -> None:
         self.sent.append(data)
@@ -279,6 +287,38 @@ def test_more_events_than_the_backlog_are_all_sent(
         chain.seal()
     subscriptions.publish()
     assert len(client.heard(heads)) == BACKLOG + 10
+
+
+def test_events_are_published_in_turns_however_many_there_are(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    client = Client()
+    subscriptions.subscribe(client, "newHeads")
+    for _ in range(BACKLOG + 10):
+        chain.seal()
+    assert client.sent == []
+
+
+def test_connections_with_most_subscriptions_are_closed_while_too_much_is_pending(
+    chain: EmittingChain, subscriptions: Subscriptions
+) -> None:
+    modest, greedy, greediest = clients = Client(), Client(), Client()
+    for client, count in ((modest, 1), (greedy, 500), (greediest, 1_000)):
+        for _ in range(count):
+            subscriptions.subscribe(client, "newHeads")
+    sealed = 0
+    while not greedy.reasons:
+        assert sealed * len(subscriptions) <= MAX_PENDING
+        chain.seal()
+        sealed += 1
+    assert [it.reasons for it in clients] == [[], [TOO_MUCH_PENDING], [TOO_MUCH_PENDING]]
+    assert len(subscriptions) == 1
+    subscriptions.publish()
+    assert [len(it.sent) for it in clients] == [sealed, 0, 0]
+    # Their connections close later.
+    greedy.close()
+    greediest.close()
+    assert len(subscriptions) == 1
 
 
 def test_the_event_loop_is_woken_once_until_it_publishes(
