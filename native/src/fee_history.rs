@@ -5,49 +5,70 @@ use std::sync::Arc;
 
 use alloy_primitives::U256;
 
-use crate::jsonrpc::hex::{put_number, put_quantity};
+use crate::jsonrpc::hex::{self, put_number};
 
-/// What a block contributes to a fee history.
+/// The tip in a block without transactions.
+const NO_TIP: &str = "\"0x0\"";
+
+/// What a block contributes to a fee history; the texts are JSON.
 #[derive(Debug)]
 pub struct BlockFees {
-    /// The base fee.
-    pub base_fee: U256,
-    /// How full the block is, as JSON.
+    /// The base fees.
+    pub base_fees: BaseFees,
+    /// How full the block is.
     pub gas_used_ratio: Box<str>,
     /// Gas that all transactions used.
     pub gas_used: u64,
-    /// The tip of each transaction and the gas that it used, by tip.
-    pub tips: Box<[(U256, u64)]>,
-    /// The base fee per blob gas.
-    pub blob_base_fee: U256,
-    /// Which part of its blobs the block has, as JSON.
+    /// The tips of the transactions, the lowest first.
+    pub tips: Box<[Tip]>,
+    /// Which part of its blobs the block has.
     pub blob_gas_used_ratio: Box<str>,
 }
 
-/// The base fees of a block, per gas and per blob gas.
-#[derive(Clone, Copy, Debug)]
+/// The base fees of a block, as JSON.
+#[derive(Clone, Debug)]
 pub struct BaseFees {
-    /// Per gas.
-    pub gas: U256,
-    /// Per blob gas.
-    pub blob_gas: U256,
+    gas: Box<str>,
+    blob_gas: Box<str>,
+}
+
+impl BaseFees {
+    /// Render base fees per gas and per blob gas.
+    pub fn new(gas: U256, blob_gas: U256) -> Self {
+        Self { gas: text(gas), blob_gas: text(blob_gas) }
+    }
+}
+
+/// The tip of a transaction, as JSON, and the gas that the transaction used.
+#[derive(Debug)]
+pub struct Tip {
+    wei: Box<str>,
+    gas: u64,
+}
+
+impl Tip {
+    /// Render a tip.
+    pub fn new(wei: U256, gas: u64) -> Self {
+        Self { wei: text(wei), gas }
+    }
+}
+
+fn text(quantity: U256) -> Box<str> {
+    String::from_utf8(hex::render(quantity)).expect("digits").into()
 }
 
 impl BlockFees {
-    /// Return the base fees.
-    pub fn base_fees(&self) -> BaseFees {
-        BaseFees { gas: self.base_fee, blob_gas: self.blob_base_fee }
-    }
-
     fn size(&self) -> usize {
-        let texts = self.gas_used_ratio.len() + self.blob_gas_used_ratio.len();
-        size_of::<Self>() + texts + size_of_val(&*self.tips) + 64
+        let ratios = self.gas_used_ratio.len() + self.blob_gas_used_ratio.len();
+        let base_fees = self.base_fees.gas.len() + self.base_fees.blob_gas.len();
+        let tips = self.tips.iter().map(|tip| size_of::<Tip>() + tip.wei.len() + 16);
+        size_of::<Self>() + ratios + base_fees + tips.sum::<usize>() + 128
     }
 
     /// Write the tips at `percentiles`, which do not fall, of the gas used.
     fn write_tips(&self, percentiles: &[f64], out: &mut Vec<u8>) {
         let mut tips = self.tips.iter();
-        let (mut tip, mut gas) = tips.next().copied().unwrap_or_default();
+        let (mut wei, mut gas) = tips.next().map_or((NO_TIP, 0), |tip| (&*tip.wei, tip.gas));
         let mut passed = 0u64;
         separated(out, percentiles, |out, percentile| {
             let threshold = self.gas_used as f64 * percentile / 100.0;
@@ -55,9 +76,9 @@ impl BlockFees {
                 && let Some(next) = tips.next()
             {
                 passed += gas;
-                (tip, gas) = *next;
+                (wei, gas) = (&next.wei, next.gas);
             }
-            put_quantity(out, tip);
+            out.extend_from_slice(wei.as_bytes());
         });
     }
 }
@@ -83,6 +104,12 @@ impl FeeHistory {
         let mut known = self.blocks.range(first..=last).peekable();
         let number_of = |it: u64| known.next_if(|(number, _)| **number == it);
         (first..=last).map(number_of).map(|it| it.map(|(_, fees)| Arc::clone(fees))).collect()
+    }
+
+    /// Return the fees of `count` blocks from `first` on, if all of them are in memory.
+    pub fn get_all(&self, first: u64, count: u64) -> Option<Vec<&BlockFees>> {
+        let known = self.blocks.range(first..first + count).map(|(_, fees)| &**fees);
+        Some(known.collect::<Vec<_>>()).filter(|it| it.len() as u64 == count)
     }
 
     /// Insert the fees of a block, unless blocks were reverted since `generation`.
@@ -114,22 +141,17 @@ impl FeeHistory {
     }
 }
 
-/// Return the fee history of consecutive blocks as JSON; `next` are those of the block after them.
-pub fn render(
-    oldest: u64,
-    blocks: &[Arc<BlockFees>],
-    next: BaseFees,
-    percentiles: &[f64],
-) -> Vec<u8> {
+/// Return the fee history of consecutive blocks as JSON; `next` are the fees of the block after them.
+pub fn render(oldest: u64, blocks: &[&BlockFees], next: &BaseFees, percentiles: &[f64]) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + blocks.len() * (64 + 16 * percentiles.len()));
     out.extend_from_slice(b"{\"oldestBlock\":");
     put_number(&mut out, oldest);
     out.extend_from_slice(b",\"baseFeePerGas\":[");
     for block in blocks {
-        put_quantity(&mut out, block.base_fee);
+        out.extend_from_slice(block.base_fees.gas.as_bytes());
         out.push(b',');
     }
-    put_quantity(&mut out, next.gas);
+    out.extend_from_slice(next.gas.as_bytes());
     out.extend_from_slice(b"],\"gasUsedRatio\":[");
     separated(&mut out, blocks, |out, it| out.extend_from_slice(it.gas_used_ratio.as_bytes()));
     out.extend_from_slice(b"],\"reward\":[");
@@ -140,10 +162,10 @@ pub fn render(
     });
     out.extend_from_slice(b"],\"baseFeePerBlobGas\":[");
     for block in blocks {
-        put_quantity(&mut out, block.blob_base_fee);
+        out.extend_from_slice(block.base_fees.blob_gas.as_bytes());
         out.push(b',');
     }
-    put_quantity(&mut out, next.blob_gas);
+    out.extend_from_slice(next.blob_gas.as_bytes());
     out.extend_from_slice(b"],\"blobGasUsedRatio\":[");
     separated(&mut out, blocks, |out, it| {
         out.extend_from_slice(it.blob_gas_used_ratio.as_bytes());
@@ -167,11 +189,10 @@ mod tests {
 
     fn fees(tips: &[(u64, u64)]) -> Arc<BlockFees> {
         Arc::new(BlockFees {
-            base_fee: U256::from(7),
+            base_fees: BaseFees::new(U256::from(7), U256::ONE),
             gas_used_ratio: "0.5".into(),
             gas_used: tips.iter().map(|(_, gas)| gas).sum(),
-            tips: tips.iter().map(|(tip, gas)| (U256::from(*tip), *gas)).collect(),
-            blob_base_fee: U256::ONE,
+            tips: tips.iter().map(|(tip, gas)| Tip::new(U256::from(*tip), *gas)).collect(),
             blob_gas_used_ratio: "0.0".into(),
         })
     }
@@ -192,8 +213,8 @@ mod tests {
 
     #[test]
     fn the_history_is_rendered_as_clients_read_it() {
-        let next = BaseFees { gas: U256::from(8), blob_gas: U256::from(2) };
-        let text = render(16, &[fees(&[(9, 1)])], next, &[50.0]);
+        let next = BaseFees::new(U256::from(8), U256::from(2));
+        let text = render(16, &[&fees(&[(9, 1)])], &next, &[50.0]);
         let expected = concat!(
             r#"{"oldestBlock":"0x10","baseFeePerGas":["0x7","0x8"],"gasUsedRatio":[0.5],"#,
             r#""reward":[["0x9"]],"baseFeePerBlobGas":["0x1","0x2"],"blobGasUsedRatio":[0.0]}"#
@@ -210,6 +231,8 @@ mod tests {
         }
         let known: Vec<_> = history.get(1, 5).iter().map(Option::is_some).collect();
         assert_eq!(known, [false, false, true, true, true]);
+        assert!(history.get_all(3, 3).is_some());
+        assert!(history.get_all(2, 3).is_none());
         assert_eq!(history.size(), 3 * size);
     }
 

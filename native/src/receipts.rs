@@ -4,6 +4,7 @@ use alloy_consensus::{Transaction, Typed2718};
 use alloy_primitives::{Address, B256, Bloom, BloomInput, U256, address, keccak256};
 
 use crate::jsonrpc::hex::{put_data, put_number, put_quantity};
+use crate::jsonrpc::logs::{LocatedLog, inclusion, log_context, put_optional};
 use crate::record::{HeaderFields, Log, Record, TransactionResult};
 use crate::transaction::{self, DecodedTransaction};
 
@@ -61,13 +62,8 @@ struct Receipts<'a> {
 
 impl<'a> Receipts<'a> {
     fn new(record: &'a Record<'a>, header: &'a HeaderFields, batch: Option<Batch>) -> Self {
-        let mut inclusion = Vec::with_capacity(160);
-        inclusion.extend_from_slice(b"\"blockHash\":");
-        put_data(&mut inclusion, keccak256(record.header).as_slice());
-        inclusion.extend_from_slice(b",\"blockNumber\":");
-        put_number(&mut inclusion, header.number);
-        inclusion.extend_from_slice(b",\"l1BatchNumber\":");
-        put_optional(&mut inclusion, batch.map(|it| it.number));
+        let inclusion =
+            inclusion(keccak256(record.header), header.number, batch.map(|it| it.number));
         let out = Vec::with_capacity(2048);
         Self { record, header, batch, inclusion, gas_used: 0, logs: 0, messages: 0, out }
     }
@@ -122,34 +118,17 @@ impl<'a> Receipts<'a> {
     fn put_logs(&mut self, result: &TransactionResult<'_>, hash: B256, index: usize) {
         self.text(b",\"logs\":[");
         let mut bloom = Bloom::ZERO;
+        let context = log_context(&self.inclusion, self.header.timestamp, hash, index as u64);
         for (within, log) in result.logs.iter().enumerate() {
             self.separate(within);
             bloom.accrue(BloomInput::Raw(log.address));
             log.topics.iter().for_each(|topic| bloom.accrue(BloomInput::Raw(topic)));
-            self.put_log(log, within, hash, index);
+            let Log { address, ref topics, data } = *log;
+            let within = within as u64;
+            let log = LocatedLog { address, topics, data, index: self.logs + within, within };
+            log.put(&mut self.out, &context);
         }
         self.data(b"],\"logsBloom\":", bloom.as_slice());
-    }
-
-    fn put_log(&mut self, log: &Log<'_>, within: usize, hash: B256, index: usize) {
-        self.data(b"{\"address\":", log.address);
-        self.text(b",\"topics\":[");
-        for (position, topic) in log.topics.iter().enumerate() {
-            self.separate(position);
-            put_data(&mut self.out, topic);
-        }
-        self.data(b"],\"data\":", log.data);
-        self.text(b",");
-        self.out.extend_from_slice(&self.inclusion);
-        self.number(b",\"blockTimestamp\":", self.header.timestamp);
-        self.data(b",\"transactionHash\":", hash.as_slice());
-        self.number(b",\"transactionIndex\":", index as u64);
-        self.number(
-            b",\"logType\":null,\"removed\":false,\"logIndex\":",
-            self.logs + within as u64,
-        );
-        self.number(b",\"transactionLogIndex\":", within as u64);
-        self.text(b"}");
     }
 
     fn put_messages(
@@ -217,12 +196,5 @@ impl<'a> Receipts<'a> {
             Some(address) => put_data(&mut self.out, address.as_slice()),
             None => self.text(b"null"),
         }
-    }
-}
-
-fn put_optional(out: &mut Vec<u8>, value: Option<u64>) {
-    match value {
-        Some(value) => put_number(out, value),
-        None => out.extend_from_slice(b"null"),
     }
 }

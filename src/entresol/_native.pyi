@@ -737,12 +737,13 @@ class FeeHistory:
 
 @final
 class StateReads:
-    """Plain reads of the state: balances, nonces, codes, slots, and calls without a price.
+    """Plain reads of the state: balances, nonces, codes, slots, calls without a price, and simulations of them.
 
-    `latest` returns the `EvmEnv` of the last block, and the same object until that changes; `state_after` returns
-    the state after a block, or raises if there is none, and `state_root` its root in `trie`, that of the last block
-    for None. `limits` and `gas_cap` bound a call. Results of long calls
-    on the last block are cached, in at most `cache_bytes` bytes.
+    `latest` returns the `EvmEnv` of the last block, and the same object until that changes, and `head_hash` its
+    hash; `state_after` returns the state after a block, or raises if there is none, and `state_root` its root in
+    `trie`, that of the last block for None. `limits` and `gas_cap` bound a call, and a simulation has at most
+    `simulated_items` blocks and calls. Results of long calls on the last block are cached, in at most `cache_bytes`
+    bytes.
     """
 
     def __new__(
@@ -751,9 +752,11 @@ class StateReads:
         latest: Callable[[], object],
         state_after: Callable[[int], Snapshot | Overlay],
         state_root: Callable[[int | None], bytes],
+        head_hash: Callable[[], bytes],
         trie: Trie,
         limits: Limits,
         gas_cap: int,
+        simulated_items: int,
         cache_bytes: int,
     ) -> StateReads: ...
     def take_budget_spent(self) -> bool:

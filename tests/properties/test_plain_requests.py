@@ -129,6 +129,30 @@ ANY_CALL = st.fixed_dictionaries(
     },
 )
 CALL = st.one_of(PLAIN_CALL, ANY_CALL, OTHER)
+BLOCK_CALLS = st.fixed_dictionaries({}, optional={"calls": st.lists(PLAIN_CALL, max_size=3)})
+ANY_BLOCK_CALLS = st.fixed_dictionaries(
+    {},
+    optional={
+        "calls": st.one_of(st.lists(CALL, max_size=2), OTHER),
+        "stateOverrides": st.one_of(st.just({}), OTHER),
+        "blockOverrides": st.one_of(st.just({}), st.just({"gasLimit": "0xffff"}), OTHER),
+        "other": OTHER,
+    },
+)
+SIMULATION = st.one_of(
+    st.fixed_dictionaries({"blockStateCalls": st.lists(BLOCK_CALLS, min_size=1, max_size=3)}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "blockStateCalls": st.lists(st.one_of(BLOCK_CALLS, ANY_BLOCK_CALLS), max_size=2),
+            "validation": st.one_of(st.booleans(), OTHER),
+            "traceTransfers": st.one_of(st.booleans(), OTHER),
+            "returnFullTransactions": st.one_of(st.booleans(), OTHER),
+            "other": OTHER,
+        },
+    ),
+    OTHER,
+)
 HASH = st.one_of(
     st.sampled_from([f"block {number}" for number in range(BLOCKS + 1)]),
     st.sampled_from([f"transaction {number}" for number in range(BLOCKS)]),
@@ -199,6 +223,7 @@ REQUESTS = st.one_of(
     st.tuples(st.just("eth_getStorageAt"), with_block(ADDRESS, QUANTITY)),
     st.tuples(st.just("eth_call"), with_block(CALL)),
     st.tuples(st.just("eth_estimateGas"), with_block(CALL)),
+    st.tuples(st.just("eth_simulateV1"), with_block(SIMULATION)),
     st.tuples(
         st.just("eth_feeHistory"),
         st.tuples(QUANTITY, st.one_of(BLOCK, OTHER), PERCENTILES).map(list),
@@ -208,6 +233,19 @@ REQUESTS = st.one_of(
         st.sampled_from([[], [1]]),
     ),
 )
+
+
+def simulation(*calls: object) -> dict[str, object]:
+    """Return a simulation of one block."""
+    return {"blockStateCalls": [{"calls": calls}]}
+
+
+@settings(max_examples=300)
+@given(payload=SIMULATION)
+def test_a_simulation_is_the_same_whoever_runs_it(client: ApiClient, payload: object) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [payload]}
+    ours, theirs = responses(client, request)
+    assert ours == theirs
 
 
 @settings(max_examples=400)
@@ -326,6 +364,8 @@ def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> No
         ("eth_estimateGas", [{"to": str(STORER), "from": str(ALICE)}]),
         ("eth_estimateGas", [{"to": str(NOBODY), "from": str(ALICE), "value": "0x1"}]),
         ("eth_createAccessList", [{"to": str(STORER), "from": str(ALICE)}]),
+        ("eth_simulateV1", [simulation({"to": str(STORER)}, {"to": str(LOGGER)}), "latest"]),
+        ("eth_simulateV1", [{**simulation({"to": str(LOG)}), "validation": False}]),
         ("eth_getAccount", [str(LOGGER), "latest"]),
         ("eth_getAccountInfo", [str(LOGGER), "0x2"]),
         ("eth_blockNumber", []),
@@ -349,6 +389,15 @@ def test_what_clients_send_most_is_plain(
     native = client.api.dispatcher.respond_natively(body)
     assert native is not None
     assert native == asyncio.run(client.handle(as_python(body)))
+
+
+@pytest.mark.parametrize("to", [REVERTER, LOOPER])
+def test_a_simulation_of_a_call_that_does_not_simply_succeed_is_left_to_python(
+    client: ApiClient, to: Address
+) -> None:
+    params = [simulation({"to": str(to)})]
+    request = {"jsonrpc": "2.0", "id": 7, "method": "eth_simulateV1", "params": params}
+    assert client.api.dispatcher.respond_natively(json.dumps(request).encode()) is None
 
 
 @pytest.mark.parametrize("to", [REVERTER, LOOPER, LOG])

@@ -14,9 +14,16 @@ pub fn put_quantity(out: &mut Vec<u8>, value: U256) {
 
 /// Append a number of 64 bits as a quantity.
 pub fn put_number(out: &mut Vec<u8>, value: u64) {
-    let mut digits = [0; 16];
-    hex::encode_to_slice(value.to_be_bytes(), &mut digits).expect("two digits a byte");
-    put_digits(out, &digits[(value.leading_zeros() as usize / 4).min(15)..]);
+    // For a few digits, a loop is shorter than the conversion of all.
+    let mut text = *b"\"0x0000000000000000\"";
+    let end = 3 + ((u64::BITS - value.leading_zeros()) as usize).div_ceil(4).max(1);
+    let mut rest = value;
+    for digit in text[3..end].iter_mut().rev() {
+        *digit = b"0123456789abcdef"[(rest & 0xf) as usize];
+        rest >>= 4;
+    }
+    text[end] = b'"';
+    out.extend_from_slice(&text[..=end]);
 }
 
 fn put_digits(out: &mut Vec<u8>, digits: &[u8]) {

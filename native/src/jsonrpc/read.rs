@@ -10,6 +10,7 @@ use super::call::{Call, CallParams};
 use super::hex::{
     parse_address, put_data, put_number, put_quantity, quantity, render, render_data,
 };
+use super::simulation::Simulation;
 use crate::evm::account;
 use crate::state::{Account, ProviderError, State};
 
@@ -17,7 +18,7 @@ use crate::state::{Account, ProviderError, State};
 const MAX_PARAMS_BYTES: usize = 16 << 10;
 
 /// The methods that read the state.
-pub const METHODS: [&str; 9] = [
+pub const METHODS: [&str; 10] = [
     "eth_getBalance",
     "eth_getTransactionCount",
     "eth_getCode",
@@ -27,6 +28,7 @@ pub const METHODS: [&str; 9] = [
     "eth_call",
     "eth_estimateGas",
     "eth_createAccessList",
+    "eth_simulateV1",
 ];
 
 /// A block that a client names.
@@ -47,6 +49,8 @@ pub enum Read {
     Leaf(Address, Block),
     /// By a call on the last block.
     Call(CallKind, Call),
+    /// By calls in simulated blocks on the last block.
+    Simulation(Simulation),
 }
 
 /// What is read of the state.
@@ -106,6 +110,7 @@ impl Read {
             "eth_call" => call(CallKind::Output),
             "eth_estimateGas" => call(CallKind::EstimateGas),
             "eth_createAccessList" => call(CallKind::AccessList),
+            "eth_simulateV1" => Simulation::parse(params).map(Self::Simulation),
             _ => None,
         }
     }

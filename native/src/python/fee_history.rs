@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::convert::PyWord;
 use super::dispatcher::joined;
-use crate::fee_history::{self, BaseFees, BlockFees};
+use crate::fee_history::{self, BaseFees, BlockFees, Tip};
 use crate::jsonrpc::hex::quantity;
 use crate::jsonrpc::read::{Block, parse_block};
 use crate::jsonrpc::request::Request;
@@ -61,8 +61,11 @@ impl FeeHistory {
         let end = if last < head { last + 1 } else { last };
         let mut blocks = self.loaded(py, first, end)?;
         let known = if last < head { blocks.pop() } else { None };
-        let next = known.map_or_else(|| self.next_fees(py), |it| Ok(it.base_fees()))?;
-        let text = py.detach(|| fee_history::render(first, &blocks, next, &percentiles));
+        let next = known.map_or_else(|| self.next_fees(py), |it| Ok(it.base_fees.clone()))?;
+        let text = py.detach(|| {
+            let blocks: Vec<_> = blocks.iter().map(AsRef::as_ref).collect();
+            fee_history::render(first, &blocks, &next, &percentiles)
+        });
         Ok(PyBytes::new(py, &text))
     }
 
@@ -101,11 +104,17 @@ impl FeeHistory {
             return None;
         }
         let first = last + 1 - count;
-        let end = if last < head { last + 1 } else { last };
-        let known = self.blocks.lock().get(first, end);
-        let mut blocks = known.into_iter().collect::<Option<Vec<_>>>()?;
-        let next = if last < head { blocks.pop()?.base_fees() } else { self.next_fees(py).ok()? };
-        let text = fee_history::render(first, &blocks, next, &percentiles);
+        let text = if last < head {
+            let known = self.blocks.lock();
+            let mut blocks = known.get_all(first, count + 1)?;
+            let next = blocks.pop()?;
+            fee_history::render(first, &blocks, &next.base_fees, &percentiles)
+        } else {
+            // Before the lock is taken, which whoever holds the GIL may wait for.
+            let next = self.next_fees(py).ok()?;
+            let known = self.blocks.lock();
+            fee_history::render(first, &known.get_all(first, count)?, &next, &percentiles)
+        };
         joined(py, request.response(&text)).ok()
     }
 
@@ -115,7 +124,7 @@ impl FeeHistory {
 
     fn next_fees(&self, py: Python<'_>) -> PyResult<BaseFees> {
         let (PyWord(gas), PyWord(blob_gas)) = self.next_fees.bind(py).call0()?.extract()?;
-        Ok(BaseFees { gas, blob_gas })
+        Ok(BaseFees::new(gas, blob_gas))
     }
 
     fn loaded(&self, py: Python<'_>, first: u64, last: u64) -> PyResult<Vec<Arc<BlockFees>>> {
@@ -150,11 +159,10 @@ fn are_valid(percentiles: &[f64]) -> bool {
 fn block_fees(loaded: PyBlockFees) -> BlockFees {
     let (base_fee, gas_used_ratio, gas_used, tips, blob_base_fee, blob_gas_used_ratio) = loaded;
     BlockFees {
-        base_fee: base_fee.0,
+        base_fees: BaseFees::new(base_fee.0, blob_base_fee.0),
         gas_used_ratio: gas_used_ratio.into(),
         gas_used,
-        tips: tips.into_iter().map(|(tip, gas)| (tip.0, gas)).collect(),
-        blob_base_fee: blob_base_fee.0,
+        tips: tips.into_iter().map(|(tip, gas)| Tip::new(tip.0, gas)).collect(),
         blob_gas_used_ratio: blob_gas_used_ratio.into(),
     }
 }

@@ -13,6 +13,7 @@ mod execution_result;
 mod fee_history;
 mod getter;
 mod gil;
+mod head;
 mod receipts;
 mod rlp;
 mod state;

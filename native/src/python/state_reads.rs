@@ -11,18 +11,19 @@ use pyo3::types::PyBytes;
 
 use super::convert::PyHash;
 use super::dispatcher::{joined, written};
-use super::env::{BlockEnv, Limits, Rules};
-use super::evm::AnyState;
+use super::env::Limits;
 use super::gil;
-use super::state::Overlay;
+use super::head::{Head, HeadState, Parent};
 use super::trie::PyTrie;
-use crate::evm::env::{self, ExecutionEnv};
+use crate::evm::env::ExecutionEnv;
 use crate::jsonrpc::access_list::access_list;
 use crate::jsonrpc::call::{self, Call, Outcome};
 use crate::jsonrpc::read::{self, Block, CallKind, Read};
 use crate::jsonrpc::request::Request;
 use crate::jsonrpc::response_cache;
-use crate::state::{ProviderError, State, snapshot};
+use crate::jsonrpc::simulation::{Base, Simulation};
+use crate::state::changes::Changes;
+use crate::state::{ProviderError, State};
 
 /// The gas from which on the result of a call is cached.
 const CACHED_CALL_GAS: u64 = 40_000;
@@ -35,84 +36,45 @@ pub struct StateReads {
     latest: Py<PyAny>,
     state_after: Py<PyAny>,
     state_root: Py<PyAny>,
+    head_hash: Py<PyAny>,
     trie: Py<PyTrie>,
     limits: Py<Limits>,
     gas_cap: u64,
+    simulated_items: usize,
     head: Mutex<Option<Head>>,
     /// Results of long calls on the last block.
     pub calls: Mutex<response_cache::ResponseCache>,
     is_budget_spent: AtomicBool,
 }
 
-/// The environment of the last block.
-struct Head {
-    evm_env: Py<PyAny>,
-    state: HeadState,
-    env: Arc<ExecutionEnv>,
-}
-
-enum HeadState {
-    Snapshot(Arc<snapshot::Snapshot>),
-    Overlay(Py<Overlay>),
-}
-
-impl HeadState {
-    fn of(state: AnyState<'_>) -> Self {
-        match state {
-            AnyState::Snapshot(snapshot) => Self::Snapshot(Arc::clone(&snapshot.get().0)),
-            AnyState::Overlay(overlay) => Self::Overlay(overlay.unbind()),
-        }
-    }
-
-    fn clone_ref(&self, py: Python<'_>) -> Self {
-        match self {
-            Self::Snapshot(snapshot) => Self::Snapshot(Arc::clone(snapshot)),
-            Self::Overlay(overlay) => Self::Overlay(overlay.clone_ref(py)),
-        }
-    }
-
-    /// Run `work` on the state, with the GIL: to release it takes longer than to read what is in memory.
-    fn read<T>(&self, work: impl FnOnce(&dyn State) -> T) -> T {
-        match self {
-            Self::Snapshot(snapshot) => work(snapshot.as_ref()),
-            Self::Overlay(overlay) => work(overlay.get().current().as_ref()),
-        }
-    }
-
-    /// Run `work` on the state, without the GIL.
-    fn run(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> Outcome + Send) -> Outcome {
-        match self {
-            Self::Snapshot(snapshot) => gil::release(py, || work(snapshot.as_ref())),
-            Self::Overlay(overlay) => {
-                let overlay = overlay.get();
-                gil::release(py, || work(overlay.current().as_ref()))
-            }
-        }
-    }
-}
-
 #[pymethods]
 impl StateReads {
     #[new]
     #[pyo3(signature = (
-        *, latest, state_after, state_root, trie, limits, gas_cap, cache_bytes
+        *, latest, state_after, state_root, head_hash, trie, limits, gas_cap, simulated_items,
+        cache_bytes
     ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
         latest: Py<PyAny>,
         state_after: Py<PyAny>,
         state_root: Py<PyAny>,
+        head_hash: Py<PyAny>,
         trie: Py<PyTrie>,
         limits: Py<Limits>,
         gas_cap: u64,
+        simulated_items: usize,
         cache_bytes: usize,
     ) -> Self {
         Self {
             latest,
             state_after,
             state_root,
+            head_hash,
             trie,
             limits,
             gas_cap,
+            simulated_items,
             head: Mutex::new(None),
             calls: Mutex::new(response_cache::ResponseCache::new(cache_bytes, 0)),
             is_budget_spent: AtomicBool::new(false),
@@ -170,6 +132,9 @@ impl StateReads {
             }
             Read::Leaf(address, block) => Some(self.leaf(py, *address, *block)?),
             Read::Call(kind, call) => return self.call(py, request, *kind, call),
+            Read::Simulation(simulation) => {
+                return self.simulate(py, simulation).map(Found::Outcome);
+            }
         };
         Ok(Found::Outcome(found.map_or(Outcome::Other, |it| Outcome::Result(it, 0))))
     }
@@ -193,6 +158,36 @@ impl StateReads {
         let limits = self.limits.get().start();
         let env = ExecutionEnv { limits, ..env.as_ref().clone() };
         Ok(Found::Outcome(state.run(py, |state| work(state, env, call, self.gas_cap))))
+    }
+
+    fn simulate(&self, py: Python<'_>, simulation: &Simulation) -> PyResult<Outcome> {
+        if simulation.items() > self.simulated_items {
+            return Ok(Outcome::Other);
+        }
+        let (state, env) = self.head(py)?;
+        let parent = self.parent(py)?;
+        let trie = self.trie.get();
+        Ok(gil::release(py, || {
+            let state_root = |changes: &Changes| trie.state_root_after(parent.state_root, changes);
+            let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
+            let overlay = state.overlay();
+            let base = Base { overlay, env, hash: parent.hash, state_root: &state_root };
+            simulation.run(base, self.gas_cap)
+        }))
+    }
+
+    /// Return the hash and the state root of the last block, which `head` has just returned.
+    fn parent(&self, py: Python<'_>) -> PyResult<Parent> {
+        if let Some(parent) = self.head.lock().as_ref().and_then(|head| head.parent) {
+            return Ok(parent);
+        }
+        let PyHash(hash) = self.head_hash.bind(py).call0()?.extract()?;
+        let PyHash(state_root) = self.state_root.bind(py).call1((py.None(),))?.extract()?;
+        let parent = Parent { hash, state_root };
+        if let Some(head) = self.head.lock().as_mut() {
+            head.parent = Some(parent);
+        }
+        Ok(parent)
     }
 
     /// Return an account with the root of its storage, or null.
@@ -249,26 +244,4 @@ fn unreadable(error: &ProviderError) -> PyErr {
 enum Found<'py> {
     Cached(Bound<'py, PyBytes>),
     Outcome(Outcome),
-}
-
-impl Head {
-    /// Read an `EvmEnv`.
-    fn of(evm_env: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let rules = evm_env.getattr("rules")?.cast_into::<Rules>()?;
-        let block = evm_env.getattr("block")?.getattr("native")?.cast_into::<BlockEnv>()?;
-        let env = ExecutionEnv {
-            rules: rules.get().0,
-            block: block.get().under(&rules.get().0),
-            block_hashes: block.get().block_hashes.clone(),
-            precompiles: block.get().precompiles.clone(),
-            tx: env::TxEnv::default(),
-            checks: env::Checks::ALL,
-            limits: Limits::none(),
-        };
-        Ok(Self {
-            evm_env: evm_env.clone().unbind(),
-            state: HeadState::of(evm_env.getattr("state")?.extract()?),
-            env: Arc::new(env),
-        })
-    }
 }

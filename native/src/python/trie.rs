@@ -14,6 +14,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::convert::{PyData, PyHash};
 use super::errors::{InvalidProof, MissingNode, TrieError, unavailable};
 use super::execution_result::Changes;
+use crate::state::changes;
 use crate::trie::{self, Change, Error, NodeProvider, Updated};
 
 /// An Ethereum trie over nodes that `provider` returns by hash.
@@ -104,6 +105,11 @@ impl PyTrie {
 }
 
 impl PyTrie {
+    /// Return the state root after `changes` that nobody makes; None if the trie cannot be read.
+    pub fn state_root_after(&self, root: B256, changes: &changes::Changes) -> Option<B256> {
+        self.trie.state_root_after(root, changes).ok()
+    }
+
     /// Return the storage root of an account under the state root `root`: that of no storage if it has no leaf.
     pub fn storage_root(&self, py: Python<'_>, root: B256, address: Address) -> PyResult<B256> {
         let leaf = py.detach(|| self.trie.get(root, keccak256(address).as_slice()));

@@ -7,18 +7,22 @@ use super::change::{Entry, by_nibble, split_ending};
 use super::node::{Branch, Node};
 use super::{Nodes, path};
 
-/// Makes nodes, and collects those to store.
-#[derive(Default)]
+/// Makes nodes, and collects those to store if somebody is to store them.
 pub struct Builder {
-    made: Nodes,
+    made: Option<Nodes>,
     /// Buffer for encoding, reused from node to node.
     scratch: Vec<u8>,
 }
 
 impl Builder {
+    /// Make nodes to be stored, or only to be hashed.
+    pub fn new(is_stored: bool) -> Self {
+        Self { made: is_stored.then(Nodes::default), scratch: Vec::new() }
+    }
+
     /// Return the nodes to store.
     pub fn finish(self) -> Nodes {
-        self.made
+        self.made.unwrap_or_default()
     }
 
     /// Build a subtrie of exactly `entries`, which all have values.
@@ -70,7 +74,9 @@ impl Builder {
     /// Store an encoded node and return its hash; a root is stored however short it is.
     pub fn store(&mut self, bytes: &[u8]) -> B256 {
         let hash = keccak256(bytes);
-        self.made.insert(hash, bytes);
+        if let Some(made) = &mut self.made {
+            made.insert(hash, bytes);
+        }
         hash
     }
 }

@@ -107,11 +107,13 @@ impl<P: NodeProvider> Trie<P> {
 
     /// Apply `changes` to the trie of `root`; the last change of a key wins.
     pub fn update(&self, root: B256, changes: &[Change]) -> Result<Updated, Error<P::Error>> {
-        let updated = update::update(self, root, changes)?;
-        for (hash, node) in updated.nodes.iter() {
-            self.cache.insert(hash, node);
-        }
+        let updated = update::update(self, root, changes, true)?;
+        self.cache_nodes(&updated.nodes);
         Ok(updated)
+    }
+
+    fn cache_nodes(&self, nodes: &Nodes) {
+        nodes.iter().for_each(|(hash, node)| self.cache.insert(hash, node));
     }
 
     fn walk(

@@ -4,12 +4,29 @@ use alloy_primitives::{B256, U256, keccak256};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 
+use super::update::update;
 use super::{Change, Error, Malformed, NodeProvider, Nodes, Trie, Updated};
 use crate::state::changes::{AccountChange, Changes};
 
 impl<P: NodeProvider> Trie<P> {
     /// Return the state root after `changes`, and the new nodes of the state trie and the storage tries.
     pub fn update_state(&self, root: B256, changes: &Changes) -> Result<Updated, Error<P::Error>> {
+        let updated = self.updated_state(root, changes, true)?;
+        self.cache_nodes(&updated.nodes);
+        Ok(updated)
+    }
+
+    /// Return the state root after `changes` that nobody makes.
+    pub fn state_root_after(&self, root: B256, changes: &Changes) -> Result<B256, Error<P::Error>> {
+        self.updated_state(root, changes, false).map(|updated| updated.root)
+    }
+
+    fn updated_state(
+        &self,
+        root: B256,
+        changes: &Changes,
+        is_stored: bool,
+    ) -> Result<Updated, Error<P::Error>> {
         let mut nodes = Nodes::default();
         let mut accounts = Vec::with_capacity(changes.accounts.len());
         for change in &changes.accounts {
@@ -19,13 +36,13 @@ impl<P: NodeProvider> Trie<P> {
                 Some(after) => Some(TrieAccount {
                     nonce: after.nonce,
                     balance: after.balance,
-                    storage_root: self.update_storage(root, key, change, &mut nodes)?,
+                    storage_root: self.update_storage(root, key, change, is_stored, &mut nodes)?,
                     code_hash: after.code_hash,
                 }),
             };
             accounts.push(Change::of_word(key, account.map(|it| alloy_rlp::encode(it).into())));
         }
-        let updated = self.update(root, &accounts)?;
+        let updated = update(self, root, &accounts, is_stored)?;
         for (hash, node) in updated.nodes.iter() {
             nodes.insert(hash, node);
         }
@@ -38,6 +55,7 @@ impl<P: NodeProvider> Trie<P> {
         root: B256,
         key: B256,
         change: &AccountChange,
+        is_stored: bool,
         nodes: &mut Nodes,
     ) -> Result<B256, Error<P::Error>> {
         let before = match change.destroyed || change.before.is_none() {
@@ -53,7 +71,7 @@ impl<P: NodeProvider> Trie<P> {
             .map(|(slot, values)| (keccak256(slot.to_be_bytes::<32>()), values.after))
             .map(|(slot, value)| Change::of_word(slot, leaf_value(value)))
             .collect();
-        let updated = self.update(before, &slots)?;
+        let updated = update(self, before, &slots, is_stored)?;
         for (hash, node) in updated.nodes.iter() {
             nodes.insert(hash, node);
         }

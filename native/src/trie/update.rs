@@ -16,15 +16,19 @@ use super::{Error, NodeProvider, Nodes, Trie, Updated};
 
 /// Maximum number of changes whose nodes are prefetched, level by level, which bounds the memory.
 const MAX_PREFETCH: usize = 4096;
+/// Maximum number of changes whose nodes are first looked up in the cache one by one: a prefetch decodes
+/// each node once more, to have one call of the provider a level.
+const MAX_LOOKUPS: usize = 16;
 
-/// Apply `changes` to the trie of `root`.
+/// Apply `changes` to the trie of `root`; unless `is_stored`, the new nodes are not returned.
 pub(super) fn update<P: NodeProvider>(
     trie: &Trie<P>,
     root: B256,
     changes: &[Change],
+    is_stored: bool,
 ) -> Result<Updated, Error<P::Error>> {
     let entries = ordered(changes);
-    let mut update = Update { trie, fetched: Nodes::default(), builder: Builder::default() };
+    let mut update = Update { trie, fetched: Nodes::default(), builder: Builder::new(is_stored) };
     let before = match root {
         EMPTY_ROOT_HASH => RlpNode::default(),
         _ => RlpNode::word_rlp(&root),
@@ -237,12 +241,17 @@ impl<P: NodeProvider> Update<'_, P> {
         let Some(hash) = child.as_hash() else {
             return Ok(Node::decode(child)?);
         };
-        let is_fetched = self.fetched.get(&hash).is_some();
-        if !is_fetched && (1..=MAX_PREFETCH).contains(&entries.len()) {
-            self.fetch(hash, depth, entries)?;
-        }
-        let node = match self.fetched.get(&hash) {
-            Some(bytes) => Node::decode(bytes),
+        let fetched = self.fetched.get(&hash).map(Node::decode);
+        let cached = || match entries.len() {
+            ..=MAX_LOOKUPS => self.trie.cache.read(&hash, Node::decode),
+            _ => None,
+        };
+        let node = match fetched.or_else(cached) {
+            Some(node) => node,
+            None if (1..=MAX_PREFETCH).contains(&entries.len()) => {
+                self.fetch(hash, depth, entries)?;
+                self.fetched.get(&hash).map(Node::decode).ok_or(Error::Missing(hash))?
+            }
             None => self.trie.read(hash, Node::decode)?,
         };
         node.map_err(|problem| Error::Corrupt(hash, problem))

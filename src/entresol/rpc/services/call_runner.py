@@ -41,7 +41,8 @@ class CallRunner:
     ) -> None:
         self._limits = limits or CallLimits()
         self._overrides = overrides or OverrideLimits()
-        self._max_calls = max_calls
+        self.max_calls = max_calls
+        """How many calls one request may make."""
         self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
         self.is_budget_spent: Callable[[], bool] = lambda: False
         """Whether the call at hand was tried on the event loop already, and needs more gas than it may use there."""
@@ -75,8 +76,8 @@ class CallRunner:
 
     def check_calls(self, count: int) -> None:
         """Reject too many calls in one request."""
-        if count > self._max_calls:
-            raise TooManyCalls(count, self._max_calls)
+        if count > self.max_calls:
+            raise TooManyCalls(count, self.max_calls)
 
     def run(self, call: Callable[[CallLimits], T], *, is_short: bool = True) -> T | Offload[T]:
         """Return the result of a call, or the work for a worker; one that is not short is always such work."""

@@ -8,6 +8,7 @@ import msgspec
 
 from entresol._native import FeeHistory, StateReads
 from entresol.chain.fees.fee_history import block_fees
+from entresol.rpc.jsonrpc.offload import POLICY
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -29,17 +30,29 @@ def new_state_reads(chain: Chain, resolver: BlockResolver, runner: CallRunner) -
         header = chain.head if number is None else chain.blocks.header(number)
         return chain.state_trie.root(header.state_root)
 
+    def head_hash() -> bytes:
+        return chain.head.hash()
+
     reads = StateReads(
         latest=resolver.latest_env,
         state_after=resolver.state_after,
         state_root=state_root,
+        head_hash=head_hash,
         trie=chain.state_trie.native,
         limits=runner.loop_limits,
         gas_cap=runner.gas_cap,
+        simulated_items=_simulated_items(chain, runner),
         cache_bytes=MAX_CALL_BYTES,
     )
     runner.is_budget_spent = reads.take_budget_spent
     return reads
+
+
+def _simulated_items(chain: Chain, runner: CallRunner) -> int:
+    """Return how many blocks and calls the crate simulates: none where blocks begin with system calls."""
+    if chain.rules.has_fork_fields:
+        return 0
+    return min(POLICY.simulated_items, runner.max_calls)
 
 
 def new_fee_history(chain: Chain) -> FeeHistory:

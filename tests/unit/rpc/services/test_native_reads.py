@@ -11,10 +11,13 @@ import pytest
 
 from entresol._native import Overlay
 from entresol.chain.chain import Chain
+from entresol.chain.dev.clock import Clock
+from entresol.chain.rules import ChainRules
 from entresol.primitives.values import Address
+from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.services.native_reads import new_fee_history
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import ALICE, FEE, NOBODY, transaction
+from tests.support.chain.dev_chain import ALICE, FEE, GENESIS, NOBODY, transaction
 from tests.support.evm.assembler import assemble
 
 CONTRACT = Address(b"\xc1" * 20)
@@ -99,6 +102,45 @@ def test_a_call_that_spent_its_budget_is_not_tried_on_the_event_loop_again(
     runner = client.api._runner
     assert runner.is_budget_spent()
     assert not runner.is_budget_spent()
+
+
+def simulated(client: ApiClient) -> object:
+    """Return two simulated blocks, once it is certain that the crate and Python give the same."""
+    call = {"from": str(ALICE), "to": str(CONTRACT), "value": "0x1"}
+    payload = {"blockStateCalls": [{"calls": [call, call]}, {}]}
+    ours = native(client, "eth_simulateV1", payload, "latest")
+    assert ours is not None
+    # A block by number is left to Python.
+    assert ours == client("eth_simulateV1", payload, hex(client.chain.number))
+    return ours
+
+
+def test_a_simulation_builds_on_the_head_its_edits_and_reverts(client: ApiClient) -> None:
+    seen = [simulated(client)]
+    snapshot = client("evm_snapshot")
+    edit(client, "number 0 sstore callvalue 1 sstore 0 0 log0 stop")
+    seen.append(simulated(client))
+    client("evm_mine")
+    seen.append(simulated(client))
+    send(client)
+    seen.append(simulated(client))
+    assert all(seen.count(it) == 1 for it in seen)
+    assert client("evm_revert", snapshot)
+    assert simulated(client) == seen[0]
+
+
+def test_a_simulation_on_an_l1_is_left_to_python() -> None:
+    chain = Chain.open(None, ChainRules.layer_1(), GENESIS, clock=Clock(lambda: 1_000.0))
+    client = ApiClient(chain)
+    assert native(client, "eth_simulateV1", {"blockStateCalls": [{}]}) is None
+    client.api.close()
+    chain.close()
+
+
+def test_a_simulation_of_many_blocks_is_left_to_python(client: ApiClient) -> None:
+    for count, left in ((POLICY.simulated_items, False), (POLICY.simulated_items + 1, True)):
+        result = native(client, "eth_simulateV1", {"blockStateCalls": [{}] * count})
+        assert (result is None) is left
 
 
 def history(client: ApiClient, first: int, last: int, *percentiles: float) -> Any:
