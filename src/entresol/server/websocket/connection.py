@@ -42,7 +42,8 @@ class WebSocketConnection(DuplexConnection):
         self._splitter = FrameSplitter()
         self._small_frames = self._new_small_frame_rate()
         self._opcode = Opcode.TEXT
-        self._message = bytearray()
+        self._message: bytearray | None = None
+        """What has arrived of a message in fragments."""
         self._pinged = False
         self.path = path_of(upgrade.target)
         self.host = upgrade.headers.get(b"host", b"").decode("latin-1")
@@ -174,25 +175,21 @@ class WebSocketConnection(DuplexConnection):
     def _is_between_messages(self) -> bool:
         """Whether a message in one frame needs nothing of what the library remembers."""
         frames = self._frames
-        return frames.current_size is None and frames.state is State.OPEN and not frames.extensions
+        return self._message is None and frames.state is State.OPEN and not frames.extensions
 
     def _allows_small_frame(self) -> bool:
         return self._small_frames is None or self._small_frames.allows(self._loop.time())
 
     def _on_frame(self, frame: Frame) -> None:
         """Assemble messages; the protocol has already checked their order and size."""
-        if frame.opcode is Opcode.CONT:
-            self._message += frame.data
-        elif frame.opcode is Opcode.TEXT or frame.opcode is Opcode.BINARY:
+        if frame.opcode is Opcode.TEXT or frame.opcode is Opcode.BINARY:
             self._opcode = frame.opcode
-            if frame.fin:
-                self._on_message(bytes(frame.data))
-                return
-            self._message = bytearray(frame.data)
-        else:
+            self._message = bytearray()
+        elif frame.opcode is not Opcode.CONT or self._message is None:
             return
+        self._message += frame.data
         if frame.fin:
-            message, self._message = bytes(self._message), bytearray()
+            message, self._message = bytes(self._message), None
             self._on_message(message)
 
     def _on_message(self, message: bytes) -> None:
