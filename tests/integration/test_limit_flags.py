@@ -65,8 +65,8 @@ ELSEWHERE = {
     "--auto-impersonate",
     # Whether browsers get pages: test_explorer.py.
     "--explorer",
-    # How many processes serve: test_workers.py.
-    "--workers",
+    # How many processes serve, and which are replaced: test_workers.py, test_workers_lifetime.py.
+    "--workers", "--worker-silence-seconds",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
     "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
