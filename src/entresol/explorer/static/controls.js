@@ -250,7 +250,9 @@ function snapshotPanel() {
       h("header", h("h2", "Snapshots"), button("Take one", take, ".small")),
       h(
         "p.muted",
-        node.l1 && node.l2 ? "Both floors are reverted together." : "The chain is reverted to the block of the snapshot.",
+        node.l1 && node.l2
+          ? "Both floors are reverted together."
+          : "The chain is reverted to the block of the snapshot.",
       ),
       list,
       shown,
