@@ -110,7 +110,7 @@ impl FeeHistory {
             let next = blocks.pop()?;
             fee_history::render(first, &blocks, &next.base_fees, &percentiles)
         } else {
-            // Before the lock is taken, which whoever holds the GIL may wait for.
+            // Before the lock is taken, for which a thread that holds the GIL may wait.
             let next = self.next_fees(py).ok()?;
             let known = self.blocks.lock();
             fee_history::render(first, &known.get_all(first, count)?, &next, &percentiles)

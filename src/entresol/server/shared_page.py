@@ -20,8 +20,8 @@ TURN_CLIENTS: Final = 16
 class SharedPage:
     """Renders a page at most ten times a second, however many clients request it.
 
-    Whoever requests it in between gets the next rendering, never an old one. Remembers: who waits for it. Persists:
-    nothing. Assumes: one event loop. Fails: as the page does.
+    Requests in between get the next rendering, never an old one. Remembers: pending requests. Persists: nothing.
+    Assumes: one event loop. Fails: as the page does.
     """
 
     def __init__(self, page: Page) -> None:
@@ -45,7 +45,7 @@ class SharedPage:
 
     async def _render_after(self, pause: float) -> None:
         await asyncio.sleep(pause)
-        # Whoever asks from now on has to see what happens from now on.
+        # A request from now on has to show what happens from now on.
         waiting, self._waiting = self._waiting, []
         self._rendered_at = asyncio.get_running_loop().time()
         try:

@@ -32,6 +32,7 @@ from entresol.errors import (
     OutcomeUnknown,
     StoreFailed,
 )
+from entresol.node.cluster.background_task import cancel
 from entresol.node.cluster.production import Production, retire
 
 if TYPE_CHECKING:
@@ -148,9 +149,7 @@ class Member:
 
     async def stop(self) -> None:
         """Stop; a producer gives up its lease."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await cancel(self._task)
 
     async def _run(self) -> None:
         delay = RETRY_SECONDS

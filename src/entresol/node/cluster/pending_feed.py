@@ -10,6 +10,7 @@ import aiohttp
 
 from entresol.chain.events import TransactionPending
 from entresol.errors import EntresolError
+from entresol.node.cluster.background_task import cancel
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.rpc.pubsub.subscription import SubscriptionKind
@@ -140,9 +141,7 @@ class PendingFollower:
 
     async def stop(self) -> None:
         """Disconnect."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await cancel(self._task)
 
     async def ready(self) -> None:
         """Wait a moment for the connection, if there are subscribers: they see what their node forwards next."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.cluster.connection import BROKEN
 from entresol.errors import EntresolError
+from entresol.node.cluster.background_task import cancel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,9 +85,7 @@ class Reporter:
 
     async def stop(self) -> None:
         """Report no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await cancel(self._task)
 
     async def _run(self) -> None:
         while True:
