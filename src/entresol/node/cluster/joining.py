@@ -14,7 +14,7 @@ from entresol.cluster.address import FLAG, ClusterAddress
 from entresol.cluster.chain_row import ClusterChain, read_chain
 from entresol.cluster.connection import ClusterDatabase
 from entresol.errors import GenesisMismatch, InvalidConfig
-from entresol.l1.remote import RemoteLayerOne
+from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.node.chains import OPERATOR, open_with_genesis
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys

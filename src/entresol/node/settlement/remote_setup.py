@@ -14,7 +14,7 @@ from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.public_networks import is_public_network, public_network_problem
-from entresol.l1.remote import RemoteLayerOne
+from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint
 from entresol.l1.validators import add_validators, check_validators
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import LayerOneRejected
-from entresol.l1.log_range import MAX_RANGE, SUCCESSES_TO_GROW, LogRange, exceeds_range_limit
+from entresol.l1.remote.log_range import MAX_RANGE, SUCCESSES_TO_GROW, LogRange, exceeds_range_limit
 
 TOO_WIDE = LayerOneRejected("eth_getLogs", -32602, "block range too large")
 

@@ -12,7 +12,8 @@ import pytest
 from aiohttp import web
 
 from entresol.errors import ExecutionReverted, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
-from entresol.l1.remote import MAX_READ_BYTES, RemoteLayerOne
+from entresol.l1.remote.json_rpc_client import MAX_READ_BYTES
+from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
 
 CONTRACT = Address(b"\x11" * 20)

@@ -51,5 +51,5 @@ class LogRange:
 
 
 def exceeds_range_limit(code: int, message: str) -> bool:
-    """Say whether an error means that the range is too wide; every provider words it differently."""
+    """Return whether an error means that the range is too wide; every provider words it differently."""
     return code in _LIMIT_CODES or _LIMIT_WORDS.search(message.lower()) is not None

@@ -1,0 +1,197 @@
+"""JSON-RPC over HTTP to an L1: requests, retries, and what error responses mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from entresol.errors import (
+    ExecutionReverted,
+    LayerOneFailed,
+    LayerOneRejected,
+    LayerOneUnreachable,
+    MalformedValue,
+)
+from entresol.execution.reverts import revert_reason
+from entresol.l1.remote.log_range import exceeds_range_limit
+from entresol.l1.urls import Endpoint
+from entresol.primitives.values import Data
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+T = TypeVar("T")
+
+FIRST_RETRY_SECONDS: Final = 0.1
+MAX_RESPONSE_BYTES: Final = 64 << 20
+MAX_READ_BYTES: Final = 4 << 20
+"""How long a response to `read` may be, whose method and parameters a client chose."""
+UNEXPECTED_RESPONSE: Final = 0
+"""The code of a rejection whose response is not what the method returns."""
+
+_PIECE_BYTES: Final = 64 << 10
+_REVERTED: Final = 3
+_OVERLOADED: Final = frozenset({-32005, -32016, 429})
+_UNKNOWN_BLOCK: Final = re.compile(r"\bnot found\b|\bunknown block\b|\bno block\b")
+
+
+class _Response(msgspec.Struct):
+    """A response; its result is decoded by the caller."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
+
+
+class JsonRpcClient:
+    """A JSON-RPC client of one URL.
+
+    Remembers: a connection. Persists: nothing. Fails: with `LayerOneUnreachable` after several attempts with increasing
+    delays, with `LayerOneRejected`, or with `ExecutionReverted`; none of them contains a secret of the URL.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        attempts: int,
+        timeout: float,
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self._endpoint = endpoint
+        self._attempts = attempts
+        self._timeout = timeout
+        self._sleep = sleep
+        self._session: ClientSession | None = None
+
+    async def fetch(self, decode: Callable[[Any], T], method: str, *params: object) -> T:
+        """Return the result of a method, decoded by `decode`."""
+        result = await self.request(method, *params)
+        try:
+            return decode(result)
+        except (MalformedValue, KeyError, TypeError, AttributeError) as error:
+            problem = f"unexpected response: {error!r}"
+            raise LayerOneRejected(method, UNEXPECTED_RESPONSE, problem) from error
+
+    async def request(self, method: str, *params: object) -> Any:
+        """Return the result of a method; retry while L1 is unreachable, overloaded or behind."""
+        delay = FIRST_RETRY_SECONDS
+        failure: LayerOneFailed | None = None
+        for attempt in range(self._attempts):
+            if attempt:
+                await self._sleep(delay)
+                delay *= 2
+            try:
+                response = await self._post(method, params, MAX_RESPONSE_BYTES)
+                return _decode(self._result(method, response))
+            except _NoResponseError as error:
+                failure = self._unreachable(error)
+            except LayerOneRejected as rejection:
+                if not _may_lag(params, rejection):
+                    raise
+                failure = rejection
+        assert failure is not None, "there is at least one attempt"
+        raise failure
+
+    async def read(self, method: str, *params: object) -> msgspec.Raw:
+        """Return the result of any method as it came, if it is not long, from one attempt."""
+        try:
+            return self._result(method, await self._post(method, params, MAX_READ_BYTES))
+        except _NoResponseError as error:
+            raise self._unreachable(error) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _unreachable(self, error: _NoResponseError) -> LayerOneUnreachable:
+        return LayerOneUnreachable(self._endpoint.redacted, self._endpoint.redact(str(error)))
+
+    def _result(self, method: str, response: _Response) -> msgspec.Raw:
+        error = response.error
+        if error is None:
+            return response.result
+        if not isinstance(error, dict) or not isinstance(error.get("code", 0), int):
+            # A gateway in front of the node, for instance one that checks keys, may not speak JSON-RPC.
+            raise LayerOneRejected(method, UNEXPECTED_RESPONSE, self._endpoint.redact(str(error)))
+        code, message = error.get("code", 0), self._endpoint.redact(str(error.get("message", "")))
+        # Some providers use the same code for too many requests and for too many logs.
+        if code in _OVERLOADED and not (
+            method == "eth_getLogs" and exceeds_range_limit(code, message)
+        ):
+            raise _NoResponseError(message)
+        if code == _REVERTED or "execution reverted" in message:
+            data = _revert_data(error.get("data"))
+            raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
+        raise LayerOneRejected(method, code, message)
+
+    async def _post(self, method: str, params: Sequence[object], max_bytes: int) -> _Response:
+        # Imported here, since a node with the embedded L1 does not need it.
+        import aiohttp  # noqa: PLC0415
+
+        if self._session is None:
+            timeout = aiohttp.ClientTimeout(total=self._timeout)
+            self._session = aiohttp.ClientSession(timeout=timeout)
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers = {"Content-Type": "application/json"}
+        try:
+            async with self._session.post(
+                self._endpoint.url, data=msgspec.json.encode(request), headers=headers
+            ) as response:
+                if response.status == 429 or response.status >= 500:
+                    raise _NoResponseError(f"HTTP status {response.status}")
+                text = (await _read_bounded(response, max_bytes)).decode()
+        except TimeoutError as error:
+            raise _NoResponseError(f"no response in {self._timeout:g} seconds") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _NoResponseError(str(error) or type(error).__name__) from error
+        except UnicodeDecodeError as error:
+            raise _NoResponseError("the response is not UTF-8") from error
+        try:
+            return msgspec.json.decode(text, type=_Response)
+        except msgspec.ValidationError as error:
+            raise _NoResponseError("the response is not JSON-RPC") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise _NoResponseError(f"HTTP status {response.status} without JSON") from error
+
+
+class _NoResponseError(Exception):
+    """L1 did not respond; a retry may succeed."""
+
+
+def _decode(result: msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(result)
+    except msgspec.DecodeError as error:
+        raise _NoResponseError(f"the result cannot be read: {error}") from error
+
+
+async def _read_bounded(response: ClientResponse, max_bytes: int) -> bytes:
+    """Return the body of a response, unless it is too long."""
+    body = bytearray()
+    async for piece in response.content.iter_chunked(_PIECE_BYTES):
+        body += piece
+        if len(body) > max_bytes:
+            raise _NoResponseError(f"the response has more than {max_bytes} bytes")
+    return bytes(body)
+
+
+def _may_lag(params: Sequence[object], rejection: LayerOneRejected) -> bool:
+    """Return whether a block that was named by its hash is unknown: another node behind the URL may have it."""
+    is_named = any(isinstance(it, dict) and "blockHash" in it for it in params)
+    return is_named and _UNKNOWN_BLOCK.search(rejection.message.lower()) is not None
+
+
+def _revert_data(data: object) -> bytes:
+    try:
+        return bytes(Data.parse(data))
+    except MalformedValue:
+        return b""
+
+
+def _after_colon(message: str) -> str | None:
+    return message.partition("execution reverted: ")[2] or None
