@@ -267,7 +267,7 @@ _COMMANDS: Final[dict[str, Callable[[NodeConfig], int]]] = {
 
 
 def _data_directory(config: NodeConfig) -> Path:
-    from entresol.storage.directory import FORMAT_FILE  # noqa: PLC0415
+    from entresol.storage.database.directory import FORMAT_FILE  # noqa: PLC0415
 
     if config.chain.data_dir is None:
         raise InvalidConfig("--data-dir", "this command needs a data directory")
@@ -280,7 +280,7 @@ def _data_directory(config: NodeConfig) -> Path:
 def _layers(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield the layers of the chains in a data directory, and their paths."""
     from entresol.node.chains import L1_FOLDER  # noqa: PLC0415
-    from entresol.storage.directory import FORMAT_FILE  # noqa: PLC0415
+    from entresol.storage.database.directory import FORMAT_FILE  # noqa: PLC0415
 
     yield LAYER_2, path
     if (path / L1_FOLDER / FORMAT_FILE).exists():

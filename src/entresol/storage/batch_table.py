@@ -11,7 +11,7 @@ from entresol.primitives.values import Hash32
 from entresol.storage import tables
 
 if TYPE_CHECKING:
-    from entresol.storage.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore, Row
 
 
 class BatchPosition(NamedTuple):
@@ -234,7 +234,7 @@ def _keys_of(batch: Batch, last_block: int) -> Iterator[bytes]:
 
 def _settled_rows(
     numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
-) -> list[tuple[bytes, bytes]]:
+) -> list[Row]:
     row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
     return [(_settled_key(number, step), row) for number in numbers]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from entresol._native import decode_transaction, decode_zk_transaction, keccak256
 from entresol.primitives.transactions import load, may_be_unsigned
@@ -15,16 +15,12 @@ from entresol.storage.published_bytecodes import published_by
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord, StoredChange
-    from entresol.storage.key_value import KeyValueStore
-
-Row: TypeAlias = tuple[bytes, bytes]
+    from entresol.storage.database.key_value import KeyValueStore, Row
 
 _NATIVE_TYPES = frozenset({1, 2, 3, 4})
 
 
-def rows_of(
-    db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[tuple[bytes, bytes]]
-) -> list[Row]:
+def rows_of(db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[Row]) -> list[Row]:
     """Return every row that is derived from the record of block `number`."""
     # Computed once, because it decodes the transactions that may have factory dependencies.
     published = [(name, code, keccak256(code)) for name, code in published_by(record)]
@@ -40,8 +36,9 @@ def rows_of(
     ]
 
 
-def contents_keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
-    """Yield the keys of what block `number` alone contains; blocks may share codes and nodes."""
+def keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
+    """Yield the keys of the rows that block `number` shares with no other: not those of codes and nodes."""
+    yield tables.NUMBER_OF_HASH + keccak256(record.header_rlp)
     for index, (raw, sender) in enumerate(record.transactions):
         for key, _ in _transaction_rows(raw, sender, number, index):
             yield key

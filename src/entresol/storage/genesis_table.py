@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from entresol.storage import tables
 
 if TYPE_CHECKING:
-    from entresol.storage.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore, Row
 
 
 class GenesisTable:
@@ -38,7 +38,7 @@ class GenesisTable:
         return None if row is None else int.from_bytes(row)
 
     @staticmethod
-    def rows_of(identity: bytes, chain_id: int, number: int) -> list[tuple[bytes, bytes]]:
+    def rows_of(identity: bytes, chain_id: int, number: int) -> list[Row]:
         """Return the rows of a new chain whose genesis has this block number."""
         rows = [(tables.IDENTITY, identity), (tables.CHAIN_ID, tables.number(chain_id))]
         return [*rows, (tables.FIRST, tables.number(number))] if number else rows

@@ -12,7 +12,7 @@ from entresol.storage import tables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from entresol.storage.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore, Row
 
 
 class LoadedBlocks(msgspec.Struct, frozen=True, array_like=True):
@@ -36,7 +36,7 @@ class LoadedBlocks(msgspec.Struct, frozen=True, array_like=True):
         except msgspec.DecodeError as error:
             raise MalformedValue(f"what is known of loaded blocks: {error}") from None
 
-    def row(self) -> tuple[bytes, bytes]:
+    def row(self) -> Row:
         """Return the row that `LoadedHistory` reads."""
         return tables.LOADED, _encoder.encode(self)
 
@@ -76,7 +76,7 @@ class LoadedHistory:
         self.first = self._loaded.first
         """The number of the first block whose state is known."""
 
-    def rows(self, head: int) -> Iterator[tuple[bytes, bytes]]:
+    def rows(self, head: int) -> Iterator[Row]:
         """Yield the rows that belong to a dump beside the records up to block `head`."""
         for table in _KEPT_TABLES:
             for key, row in self._db.scan(table):
@@ -88,7 +88,7 @@ class LoadedHistory:
             if found is not None:
                 yield key, found
 
-    def write(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    def write(self, rows: Iterable[Row]) -> None:
         """Write such rows."""
         self._db.write(rows)
         self.refresh()

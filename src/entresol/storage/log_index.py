@@ -13,7 +13,7 @@ from entresol.storage.tables import ADDRESS_OF_LOG, ANY_LOG, LOGS, block_of, num
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore
 
 READ_AHEAD: Final = 64
 """Entries that a search reads at once."""

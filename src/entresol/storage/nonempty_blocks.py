@@ -23,18 +23,18 @@ class NonEmptyBlocks:
     """
 
     def __init__(self, head: int | None, first: int = 0, max_blocks: int = MAX_BLOCKS) -> None:
-        """Know nothing about the blocks from `first`, the genesis, up to `head`."""
+        """Count the blocks from `first`, the genesis, up to `head` as unknown."""
         self._max_blocks = max_blocks
         self.reset(head, first)
 
     def reset(self, head: int | None, first: int = 0) -> None:
-        """Forget everything about the blocks from `first`, the genesis, up to `head`."""
+        """Count the blocks from `first`, the genesis, up to `head` as unknown."""
         self._numbers = array("Q")
         self._first = first
         self._known_from = first if head is None else head + 1
 
     def add(self, number: int, record: BlockRecord) -> None:
-        """Note what was appended as block `number`."""
+        """Add an appended block, if it has contents."""
         if not has_contents(record):
             return
         self._numbers.append(number)
@@ -58,7 +58,7 @@ class NonEmptyBlocks:
         return known + len(self._unknown_above(number))
 
     def remove_above(self, number: int) -> None:
-        """Forget the blocks above `number`, which are deleted."""
+        """Remove the blocks above `number`, which were reverted."""
         if not self._has_none_above(number):
             del self._numbers[bisect_right(self._numbers, number) :]
             self._known_from = min(self._known_from, number + 1)

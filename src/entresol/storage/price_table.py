@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.storage import tables
 
 if TYPE_CHECKING:
-    from entresol.storage.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore, Row
 
 _SIZE: Final = 32
 _HIGHEST: Final = 2 ** (8 * _SIZE) - 1
@@ -51,7 +51,7 @@ class PriceTable:
             return None
         return Prices.unpack(found[1])
 
-    def rows_of(self, block: int, prices: Prices | None) -> list[tuple[bytes, bytes]]:
+    def rows_of(self, block: int, prices: Prices | None) -> list[Row]:
         """Return the rows for the prices of a new block; none if they equal the last block's."""
         if prices is None:
             return []

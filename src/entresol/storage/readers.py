@@ -53,7 +53,7 @@ class BlockReader(LogReader, Protocol):
     def head_number(self) -> int | None:
         """The number of the last block, or None before genesis."""
 
-    def stored_record(self, number: int) -> bytes | None:
+    def get_encoded_record(self, number: int) -> bytes | None:
         """Return the record of a block as it is stored, or None if there is no such block."""
 
     def record(self, number: int) -> BlockRecord:

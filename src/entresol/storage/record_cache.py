@@ -18,7 +18,7 @@ _PART_BYTES: Final = 384
 
 
 class RecordCache:
-    """An LRU cache of records; any thread may read beside the writer, who evicts deleted ones."""
+    """An LRU cache of records; any thread may read beside the writer, which evicts deleted ones."""
 
     def __init__(self, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES) -> None:
         self._records: BoundedMap[int, BlockRecord] = BoundedMap(max_records, max_weight=max_bytes)

@@ -9,7 +9,7 @@ from entresol.storage import tables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.storage.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore
 
 _ADDRESS_SIZE = 20
 _SLOT_SIZE = 32

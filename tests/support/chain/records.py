@@ -139,6 +139,14 @@ def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
     return [(keccak256(node), node)]
 
 
+def chain_of(*blocks: dict[str, object]) -> list[BlockRecord]:
+    """Return records whose parts are given block by block."""
+    chain: list[BlockRecord] = []
+    for parts in blocks:
+        chain.append(record_after(chain[-1] if chain else None, **parts))  # type: ignore[arg-type]
+    return chain
+
+
 def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
     """Append records with their nodes."""
     for record in chain:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.primitives.records import BlockRecord
-from entresol.storage.key_value import KeyValueStore
+from entresol.storage.database.key_value import KeyValueStore
 from entresol.storage.log_index import LogQuery, candidates, index_keys
 from entresol.storage.store import Store
 from tests.support.chain.records import Log, address, fill, record_after, transfer

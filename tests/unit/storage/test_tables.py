@@ -9,7 +9,7 @@ import pytest
 from entresol import errors
 from entresol.primitives import batches, records
 from entresol.storage import tables
-from entresol.storage.directory import FORMAT_FILE, LOCK_FILE
+from entresol.storage.database.directory import FORMAT_FILE, LOCK_FILE
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "storage.md").read_text(encoding="utf-8")
 

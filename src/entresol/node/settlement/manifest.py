@@ -11,7 +11,7 @@ from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import SettlementContracts
 from entresol.node.chains import L1_FOLDER
 from entresol.primitives.values import Address
-from entresol.storage.directory import write_durably
+from entresol.storage.database.directory import write_durably
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import ChainConfig

@@ -218,7 +218,7 @@ class RenderedChain:
     ) -> msgspec.Raw | None:
         """Return receipts that the crate renders from the stored record at once: those of most short blocks."""
         generation = self._cache.generation
-        stored = self._blocks.stored_record(number) if number >= 0 else None
+        stored = self._blocks.get_encoded_record(number) if number >= 0 else None
         if stored is None or len(stored) > POLICY.record_bytes:
             return None
         batch = self._batches.batch_of(number)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from entresol.errors import StoreFailed
-from entresol.storage import recovery
-from entresol.storage.directory import DATABASE, FORMAT_FILE, LOCK_FILE
+from entresol.storage.database import recovery
+from entresol.storage.database.directory import DATABASE, FORMAT_FILE, LOCK_FILE
 
 ATTEMPTS: Final = 20
-"""How often copying begins anew because the database has changed its list of tables meanwhile."""
+"""How often copying starts again because the database has changed its list of tables."""
 
 _TABLES: Final = ".sst"
 _IGNORED: Final = frozenset({"LOCK", "LOG"})

@@ -10,7 +10,7 @@ from entresol.storage import tables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.storage.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore
 
 DIGEST_SIZE: Final = 32
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from entresol.storage.directory import DATABASE, Directory
-from entresol.storage.key_value import KeyValueStore
+from entresol.storage.database.directory import DATABASE, Directory
+from entresol.storage.database.key_value import KeyValueStore
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:

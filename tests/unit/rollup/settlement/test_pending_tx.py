@@ -19,7 +19,7 @@ from entresol.rollup.settlement.pending_tx import (
 )
 from entresol.storage import tables
 from entresol.storage.batch_table import BatchTable
-from entresol.storage.key_value import KeyValueStore
+from entresol.storage.database.key_value import KeyValueStore
 from tests.support.coroutines import completed
 
 COMMIT, PROVE, EXECUTE = SettlementStep

@@ -1,9 +1,8 @@
-"""Ordered key-value store on RocksDB, which no other module sees."""
+"""Ordered key-value store on RocksDB."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import shutil
 import weakref
@@ -12,32 +11,18 @@ from itertools import chain
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rocksdict import (
-    AccessType,
-    BlockBasedOptions,
-    Cache,
-    DbClosedError,
-    DBCompressionType,
-    DBRecoveryMode,
-    Options,
-    Rdict,
-    ReadOptions,
-    WriteBatch,
-    WriteOptions,
-)
+from rocksdict import AccessType, Rdict, ReadOptions, WriteBatch
 
-from entresol.errors import EntresolError, StoreDamaged, StoreFailed, StoreFull, StoreLocked
+from entresol.errors import StoreFailed, StoreFull
+from entresol.storage.database.failures import store_error
+from entresol.storage.database.options import database_options, write_options
 
 if TYPE_CHECKING:
-    from rocksdict import RdictIter
+    from rocksdict import RdictIter, WriteOptions
 
-# Small, because a process runs two chains and shares a laptop.
-BLOCK_CACHE_BYTES: Final = 64 << 20
-WRITE_BUFFER_BYTES: Final = 32 << 20
-OPEN_FILES: Final = 256
-BLOOM_BITS: Final = 10
+    from entresol.storage.database.options import Recovery
 
 SCAN_CHUNK: Final = 512
 
@@ -46,16 +31,10 @@ RECOVERY_FREE_BYTES: Final = 8 << 20
 
 log = logging.getLogger(__name__)
 
-# How to treat an unreadable part of the write-ahead log: stop there, as a torn last write requires;
-# reject the database; or skip the part.
-Recovery = Literal["stop", "reject", "skip"]
-_RECOVERY: Final = {
-    "stop": DBRecoveryMode.point_in_time,
-    "reject": DBRecoveryMode.tolerate_corrupted_tail_records,
-    "skip": DBRecoveryMode.skip_any_corrupted_record,
-}
-
 _LONGEST_KEY: Final = 128
+
+Row: TypeAlias = tuple[bytes, bytes]
+"""A key and its value."""
 
 Contents: TypeAlias = WriteBatch
 """Everything in a store, as one write that replaces what is in another."""
@@ -98,32 +77,33 @@ class KeyValueStore:
         self._syncing = Lock()
         self.sync_seconds = 0.0
         """How long the last write that synced took."""
-        self.along: list[tuple[bytes, bytes]] = []
-        """Rows that the next write takes along."""
+        self.along: list[Row] = []
+        """Rows that the next write includes."""
         self._open(create=create, read_only=read_only)
         # A secondary reads what is only in memory here from the log.
-        self._synced = _write_options(sync=self._syncs, log=durable or shared)
-        self._unsynced = _write_options(sync=False, log=durable or shared)
+        self._synced = write_options(sync=self._syncs, log=durable or shared)
+        self._unsynced = write_options(sync=False, log=durable or shared)
 
     def _open(self, *, create: bool = False, read_only: bool = False) -> None:
         access = AccessType.read_only(False) if read_only else AccessType.read_write()  # noqa: FBT003
         if self._secondary is not None:
             access = AccessType.secondary(str(self._secondary))
-        options = _options(create=create, shared=self.is_shared or self._secondary is not None)
-        options.set_wal_recovery_mode(_RECOVERY[self._recovery]())
+        options = database_options(
+            create=create,
+            shared=self.is_shared or self._secondary is not None,
+            recovery=self._recovery,
+        )
         # Also given for the only column family: otherwise the binding loads the options of an existing
         # database from its files, with a cache of 8 MiB.
         families = {"default": options}
         try:
             self._db = Rdict(str(self._path), options, families, access)
         except Exception as error:
-            raise self._failure(error) from error
-        # Without this, a program that ends without closing would wait for RocksDB's threads.
-        self._finalizer = weakref.finalize(self, _close_quietly, self._db)
+            raise store_error(self._path, error) from error
+        self._close_at_exit()
 
     def _close_at_exit(self) -> None:
-        """Close the database that this is now with it, and not the one before."""
-        self._finalizer.detach()
+        # Without this, a program that ends without closing would wait for RocksDB's threads.
         self._finalizer = weakref.finalize(self, _close_quietly, self._db)
 
     def get(self, key: bytes) -> bytes | None:
@@ -131,35 +111,35 @@ class KeyValueStore:
         try:
             value: bytes | None = self._db.get(key)
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
         return value
 
-    def last_at_most(self, key: bytes, prefix: bytes) -> tuple[bytes, bytes] | None:
+    def last_at_most(self, key: bytes, prefix: bytes) -> Row | None:
         """Return the last entry whose key is at most `key` and starts with `prefix`."""
         try:
             cursor = self._db.iter()
             cursor.seek_for_prev(key)
             return _entry_at(cursor, prefix)
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
 
-    def first_at_least(self, key: bytes, prefix: bytes) -> tuple[bytes, bytes] | None:
+    def first_at_least(self, key: bytes, prefix: bytes) -> Row | None:
         """Return the first entry whose key is at least `key` and starts with `prefix`."""
         try:
             cursor = self._db.iter()
             cursor.seek(key)
             return _entry_at(cursor, prefix)
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
 
-    def read(self, start: bytes, prefix: bytes, count: int) -> list[tuple[bytes, bytes]]:
+    def read(self, start: bytes, prefix: bytes, count: int) -> list[Row]:
         """Return up to `count` entries from the key `start` on whose keys start with `prefix`."""
         try:
             return _entries_at(self._db.iter(), start, prefix, count)
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
 
-    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def scan(self, prefix: bytes) -> Iterator[Row]:
         """Yield the entries whose keys start with `prefix`.
 
         No cursor is held between chunks, so that an abandoned scan does not keep the directory open.
@@ -171,7 +151,7 @@ class KeyValueStore:
 
     def write(
         self,
-        puts: Iterable[tuple[bytes, bytes]],
+        puts: Iterable[Row],
         deletes: Iterable[bytes] = (),
         *,
         sync: bool = True,
@@ -209,12 +189,12 @@ class KeyValueStore:
         self._path, other._path = other._path, self._path
         self._db, other._db = other._db, self._db
         self.failure, other.failure = other.failure, self.failure
+        self._finalizer.detach()
+        other._finalizer.detach()
         self._close_at_exit()
         other._close_at_exit()
 
-    def _write(
-        self, batch: WriteBatch, puts: Iterable[tuple[bytes, bytes]], options: WriteOptions
-    ) -> None:
+    def _write(self, batch: WriteBatch, puts: Iterable[Row], options: WriteOptions) -> None:
         if self.failure is not None and not self.recover():
             raise self.failure
         for key, value in chain(puts, self.along):
@@ -266,14 +246,14 @@ class KeyValueStore:
         try:
             self._db.try_catch_up_with_primary()
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
 
     def drop(self, prefix: bytes) -> None:
         """Delete every key with this one-byte prefix."""
         try:
             self._db.delete_range(prefix, bytes([prefix[0] + 1]), self._unsynced)
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
 
     def close(self) -> None:
         """Flush what is only in memory, and release the directory."""
@@ -282,30 +262,24 @@ class KeyValueStore:
         try:
             self._db.close()
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
 
-    def _read_chunk(self, prefix: bytes, start: bytes) -> list[tuple[bytes, bytes]]:
+    def _read_chunk(self, prefix: bytes, start: bytes) -> list[Row]:
         options = ReadOptions()
         # A long scan must not evict hot blocks. (The stub lacks the argument.)
         options.fill_cache(False)  # type: ignore[call-arg]  # noqa: FBT003
         try:
             return _entries_at(self._db.iter(options), start, prefix, SCAN_CHUNK)
         except Exception as error:
-            raise self._failure(error) from error
+            raise store_error(self._path, error) from error
 
     def _failed_write(self, error: Exception) -> Exception:
-        failure = self._failure(error)
+        failure = store_error(self._path, error)
         if isinstance(failure, StoreFull):
             failure = StoreFull(self._path, recovers=self._durable)
         if isinstance(failure, StoreFailed):
             self.failure = failure
         return failure
-
-    def _failure(self, error: Exception) -> Exception:
-        if isinstance(error, DbClosedError):
-            return StoreFailed(f"the store in {self._path} is closed")
-        # The binding raises bare exceptions, so only their text tells them apart.
-        return _failure(self._path, str(error)) if type(error) is Exception else error
 
 
 def _close_quietly(db: Rdict) -> None:
@@ -313,7 +287,7 @@ def _close_quietly(db: Rdict) -> None:
         db.close()
 
 
-def _entry_at(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:
+def _entry_at(cursor: RdictIter, prefix: bytes) -> Row | None:
     """Return the entry at `cursor` if its key starts with `prefix`."""
     if not cursor.valid():
         # Either the end or unreadable data: `status` raises for the latter.
@@ -323,51 +297,11 @@ def _entry_at(cursor: RdictIter, prefix: bytes) -> tuple[bytes, bytes] | None:
     return (key, cursor.value()) if key.startswith(prefix) else None
 
 
-def _entries_at(
-    cursor: RdictIter, start: bytes, prefix: bytes, count: int
-) -> list[tuple[bytes, bytes]]:
+def _entries_at(cursor: RdictIter, start: bytes, prefix: bytes, count: int) -> list[Row]:
     """Return up to `count` entries from `start` on whose keys start with `prefix`."""
-    found: list[tuple[bytes, bytes]] = []
+    found: list[Row] = []
     cursor.seek(start)
     while len(found) < count and (row := _entry_at(cursor, prefix)) is not None:
         found.append(row)
         cursor.next()
     return found
-
-
-def _failure(path: Path, text: str) -> EntresolError:
-    if (
-        "No space left" in text
-        or "Disk quota exceeded" in text
-        or f"errno = {errno.ENOSPC}" in text
-    ):
-        return StoreFull(path)
-    if "lock hold by current process" in text or "While lock file" in text:
-        return StoreLocked(path)
-    if text.startswith("Corruption") or "CURRENT" in text or "MANIFEST" in text:
-        return StoreDamaged(path, text)
-    return StoreFailed(f"the store in {path} failed: {text}")
-
-
-def _write_options(*, sync: bool, log: bool) -> WriteOptions:
-    options = WriteOptions()
-    options.sync = sync
-    # A property at run time, although the binding's stub declares a method.
-    options.disable_wal = not log  # type: ignore[method-assign,assignment]
-    return options
-
-
-def _options(*, create: bool, shared: bool) -> Options:
-    options = Options(raw_mode=True)
-    options.create_if_missing(create)
-    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
-    options.set_compression_type(DBCompressionType.lz4())
-    # A secondary loses the tables that compactions delete, unless it has them open.
-    options.set_max_open_files(-1 if shared else OPEN_FILES)
-    options.set_keep_log_file_num(2)
-    table = BlockBasedOptions()
-    table.set_bloom_filter(BLOOM_BITS, False)  # noqa: FBT003 - whole-file filters
-    table.set_block_cache(Cache(BLOCK_CACHE_BYTES))
-    table.set_cache_index_and_filter_blocks(True)
-    options.set_block_based_table_factory(table)
-    return options

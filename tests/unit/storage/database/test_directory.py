@@ -21,7 +21,7 @@ from entresol.errors import (
     StoreLocked,
     StoreTooNew,
 )
-from entresol.storage.directory import Directory
+from entresol.storage.database.directory import Directory
 from entresol.storage.store import Store
 from tests.support.chain.records import dump, files_of, fill, random_chain, record_after
 
@@ -261,7 +261,7 @@ print(store.path, flush=True)
 def test_a_forked_process_leaves_the_directory_to_its_parent() -> None:
     program = """
 import os, sys
-from entresol.storage.directory import Directory
+from entresol.storage.database.directory import Directory
 directory = Directory.temporary()
 if os.fork() == 0:
     sys.exit()

@@ -1,0 +1,190 @@
+"""Read the blocks and the state of a stored chain."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from pathlib import Path
+
+from entresol._native import Account
+from entresol.errors import MalformedValue, StoreDamaged, UnknownBlock
+from entresol.primitives.headers import Header
+from entresol.primitives.records import BlockRecord
+from entresol.primitives.values import Hash32
+from entresol.storage import tables
+from entresol.storage.batch_table import BatchTable
+from entresol.storage.database.directory import Directory
+from entresol.storage.database.key_value import KeyValueStore, Row
+from entresol.storage.genesis_table import GenesisTable
+from entresol.storage.loaded_history import LoadedHistory
+from entresol.storage.log_index import LogQuery, candidates
+from entresol.storage.price_table import PriceTable
+from entresol.storage.published_bytecodes import as_published
+from entresol.storage.readers import TransactionLocation
+from entresol.storage.record_cache import RecordCache
+from entresol.storage.replication.position import PositionTable
+from entresol.storage.state_keys import StateKeys
+
+
+class StoreView:
+    """What a store contains up to its head; `Store` adds what changes it.
+
+    Remembers: the number of the last block, and recently read records. Assumes: readers on any thread. Fails: with a
+    `StoreFailed`.
+    """
+
+    def __init__(self, directory: Directory, db: KeyValueStore) -> None:
+        self._db = db
+        self._directory = directory
+        self.record_cache = RecordCache()
+        self.genesis = GenesisTable(db)
+        self.batches = BatchTable(db)
+        self.prices = PriceTable(db)
+        self.state_keys = StateKeys(db)
+        self.position = PositionTable(db)
+        self.loaded = LoadedHistory(db)
+        head = db.get(tables.HEAD)
+        self.head_number = None if head is None else int.from_bytes(head)
+        """The number of the last block, or None before genesis."""
+
+    @property
+    def path(self) -> Path:
+        """The data directory of the chain."""
+        return self._directory.path
+
+    @property
+    def first_number(self) -> int:
+        """The number of the genesis block."""
+        return self.genesis.number
+
+    def get_record(self, number: int) -> BlockRecord | None:
+        """Return the record of a block, or None if there is no such block."""
+        return self.record_cache.get(number, self._read_record)
+
+    def record(self, number: int) -> BlockRecord:
+        """Return the record of a block; raise `UnknownBlock` if there is none."""
+        record = self.get_record(number)
+        if record is None:
+            raise UnknownBlock(number)
+        return record
+
+    def get_encoded_record(self, number: int) -> bytes | None:
+        """Return the record of a block as it is stored, or None if there is no such block."""
+        return self._db.get(tables.record_key(number)) if self._has(number) else None
+
+    def encoded_record(self, number: int) -> bytes:
+        """Return the record of a block as it is stored; raise `UnknownBlock` if there is none."""
+        data = self.get_encoded_record(number)
+        if data is None:
+            raise UnknownBlock(number)
+        return data
+
+    def header(self, number: int) -> Header:
+        """Return the header of a block; raise `UnknownBlock` if there is none."""
+        return self.record(number).header()
+
+    def records(self, first: int = 0) -> Iterator[BlockRecord]:
+        """Yield the records from block `first` on."""
+        number = max(first, self.first_number)
+        while (record := self._read_record(number)) is not None:
+            yield record
+            number += 1
+
+    def block_number(self, block_hash: bytes) -> int | None:
+        """Return the number of the block with this hash."""
+        row = self._db.get(tables.NUMBER_OF_HASH + block_hash)
+        if row is None:
+            return None
+        number = int.from_bytes(row)
+        # The rows of reverted blocks stay until others overwrite them.
+        return number if self.block_hash(number) == block_hash else None
+
+    def block_hash(self, number: int) -> Hash32 | None:
+        """Return the hash of a block."""
+        if not self._has(number):
+            return None
+        row = self._db.get(tables.HASH_OF_NUMBER + tables.number(number))
+        return None if row is None else Hash32(row)
+
+    def blocks_with_logs(
+        self, query: LogQuery, first: int, last: int, *, newest_first: bool = False
+    ) -> Iterator[int]:
+        """Yield the blocks from `first` to `last` that may have a log of `query`."""
+        return candidates(self._db, query, first, last, newest_first=newest_first)
+
+    # Transactions
+
+    def locate_transaction(self, transaction_hash: bytes) -> TransactionLocation | None:
+        """Return the newest location of the transaction with this hash."""
+        return self._location(tables.TRANSACTION_LOCATION + transaction_hash)
+
+    def hash_by_nonce(self, sender: bytes, nonce: int) -> Hash32 | None:
+        """Return the hash of the last transaction by which `sender` used `nonce`."""
+        found = self._last(tables.HASH_OF_NONCE + sender + tables.number(nonce))
+        return None if found is None else Hash32(found[1])
+
+    def next_priority_id(self) -> int:
+        """Return the id that follows the last priority transaction's."""
+        found = self._db.last_at_most(tables.PRIORITY + tables.LAST_NUMBER * 2, tables.PRIORITY)
+        if found is None:
+            return 0
+        following = int.from_bytes(found[0][1 : 1 + tables.NUMBER_SIZE]) + 1
+        if self._has(tables.block_of(found[0])):
+            return following
+        # It is of a reverted block; ids follow each other from block to block.
+        return bisect_left(range(following), 1, key=lambda it: self.locate_priority(it) is None)
+
+    def locate_priority(self, priority_id: int) -> TransactionLocation | None:
+        """Return the location of the priority transaction with this id."""
+        return self._location(tables.PRIORITY + tables.number(priority_id))
+
+    # State
+
+    def account(self, address: bytes, number: int) -> Account | None:
+        """Return an account as of block `number`."""
+        prefix = tables.ACCOUNT + address
+        found = self._db.last_at_most(prefix + tables.number(number), prefix)
+        return None if found is None else tables.unpack_account(found[1])
+
+    def slot(self, address: bytes, slot: bytes, number: int) -> bytes:
+        """Return a slot's value as of block `number`, big-endian without leading zeros."""
+        prefix = tables.SLOT + address + slot
+        found = self._db.last_at_most(prefix + tables.number(number), prefix)
+        return b"" if found is None else found[1]
+
+    def code(self, code_hash: bytes) -> bytes | None:
+        """Return the code with this hash."""
+        return self._db.get(tables.CODE + code_hash)
+
+    def bytecode(self, name: bytes) -> bytes | None:
+        """Return the bytecode that a sealed block published under the hash `name`."""
+        found = self._last(tables.PUBLISHED + name)
+        code = None if found is None else self.code(found[1])
+        return None if code is None else as_published(name, code)
+
+    def node(self, node_hash: bytes) -> bytes | None:
+        """Return the trie node with this hash."""
+        return self._db.get(tables.NODE + node_hash)
+
+    def _last(self, prefix: bytes) -> Row | None:
+        """Return the last row of a history; blocks above the head are reverted."""
+        head = 0 if self.head_number is None else self.head_number
+        return self._db.last_at_most(prefix + tables.number(head), prefix)
+
+    def _location(self, prefix: bytes) -> TransactionLocation | None:
+        if (found := self._last(prefix)) is None:
+            return None
+        return TransactionLocation(tables.block_of(found[0]), int.from_bytes(found[1]))
+
+    def _has(self, number: int) -> bool:
+        return self.head_number is not None and self.first_number <= number <= self.head_number
+
+    def _read_record(self, number: int) -> BlockRecord | None:
+        return self._decoded(number) if self._has(number) else None
+
+    def _decoded(self, number: int) -> BlockRecord | None:
+        data = self._db.get(tables.record_key(number))
+        try:
+            return None if data is None else BlockRecord.decode(data)
+        except MalformedValue as error:
+            raise StoreDamaged(self.path, f"block {number}: {error}") from error
