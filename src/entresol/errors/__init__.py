@@ -8,7 +8,7 @@
     ├── InvalidGenesis                 no chain can start with it
     ├── InvalidStateFile               not what anvil or this node dumps
     │
-    │ transactions
+    │ transactions, zk_transactions
     ├── InvalidTransaction             cannot be included as it is
     │   ├── MalformedTransaction       the bytes do not encode a transaction
     │   ├── InvalidSignature           the signature is invalid
@@ -170,7 +170,7 @@
     ├── TransactionFailed              a transaction failed in its block, in Hardhat's form
     ├── NotSupported                   a feature that the node does not support
     ├── ControlRejected                a developer method that is rejected, with the reason
-    ├── TokenSlotNotFound              a token keeps a balance in no slot that can be set
+    ├── TokenSlotNotFound              a token stores a balance in no slot that can be set
     ├── TooManySlots                   more storage slots than a request may name
     ├── TooManyCalls                   more calls than a request may make
     ├── InvalidFilter                  an invalid log filter
@@ -187,7 +187,7 @@
     │   ├── UnknownSubscription        no such kind of subscription
     │   ├── NotificationsNotSupported  the connection cannot carry notifications
     │   └── TooManySubscriptions       the connection has too many
-    ├── ProducerUnavailable            does not answer what a replica forwards
+    ├── ProducerUnavailable            does not respond to what a replica forwards
     │
     │ config
     ├── InvalidConfig                  an invalid setting, named with its source
@@ -357,10 +357,8 @@ from entresol.errors.storage import (
     WrongParent,
 )
 from entresol.errors.transactions import (
-    AccountRejection,
     BlobFeeCapTooLow,
     EmptyAuthorizations,
-    EstimateRejection,
     FeeCapTooLow,
     GasLimitExceeded,
     InitCodeTooLarge,
@@ -375,15 +373,10 @@ from entresol.errors.transactions import (
     NonceOverflow,
     NonceTooHigh,
     NonceTooLow,
-    NoPubdataLimit,
-    NotEnoughBalanceForFeeValue,
-    PaymasterNotSupported,
     SenderNotEOA,
     TipAboveFeeCap,
     TipTooLow,
     TooManyBlobs,
-    TooManyFactoryDeps,
-    TooManyMessages,
     TransactionGasTooHigh,
     TransactionTooLarge,
     UnprotectedTransaction,
@@ -395,6 +388,15 @@ from entresol.errors.values import (
     InvalidGenesis,
     InvalidStateFile,
     MalformedValue,
+)
+from entresol.errors.zk_transactions import (
+    AccountRejection,
+    EstimateRejection,
+    NoPubdataLimit,
+    NotEnoughBalanceForFeeValue,
+    PaymasterNotSupported,
+    TooManyFactoryDeps,
+    TooManyMessages,
 )
 
 __all__ = [

@@ -65,7 +65,7 @@ class PendingNotTraceable(NotInspectable):
 
 
 class SearchTooLong(NotInspectable):
-    """A search has read as many blocks as it may, and found less than was asked for."""
+    """A search has read as many blocks as it may, and found less than was requested."""
 
     def __init__(self, blocks: int) -> None:
         super().__init__(f"the search stopped after {blocks:d} blocks, the most that one reads")

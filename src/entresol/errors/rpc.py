@@ -58,7 +58,7 @@ class ControlRejected(EntresolError):
 
 
 class TokenSlotNotFound(EntresolError):
-    """A token keeps a balance or an allowance in no slot that can be set."""
+    """A token stores a balance or an allowance in no slot that can be set."""
 
     def __init__(self, what: str) -> None:
         # As in anvil.
