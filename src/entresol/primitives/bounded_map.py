@@ -119,6 +119,16 @@ class BoundedMap(Generic[K, V]):
         while self._entries:
             self._removed(*self._entries.popitem(last=False))
 
+    def copy(self) -> BoundedMap[K, V]:
+        """Return a map with the same bounds and entries, in the same order; the values are shared."""
+        copied: BoundedMap[K, V] = BoundedMap(
+            self._max_entries, max_weight=self._max_weight, on_remove=self._on_remove
+        )
+        copied._entries.update(self._entries)
+        copied._weights.update(self._weights)
+        copied._weight = self._weight
+        return copied
+
     def _removed(self, key: K, value: V) -> None:
         if self._weights:
             self._weight -= self._weights.pop(key, 0)

@@ -41,6 +41,18 @@ def test_replacing_a_value_makes_it_the_newest() -> None:
     assert entries.get("a") == 3
 
 
+def test_a_copy_has_the_same_entries_and_bounds_and_changes_alone() -> None:
+    entries: BoundedMap[str, int] = BoundedMap(3, max_weight=10)
+    entries.put("a", 1, weight=3)
+    entries.put("b", 2, weight=4)
+    copied = entries.copy()
+    copied.put("c", 3, weight=5)
+    assert list(copied) == ["b", "c"]
+    assert copied.weight == 9
+    assert list(entries) == ["a", "b"]
+    assert entries.weight == 7
+
+
 def test_evicts_until_the_weight_fits() -> None:
     entries: BoundedMap[str, int] = BoundedMap(max_weight=10)
     for key in "abc":

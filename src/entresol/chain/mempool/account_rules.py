@@ -153,10 +153,8 @@ class Penalties:
         if not len(self):
             return None
         copied = Penalties()
-        for address in self._failures:
-            copied._failures.put(address, self._failures.get(address) or ())
-        for address in self._until:
-            copied._until.put(address, self._until.get(address) or 0)
+        copied._failures = self._failures.copy()
+        copied._until = self._until.copy()
         return copied
 
     def clear(self) -> None:
