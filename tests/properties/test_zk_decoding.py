@@ -12,7 +12,7 @@ from entresol._native import decode_zk_transaction, rlp_decode, rlp_encode, sign
 from entresol.errors import InvalidSignature, InvalidTransaction
 from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, decode
 from entresol.primitives.transactions.envelope import decode_many, load
-from entresol.primitives.transactions.zk import transaction_hash, verify
+from entresol.primitives.transactions.zk_signature import transaction_hash, verify
 from entresol.primitives.values import Address
 from tests.support.contracts.accounts import sign_by
 from tests.support.contracts.layer_two import ALICE, SECRETS

@@ -86,7 +86,7 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
     """State edits before the first transaction; `changes` include them."""
 
     def with_header(self, header: Header) -> Self:
-        """Return the record with the header that `header_rlp` encodes, so that nobody decodes it."""
+        """Return the record with the header that `header_rlp` encodes, so that it is not decoded."""
         self.__dict__["_header"] = header
         return self
 

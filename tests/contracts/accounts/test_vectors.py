@@ -9,7 +9,7 @@ from eth_abi.abi import encode as abi_encode
 from entresol._native import keccak256
 from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, sign
 from entresol.primitives.transactions.envelope import load
-from entresol.primitives.transactions.zk import transaction_hash
+from entresol.primitives.transactions.zk_signature import transaction_hash
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
 from tests.support.contracts.accounts import (

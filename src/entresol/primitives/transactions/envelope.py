@@ -10,11 +10,11 @@ import msgspec
 from entresol import _native
 from entresol._native import BlobSidecar
 from entresol.errors import InvalidSignature, InvalidTransaction, UnsupportedType
-from entresol.primitives.transactions.ethereum import EthereumTransaction, payload_of
+from entresol.primitives.transactions.ethereum import EthereumTransaction
+from entresol.primitives.transactions.native_fields import ethereum_payload, zk_payload
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
-from entresol.primitives.transactions.zk import (
-    ZK_TYPE,
-    ZkTransaction,
+from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction
+from entresol.primitives.transactions.zk_signature import (
     signed_by_another,
     transaction_hash,
     verify,
@@ -200,14 +200,14 @@ def _decode_zk(raw: bytes) -> Transaction:
     found = _native.decode_zk_transaction(raw)
     if found is not None:
         return _from_zk_fields(found, raw)
-    # It has factory dependencies, or something is wrong, which only this says.
+    # It has factory dependencies, or is malformed: only this names the field.
     payload = ZkTransaction.decode(raw)
     return _judged(payload, payload.signing_hash(), raw)
 
 
 def _from_zk_fields(found: DecodedZkFields, raw: bytes) -> Transaction:
     head, tail, digest, tx_hash, signer = found
-    payload = ZkTransaction.from_native(head, tail)
+    payload = zk_payload(head, tail)
     if signer is None:
         return _judged(payload, Hash32(digest), raw)
     error = None if signer == payload.sender else signed_by_another(payload, signer)
@@ -240,7 +240,7 @@ def _load_zk(raw: bytes) -> Transaction:
     if found is None:
         return _from_zk(ZkTransaction.decode(raw), raw)
     head, tail, _, tx_hash, _ = found
-    payload = ZkTransaction.from_native(head, tail)
+    payload = zk_payload(head, tail)
     return Transaction(payload=payload, sender=payload.sender, hash=Hash32(tx_hash), raw=raw)
 
 
@@ -252,7 +252,7 @@ def _from_zk(payload: ZkTransaction, raw: bytes) -> Transaction:
 
 def _from_native(decoded: _native.DecodedTransaction, raw: bytes) -> Transaction:
     return Transaction(
-        payload=payload_of(decoded),
+        payload=ethereum_payload(decoded),
         sender=Address(decoded.sender),
         hash=Hash32(decoded.hash),
         raw=decoded.bare or raw,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias
 
 import msgspec
 
@@ -11,7 +11,7 @@ from entresol.primitives.rlp import encode_uint
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import DecodedTransaction, RlpItem
+    from entresol._native import RlpItem
 
 
 BLOB_GAS: Final = 2**17
@@ -234,56 +234,6 @@ EthereumTransaction: TypeAlias = (
     | BlobTransaction
     | SetCodeTransaction
 )
-
-
-def payload_of(decoded: DecodedTransaction) -> EthereumTransaction:
-    """Return the payload of a transaction that the crate decoded."""
-    # The crate has validated every field, so the keywords are not checked here.
-    fields: dict[str, Any] = {
-        "chain_id": decoded.chain_id,
-        "nonce": decoded.nonce,
-        "gas_limit": decoded.gas_limit,
-        "to": None if (to := decoded.to) is None else Address(to),
-        "value": decoded.value,
-        "data": decoded.data,
-        "y_parity": decoded.y_parity,
-        "r": decoded.r,
-        "s": decoded.s,
-    }
-    kind = decoded.type
-    if kind < FeeMarketTransaction.type:
-        fields["gas_price"] = decoded.gas_price
-    else:
-        fields["max_fee_per_gas"] = decoded.max_fee_per_gas
-        fields["max_priority_fee_per_gas"] = decoded.max_priority_fee_per_gas
-    if kind == LegacyTransaction.type:
-        return LegacyTransaction(**fields)
-    fields["access_list"] = _access_list(decoded)
-    if kind == AccessListTransaction.type:
-        return AccessListTransaction(**fields)
-    if kind == FeeMarketTransaction.type:
-        return FeeMarketTransaction(**fields)
-    if kind == BlobTransaction.type:
-        return BlobTransaction(
-            max_fee_per_blob_gas=decoded.max_fee_per_blob_gas or 0,
-            blob_hashes=tuple(map(Hash32, decoded.blob_hashes)),
-            **fields,
-        )
-    return SetCodeTransaction(authorizations=_authorizations(decoded), **fields)
-
-
-def _access_list(decoded: DecodedTransaction) -> tuple[Access, ...]:
-    return tuple(
-        Access(Address(account), tuple(map(Hash32, slots)))
-        for account, slots in decoded.access_list
-    )
-
-
-def _authorizations(decoded: DecodedTransaction) -> tuple[Authorization, ...]:
-    return tuple(
-        Authorization(chain_id, Address(address), nonce, y_parity, r, s)
-        for chain_id, address, nonce, y_parity, r, s in decoded.authorizations
-    )
 
 
 def _access_items(access_list: tuple[Access, ...]) -> list[RlpItem]:

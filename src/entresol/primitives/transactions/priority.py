@@ -25,7 +25,7 @@ PRIORITY_TYPES: Final = frozenset({PRIORITY_TYPE, OS_PRIORITY_TYPE})
 MAX_PRIORITY_TRANSACTIONS: Final = 1_024
 """How many of them a block and a batch have at most.
 
-Who executes a batch on L1 names each by its hash, and nodes of L1 take no transaction above 128 KiB.
+The transaction that executes a batch on L1 names each by its hash, and nodes of L1 take no transaction above 128 KiB.
 """
 
 L1_TYPES: Final = PRIORITY_TYPES | {UPGRADE_TYPE, OS_UPGRADE_TYPE}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import msgspec
 
-from entresol._native import keccak256, recover, rlp_decode, rlp_encode, zk_signing_hash
+from entresol._native import rlp_decode, rlp_encode, zk_signing_hash
 from entresol.errors import (
     InvalidBytecode,
     InvalidSignature,
@@ -21,23 +21,21 @@ from entresol.primitives.transactions.ethereum import Access, Authorization
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import RlpItem, ZkHead, ZkTail
+    from entresol._native import RlpItem
 
 ZK_TYPE: Final = 0x71
 FIELD_COUNT: Final = 16
 MAX_NONCE: Final = 2**32 - 1
 MAX_FACTORY_DEPS: Final = 64
 DEFAULT_GAS_PER_PUBDATA: Final = 50_000
-"""What a transaction allows for a published byte if its author says nothing."""
+"""The gas per pubdata limit of a transaction whose client sets none."""
 
 _FACTORY_DEPS: Final = 13
 _PLAIN_V: Final = frozenset({0, 1, 27, 28})
-_CUSTOM_V: Final = frozenset({27, 28})
-_SIGNATURE_SIZE: Final = 65
 
 
 class Paymaster(msgspec.Struct, frozen=True):
-    """Who pays the fee in the sender's place, and the input for them."""
+    """The account that pays the fee in the sender's place, and its input."""
 
     address: Address
     input: bytes = b""
@@ -48,7 +46,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     It is signed in one of two forms: `v`, `r` and `s` as in any other type, or a
     `custom_signature`, which wins over the other.
-    `v` is kept as it was written, 0 or 1 by some clients and 27 or 28 by others; without a plain
+    `v` stays as it was encoded, 0 or 1 by some clients and 27 or 28 by others; without a plain
     signature it is none, and the encoding has the chain id in its place.
     """
 
@@ -75,34 +73,11 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def decode(cls, raw: bytes) -> Self:
-        """Read the bytes that `encode` writes; whether they are signed is not asked."""
+        """Decode what `encode` writes; whether it is signed is not checked."""
         try:
             return cls._from_rlp(_read_items(raw[1:]))
         except MalformedValue as error:
             raise MalformedTransaction(error.problem, field=error.field) from None
-
-    @classmethod
-    def from_native(cls, head: ZkHead, tail: ZkTail) -> Self:
-        """Return the transaction of fields that the crate has decoded: it has no factory dependencies."""
-        nonce, tip, fee_cap, gas_limit, to, value, data, (v, r, s) = head
-        chain_id, sender, gas_per_pubdata_limit, custom_signature, paymaster = tail
-        return cls(
-            nonce=nonce,
-            max_priority_fee_per_gas=tip,
-            max_fee_per_gas=fee_cap,
-            gas_limit=gas_limit,
-            to=Address(to),
-            value=value,
-            data=data,
-            v=v,
-            r=r,
-            s=s,
-            chain_id=chain_id,
-            sender=Address(sender),
-            gas_per_pubdata_limit=gas_per_pubdata_limit,
-            custom_signature=custom_signature,
-            paymaster=None if paymaster is None else Paymaster(Address(paymaster[0]), paymaster[1]),
-        )
 
     @property
     def fee_cap(self) -> int:
@@ -113,7 +88,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     def tip(self) -> int:
         """The most wei of them that may go to the producer: none.
 
-        Clients write the fee cap for a priority fee that nobody has named, so it is no offer.
+        Clients set the priority fee to the fee cap if their user has set none, so it is no offer.
         """
         return 0
 
@@ -168,7 +143,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def payer(self) -> Address:
-        """Who pays the fee: the sender, unless a paymaster is named; the zero address is none."""
+        """The account that pays the fee: the sender, unless a paymaster is named; the zero address is none."""
         if self.paymaster is None or not any(self.paymaster.address):
             return self.sender
         return self.paymaster.address
@@ -219,34 +194,6 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 NO_PAYMASTER: Final = Paymaster(Address.zero())
 
 
-def transaction_hash(payload: ZkTransaction, digest: bytes | None = None) -> Hash32:
-    """Return the transaction hash, which covers the signature that counts; `digest` is the signing hash, if known."""
-    signed = payload.signing_hash() if digest is None else digest
-    return Hash32(keccak256(signed + keccak256(payload.signature)))
-
-
-def verify(payload: ZkTransaction, digest: bytes) -> None:
-    """Reject a transaction that its sender's key did not sign.
-
-    Client libraries put an ordinary signature into either form. What a contract account accepts, only its code knows.
-    """
-    signature = payload.signature
-    if not signature:
-        raise InvalidSignature("the transaction is not signed")
-    if len(signature) != _SIGNATURE_SIZE:
-        raise InvalidSignature(f"a signature is {_SIGNATURE_SIZE} bytes, got {len(signature)}")
-    if signature[-1] not in _CUSTOM_V:
-        raise InvalidSignature(f"v of a custom signature is 27 or 28, got {signature[-1]}")
-    signed_by = Address(recover(digest, signature))
-    if signed_by != payload.sender:
-        raise signed_by_another(payload, signed_by)
-
-
-def signed_by_another(payload: ZkTransaction, signer: bytes) -> InvalidSignature:
-    """Return the error of a transaction that another key than the sender's has signed."""
-    return InvalidSignature(f"signed by {Address(signer)}, sent from {payload.sender}")
-
-
 def has_factory_deps(raw: bytes) -> bool:
     """Return whether a transaction has factory dependencies; costs a tenth of decoding all of it."""
     return bool(_read_items(raw[1:])[_FACTORY_DEPS])
@@ -264,7 +211,7 @@ def _read_items(data: bytes) -> list[RlpItem]:
     if not isinstance(item, list):
         raise MalformedValue("a transaction of type 0x71 is an rlp list")
     if len(item) != FIELD_COUNT:
-        # The first words are those by which the network's clients know it.
+        # Clients of the network match on the first words.
         raise MalformedValue(
             "decodeRlpError RlpIncorrectListLen: "
             f"a transaction of type 0x71 has {FIELD_COUNT} items, got {len(item)}"

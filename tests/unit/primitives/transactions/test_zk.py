@@ -20,7 +20,7 @@ from entresol.errors import (
 )
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, load, sign
-from entresol.primitives.transactions.zk import transaction_hash
+from entresol.primitives.transactions.zk_signature import transaction_hash
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
