@@ -39,7 +39,7 @@ def version_line() -> str:
 def commit_of(package: Path, direct_url: str | None = None) -> str | None:
     """Return the commit that `package` was built from; `-dirty` marks a checkout that differs from it.
 
-    A checkout asks git, a wheel has a file, and pip records the commit of a URL that leads to a repository in
+    In a checkout git knows it, a wheel has a file, and pip records the commit of a URL that leads to a repository in
     `direct_url`.
     """
     root = package.parent.parent
