@@ -221,7 +221,7 @@ check("a node that is away is told, what is known stays, and it comes back", asy
     await until(() => open.length === 2);
     isAway = true;
     for (const socket of open) await socket.close();
-    await sees(page, "#banner", "The node does not answer since");
+    await sees(page, "#banner", "The node has not responded since");
     await sees(page, "#live", "Away");
     expect((await page.locator(".bay").count()) > 0, "the floors are gone");
     isAway = false;

@@ -78,7 +78,7 @@ check("the reason of a revert is text", async () => {
   const call = encodeURIComponent(JSON.stringify([{ to: contract }, "latest"]));
   await visit(`console/eth_call?l=l2&p=${call}`, async (page) => {
     await page.getByRole("button", { name: "Send" }).click();
-    await sees(page, ".answer", "onerror");
+    await sees(page, ".response", "onerror");
     await isHarmless(page);
   });
 });

@@ -169,9 +169,9 @@ check("the console sends a request and shows it in three languages", async () =>
       await page.getByRole("button", { name: "JavaScript" }).click();
       await sees(page, ".snippet", "await fetch");
       await page.keyboard.press("Tab");
-      await page.locator(".ask input").first().press("Control+Enter");
-      await sees(page, ".answer .badge", "result");
-      await sees(page, ".answer", "0x");
+      await page.locator(".parameters input").first().press("Control+Enter");
+      await sees(page, ".response .badge", "result");
+      await sees(page, ".response", "0x");
       await sees(page, ".before-list", "eth_getBalance");
     },
   );
@@ -179,7 +179,7 @@ check("the console sends a request and shows it in three languages", async () =>
 
 check("the console says what is wrong with a parameter before it sends", async () => {
   await visit("console/eth_getTransactionByHash", async (page) => {
-    await page.locator(".ask input").first().fill("0x4be1f0a9");
+    await page.locator(".parameters input").first().fill("0x4be1f0a9");
     await page.getByRole("button", { name: "Send" }).click();
     await sees(page, ".field .bad", "A hash has 64 digits after 0x. This has 8.");
   });

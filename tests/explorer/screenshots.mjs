@@ -74,7 +74,7 @@ for (const theme of ["dark", "light"])
       if (name === "home") await page.locator(".bay .batch").first().waitFor();
       if (name === "console") {
         await page.getByRole("button", { name: "Send" }).click();
-        await page.locator(".answer .badge").waitFor();
+        await page.locator(".response .badge").waitFor();
       }
       await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement)?.blur());
       await picture(page, `${name}-${theme}-${size}`, size === "wide");

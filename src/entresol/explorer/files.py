@@ -17,7 +17,7 @@ FOLDER: Final = "/explorer/"
 """The paths of all files but the page itself."""
 PAGE: Final = "index.html"
 
-# The page loads and asks nothing but its own server, and runs nothing but its own files.
+# The page sends requests to its own server only, and runs only its own files.
 POLICY: Final = "; ".join(
     (
         "default-src 'none'",

@@ -25,7 +25,7 @@ let connected = [];
 export const signers = (floor) => [...floor.accounts, ...connected.filter((it) => !floor.accounts.includes(it))];
 
 /**
- * Whether anybody can send on a floor.
+ * Whether any account can send on a floor.
  * @param {import("./rpc.js").Floor | null} floor
  */
 export const canSend = (floor) => floor !== null && (Boolean(wallet()) || signers(floor).length > 0);

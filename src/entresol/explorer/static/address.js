@@ -152,7 +152,7 @@ function actions(address, name) {
     floors()
       .filter((it) => it.accounts.length)
       .map((floor) => button(`Send on L${floor.layer}`, () => sendDialog(floor, address))),
-    h("p.small.muted", "The node signs for its development accounts. For others the page asks the browser’s wallet."),
+    h("p.small.muted", "The node signs for its development accounts. For others the page uses the browser’s wallet."),
   );
 }
 

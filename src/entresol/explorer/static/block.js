@@ -15,8 +15,8 @@ import { addressLink, ago, copyButton, empty, facts, table, txLink } from "./vie
 export async function page(layer, id) {
   const floor = floorOf(layer);
   const isHash = id.length === 66;
-  const asked = /^\d+$/.test(id) ? hex(Number(id)) : id;
-  const block = await floor?.call(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", asked, true);
+  const wanted = /^\d+$/.test(id) ? hex(Number(id)) : id;
+  const block = await floor?.call(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", wanted, true);
   if (!block) return missing(layer, id);
   const number = int(block.number);
   const title = `Block ${count(number)}`;

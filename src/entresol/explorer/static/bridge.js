@@ -198,7 +198,7 @@ function noteOf(it, at) {
   const batch = live.batches.get(it.batch);
   const times = [it.at, batch?.at, batch?.committed, batch?.proven, batch?.executed];
   if (at <= it.stage && times[at]) return [ago(/** @type {number} */ (times[at]), at < 2 ? "l2" : "l1", " ago")];
-  return at === 5 && it.stage < 5 ? ["by anybody"] : [];
+  return at === 5 && it.stage < 5 ? ["by any account"] : [];
 }
 
 /** @param {Crossing} it */

@@ -52,18 +52,18 @@ export async function page(name, query = new URLSearchParams()) {
   const draw = () => drawList(list, methods, filter.value.toLowerCase(), method?.name ?? "", layer);
   filter.addEventListener("input", draw);
   draw();
-  const answer = h("section.answer", { "aria-label": "Response" });
-  drawAnswer(answer, null);
+  const shown = h("section.response", { "aria-label": "Response" });
+  drawResponse(shown, null);
   const form = method
-    ? methodForm(method, layer, given(query.get("p")), answer)
+    ? methodForm(method, layer, given(query.get("p")), shown)
     : h("p.muted", `Layer ${layer[1]} has no method ${name}.`);
   return {
     title: name ?? "Console",
     body: h(
       "div.console",
       h("nav", { "aria-label": "Methods" }, filter, list),
-      h("section.ask", { "aria-label": "Request" }, form),
-      answer,
+      h("section.parameters", { "aria-label": "Request" }, form),
+      shown,
     ),
   };
 }
@@ -134,9 +134,9 @@ const groupOf = (it) => it.name.split(/[_.]/)[0];
  * @param {Method} method
  * @param {string} layer
  * @param {any[]} values
- * @param {Element} answer
+ * @param {Element} shown
  */
-function methodForm(method, layer, values, answer) {
+function methodForm(method, layer, values, shown) {
   const inputs = method.params.map((param, at) => paramField(param, values[at]));
   const code = h("pre", { tabindex: 0 });
   const holder = h("div.snippet", code);
@@ -162,7 +162,7 @@ function methodForm(method, layer, values, answer) {
       say(problem);
       return;
     }
-    await ask(method, layer, params(), answer);
+    await send(method, layer, params(), shown);
   };
   const link = () =>
     `${location.origin}/#/console/${method.name}?l=${layer}&p=${encodeURIComponent(JSON.stringify(params()))}`;
@@ -229,9 +229,9 @@ function methodForm(method, layer, values, answer) {
  * @param {Method} method
  * @param {string} layer
  * @param {any[]} params
- * @param {Element} answer
+ * @param {Element} shown
  */
-async function ask(method, layer, params, answer) {
+async function send(method, layer, params, shown) {
   const floor = /** @type {import("./rpc.js").Floor} */ (floorOf(layer));
   const started = performance.now();
   const response = await fetch(floor.path, {
@@ -245,7 +245,7 @@ async function ask(method, layer, params, answer) {
   const one = { method: method.name, params, text, ms, ok: !found.error, layer };
   before.unshift(one);
   before.splice(20);
-  drawAnswer(answer, one);
+  drawResponse(shown, one);
   say(one.ok ? "There is a result." : "There is an error.");
 }
 
@@ -253,7 +253,7 @@ async function ask(method, layer, params, answer) {
  * @param {Element} element
  * @param {typeof before[0] | null} one
  */
-function drawAnswer(element, one) {
+function drawResponse(element, one) {
   const rows = before.map((it) =>
     h(
       "li",

@@ -159,7 +159,7 @@ function functionForm(floor, to, entry) {
 }
 
 /**
- * Read an argument as somebody typed it; tuples and arrays are JSON.
+ * Parse an argument as it was typed; tuples and arrays are JSON.
  * @param {import("./abi.js").Type} type
  * @param {string} text
  * @returns {any}

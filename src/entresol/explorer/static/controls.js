@@ -6,7 +6,7 @@ import { live, refresh, watch } from "./live.js";
 import { floorOf, floors, node } from "./rpc.js";
 import { clocks, empty, reasonOf } from "./view.js";
 
-const KEPT = "entresol-snapshots";
+const SNAPSHOTS = "entresol-snapshots";
 let layer = "";
 
 /** @returns {Promise<import("./main.js").Page>} */
@@ -174,48 +174,48 @@ function timePanel() {
       show(
         warning,
         ahead > 600
-          ? `L2 is ${Math.floor(ahead / 60)} min ahead of L1. Batches wait until L1’s clock is near enough.`
+          ? `L2 is ${Math.floor(ahead / 60)} min ahead of L1. Batches stay pending until L1’s clock is near enough.`
           : "",
       );
     },
   };
 }
 
-/** @typedef {{id: string, l1: number, l2: number, name: string}} Kept */
+/** @typedef {{id: string, l1: number, l2: number, name: string}} Snapshot */
 
-/** @returns {Kept[]} */
-const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
+/** @returns {Snapshot[]} */
+const savedSnapshots = () => JSON.parse(sessionStorage.getItem(SNAPSHOTS) ?? "[]");
 
 function snapshotPanel() {
   const shown = h("div.request", { "aria-live": "polite" });
   const list = h("ul.snapshots");
   let state = "";
-  const save = (/** @type {Kept[]} */ all) => sessionStorage.setItem(KEPT, JSON.stringify(all));
+  const save = (/** @type {Snapshot[]} */ all) => sessionStorage.setItem(SNAPSHOTS, JSON.stringify(all));
   const take = async () => {
     const id = await act(shown, node.own.name, "evm_snapshot", []);
     if (id === undefined) return;
     const name = new Date().toLocaleTimeString("en-GB");
-    save([{ id, l1: live.l1.head, l2: live.l2.head, name }, ...kept()]);
+    save([{ id, l1: live.l1.head, l2: live.l2.head, name }, ...savedSnapshots()]);
     draw();
   };
-  const revert = async (/** @type {Kept} */ one) => {
+  const revert = async (/** @type {Snapshot} */ one) => {
     const done = await act(shown, node.own.name, "evm_revert", [one.id]);
     if (done === false)
       show(shown, h("div.box.bad", { role: "alert" }, "The node does not know this snapshot any more."));
-    save(kept().filter((it) => int(it.id) < int(one.id)));
+    save(savedSnapshots().filter((it) => int(it.id) < int(one.id)));
     draw();
   };
   const draw = () => {
-    const text = JSON.stringify([kept(), live.l1.head, live.l2.head]);
+    const text = JSON.stringify([savedSnapshots(), live.l1.head, live.l2.head]);
     if (text === state) return;
     state = text;
     const both = node.l1 && node.l2 && !node.l1.remote;
     const own = node.own.name === "l1" ? "l1" : "l2";
     show(
       list,
-      kept().map((it) => {
+      savedSnapshots().map((it) => {
         const lost = Math.max(0, live[own].head - it[own]);
-        const ask = button(
+        const action = button(
           `Revert ${count(lost)} blocks`,
           () => {
             show(
@@ -238,10 +238,10 @@ function snapshotPanel() {
           both ? " / " : null,
           node.l1 && (both || own === "l1") ? h("span.l1", count(it.l1)) : null,
         ];
-        const item = h("li", h("span", `${int(it.id)}`), h("span", `taken at ${it.name}`), h("span", heads), ask);
+        const item = h("li", h("span", `${int(it.id)}`), h("span", `taken at ${it.name}`), h("span", heads), action);
         return item;
       }),
-      kept().length ? null : h("li.muted", "None was taken in this tab."),
+      savedSnapshots().length ? null : h("li.muted", "None was taken in this tab."),
     );
   };
   return {

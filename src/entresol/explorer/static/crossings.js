@@ -31,7 +31,7 @@ const PAGE_BLOCKS = 2000;
 const MAX = 500;
 const MAX_POLLED = 60;
 
-// What is not known of a crossing before it is asked for.
+// What is not known of a crossing before it is fetched.
 const UNKNOWN = { final: false, stage: 0, failed: false, returned: false, batch: 0, leaf: -1 };
 
 /** @type {Map<string, Crossing>} */
@@ -66,7 +66,7 @@ export const hasOlder = () => !complete;
 
 let started = false;
 
-/** Keep the crossings current from now on. */
+/** Follow the crossings from now on. */
 export function followCrossings() {
   if (started || !node.l1 || !node.l2) return;
   started = true;
@@ -89,13 +89,13 @@ async function search(layer) {
   const head = live[layer].head;
   if (head < 0) return;
   const before = searched[layer];
-  const kept = Math.min(head, live[layer].backTo);
-  live[layer].backTo = Infinity;
-  if (before && before[1] > kept) {
+  const common = Math.min(head, live[layer].revertedTo);
+  live[layer].revertedTo = Infinity;
+  if (before && before[1] > common) {
     // A revert: what is gone is gone, and other blocks may have its numbers.
-    for (const [id, it] of all) if ((it.kind === "deposit") === (layer === "l1") && it.block > kept) all.delete(id);
+    for (const [id, it] of all) if ((it.kind === "deposit") === (layer === "l1") && it.block > common) all.delete(id);
     for (const it of all.values()) Object.assign(it, UNKNOWN);
-    before[1] = Math.max(before[0] - 1, kept);
+    before[1] = Math.max(before[0] - 1, common);
   }
   const from = before ? before[1] + 1 : Math.max(0, head - PAGE_BLOCKS);
   if (from > head) return;

@@ -121,7 +121,7 @@ export function keyed(parent, items, keyOf, stateOf, make) {
 }
 
 /**
- * Say whether an element was drawn from another state, and remember this one.
+ * Return whether an element was drawn from another state, and remember this one.
  * @param {Element & {drawn?: string}} element
  * @param {string} state
  */

@@ -50,7 +50,7 @@ export function units(value, decimals = 18, places = 4) {
 export const gwei = (wei) => units(wei, 9, 2);
 
 /**
- * Read an amount that somebody typed.
+ * Parse an amount as it was typed.
  * @param {string} text
  * @param {number} [decimals]
  */

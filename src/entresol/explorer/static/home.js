@@ -66,8 +66,8 @@ function aloneCells() {
 function drawPulse(element) {
   if (!live.ready) return;
   const both = node.l1 && node.l2;
-  const waits = finalities().sort((a, b) => a - b);
-  const median = waits.length ? waits[Math.floor(waits.length / 2)] : null;
+  const durations = finalities().sort((a, b) => a - b);
+  const median = durations.length ? durations[Math.floor(durations.length / 2)] : null;
   const moving = crossings().filter(isMoving);
   const open = live.l2.head - Math.max(0, live.executedBlock);
   const claim = crossings().filter(isClaimable).length;
@@ -78,7 +78,7 @@ function drawPulse(element) {
     cells.push([
       "Final on L1 after",
       median === null ? ["–"] : [`${count(median)} `, h("small", "s")],
-      `median of ${plural(waits.length, "batch", "batches")}`,
+      `median of ${plural(durations.length, "batch", "batches")}`,
     ]);
     cells.push([
       "Not yet final",
@@ -123,16 +123,16 @@ function drawPulse(element) {
 
 /** @param {Element} element */
 function drawFinality(element) {
-  const waits = finalities();
-  const text = waits.join();
+  const durations = finalities();
+  const text = durations.join();
   if (!differs(element, text)) return;
-  if (!waits.length) {
+  if (!durations.length) {
     show(element, h("p.muted.small", "No batch stands on the ground yet."));
     return;
   }
-  const most = Math.max(...waits, 1);
-  const bars = waits.map((it, at) =>
-    s(it === most && most > 1.5 * (waits[Math.floor(waits.length / 2)] || 1) ? "rect.most" : "rect", {
+  const most = Math.max(...durations, 1);
+  const bars = durations.map((it, at) =>
+    s(it === most && most > 1.5 * (durations[Math.floor(durations.length / 2)] || 1) ? "rect.most" : "rect", {
       x: at * 13,
       y: 80 - (74 * it) / most - 4,
       width: 9,
@@ -146,7 +146,7 @@ function drawFinality(element) {
       {
         viewBox: "0 0 388 82",
         role: "img",
-        "aria-label": `Seconds from sealed to executed of the last ${waits.length} batches, at most ${most}.`,
+        "aria-label": `Seconds from sealed to executed of the last ${durations.length} batches, at most ${most}.`,
       },
       bars,
       s("path", { d: "M0 81h388" }),
@@ -193,7 +193,7 @@ function transactions() {
   /** @type {any[]} */
   let shown = [];
   const body = h("tbody");
-  const wait = h("button.small.fresh", { type: "button", hidden: true, onclick: () => draw(true) });
+  const more = h("button.small.fresh", { type: "button", hidden: true, onclick: () => draw(true) });
   const options = /** @type {[string, any][]} */ ([
     ["both", "Both"],
     ["l2", "L2"],
@@ -218,7 +218,7 @@ function transactions() {
   ]);
   const grid = table("Newest transactions", columns, []);
   grid.querySelector("tbody")?.replaceWith(body);
-  const element = h("section.part", h("header", h("h2", "Transactions"), h("div.actions", wait, pick)), holder);
+  const element = h("section.part", h("header", h("h2", "Transactions"), h("div.actions", more, pick)), holder);
   const newest = () =>
     floors()
       .filter((it) => layer === "both" || it.name === layer)
@@ -243,9 +243,9 @@ function transactions() {
       shown.length > 0 &&
       (body.matches(":hover") || body.contains(document.activeElement) || !getSelection()?.isCollapsed);
     const fresh = found.filter((it) => !shown.some((old) => old.tx.hash === it.tx.hash)).length;
-    wait.hidden = !(held && fresh);
+    more.hidden = !(held && fresh);
     if (held && fresh) {
-      show(wait, `${fresh} new`);
+      show(more, `${fresh} new`);
       return;
     }
     shown = found;

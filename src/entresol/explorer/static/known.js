@@ -76,8 +76,8 @@ export function learn(file, fileName, at = []) {
   const json = JSON.parse(file);
   const name = String(json?.contractName ?? fileName.replace(/\.(abi|json)+$/g, "")).slice(0, 60) || "Contract";
   remember(name, json, at);
-  const kept = { name, json: Array.isArray(json) ? json : (json.abi ?? json.output?.abi), at };
-  const all = JSON.stringify([...stored().filter((it) => it.name !== name), kept]);
+  const entry = { name, json: Array.isArray(json) ? json : (json.abi ?? json.output?.abi), at };
+  const all = JSON.stringify([...stored().filter((it) => it.name !== name), entry]);
   if (all.length <= MAX_STORED) localStorage.setItem(STORED, all);
   return name;
 }

@@ -6,7 +6,7 @@
  * @typedef {{number: number, first: number, last: number, at: number, l1Txs: number, l2Txs: number, stage: number,
  *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string}} Batch
  * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, state: string,
- *   backTo: number}} FloorState what was reverted since the crossings were read
+ *   revertedTo: number}} FloorState what was reverted since the crossings were read
  */
 
 import { bridgeBalance } from "./describe.js";
@@ -23,7 +23,7 @@ const DRAW_MS = 250;
 const NOTICE_MS = 8000;
 
 /** @returns {FloorState} */
-const newFloor = () => ({ head: -1, blocks: new Map(), price: 0n, state: "connecting", backTo: Infinity });
+const newFloor = () => ({ head: -1, blocks: new Map(), price: 0n, state: "connecting", revertedTo: Infinity });
 
 export const live = {
   l1: newFloor(),
@@ -130,7 +130,7 @@ function onHead(state, head) {
   if (!head) return;
   const number = int(head.number);
   const known = state.blocks.get(number);
-  if (number <= state.head && known?.hash !== head.hash) goBack(state, number - 1);
+  if (number <= state.head && known?.hash !== head.hash) revertTo(state, number - 1);
   state.head = number;
   if (!document.hidden) refresh();
 }
@@ -139,8 +139,8 @@ function onHead(state, head) {
  * @param {FloorState} state
  * @param {number} to
  */
-function goBack(state, to) {
-  state.backTo = Math.min(state.backTo, to);
+function revertTo(state, to) {
+  state.revertedTo = Math.min(state.revertedTo, to);
   for (const number of state.blocks.keys()) if (number > to) state.blocks.delete(number);
   if (state === live.l2) {
     for (const [number, batch] of live.batches) if (batch.last > to) live.batches.delete(number);
@@ -187,22 +187,22 @@ async function refreshBlocks(layer) {
   const latest = await floor.call("eth_getBlockByNumber", "latest", true);
   if (int(latest.number) < state.head) {
     notify(`Layer ${floor.layer} was reverted to block ${count(int(latest.number))}.`);
-    goBack(state, int(latest.number));
+    revertTo(state, int(latest.number));
   }
-  keep(state, latest);
+  addBlock(state, latest);
   state.head = int(latest.number);
   clocks.set(layer, int(latest.timestamp));
   const child = /** @type {Block} */ (state.blocks.get(state.head));
   // The parent that we have is another one: what we have is gone.
   if (state.blocks.has(state.head - 1) && state.blocks.get(state.head - 1)?.hash !== child.parent) {
-    goBack(state, -1);
-    keep(state, latest);
+    revertTo(state, -1);
+    addBlock(state, latest);
   }
   const missing = [];
   for (let at = Math.max(0, state.head - WINDOW + 1); at < state.head; at++)
     if (!state.blocks.has(at)) missing.push(at);
   const found = await Promise.all(missing.map((at) => floor.call("eth_getBlockByNumber", hex(at), true)));
-  for (const block of found) if (block) keep(state, block);
+  for (const block of found) if (block) addBlock(state, block);
   for (const at of [...state.blocks.keys()].sort((a, b) => a - b).slice(0, -MAX_BLOCKS)) state.blocks.delete(at);
 }
 
@@ -210,7 +210,7 @@ async function refreshBlocks(layer) {
  * @param {FloorState} state
  * @param {any} block
  */
-function keep(state, block) {
+function addBlock(state, block) {
   state.blocks.set(int(block.number), {
     number: int(block.number),
     hash: block.hash,

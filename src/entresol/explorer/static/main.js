@@ -71,7 +71,7 @@ async function route() {
       scrollTo(0, 0);
       const title = main.querySelector("h1");
       title?.setAttribute("tabindex", "-1");
-      // Who types already keeps the focus.
+      // A user who types already has the focus.
       if (!document.activeElement?.closest("input, textarea, select, dialog")) title?.focus({ preventScroll: true });
     }
   } catch (error) {
@@ -153,7 +153,7 @@ function lamp() {
     const stopped = live.health?.settlement;
     const text =
       state === "away"
-        ? `The node does not answer since ${new Date(live.awaySince).toLocaleTimeString("en-GB")}. What you see is from then. Trying again in ${Math.max(0, Math.ceil((live.retryAt - Date.now()) / 1000))} s.`
+        ? `The node has not responded since ${new Date(live.awaySince).toLocaleTimeString("en-GB")}. What you see is from then. Trying again in ${Math.max(0, Math.ceil((live.retryAt - Date.now()) / 1000))} s.`
         : stopped
           ? `Settlement has stopped: ${stopped}`
           : live.notice;

@@ -1,4 +1,4 @@
-/** The pool: what is pending on each floor, and what waits for an earlier nonce. */
+/** The pool: what is pending on each floor, and what is queued behind a missing nonce. */
 
 import { what } from "./describe.js";
 import { h, keyed, show } from "./dom.js";
@@ -14,11 +14,11 @@ export function page() {
   const parts = floors()
     .filter((it) => !it.remote)
     .map(floorPart);
-  let asked = "";
+  let loaded = "";
   const load = () => {
     const now = `${live.l1.head}/${live.l2.head}/${live.pending}`;
-    if (now === asked) return;
-    asked = now;
+    if (now === loaded) return;
+    loaded = now;
     for (const part of parts) part.load();
   };
   // The pool changes without a block, and no subscription says so for all of it.
@@ -85,7 +85,7 @@ function floorPart(floor) {
         `${plural(all.filter((it) => it.state === "pending").length, "pending", "pending")}, ${all.filter((it) => it.state === "queued").length} queued`,
       );
       if (!all.length) {
-        show(holder, empty("Nobody waits", "A transaction is in a block as soon as it comes, unless mining is off."));
+        show(holder, empty("None pending", "A transaction is in a block as soon as it comes, unless mining is off."));
         return;
       }
       if (!grid.isConnected) show(holder, grid);

@@ -1,4 +1,4 @@
-/** Proofs of messages: checked here, hash by hash, against the root that layer 1 keeps. */
+/** Proofs of messages: checked here, hash by hash, against the root that layer 1 stores. */
 
 import { addressOf } from "./crossings.js";
 import { h, ICONS, icon, show } from "./dom.js";
@@ -95,7 +95,7 @@ export function proofView(it, batch) {
               "div",
               h("strong", "The proof differs"),
               h("p.mono", `here ${found.root}`),
-              h("p.mono", `on layer 1 ${found.kept}`),
+              h("p.mono", `on layer 1 ${found.stored}`),
             ),
           );
       const rows = found.steps.map(([text, holds, value]) =>
@@ -173,7 +173,7 @@ async function check(it) {
   const chain = addressOf("ZKChain");
   const number = BigInt(it.batch);
   const message = [BigInt(it.txIndex), it.sender, it.message];
-  const [kept, agreed] = await Promise.all([
+  const [stored, agreed] = await Promise.all([
     l1.call("eth_call", { to: chain, data: callData("ZKChain", "l2LogsRootHash", number) }, "latest"),
     l1.maybe(
       "eth_call",
@@ -194,7 +194,7 @@ async function check(it) {
   const steps = [
     ["Leaf is the hash of the log’s 88 bytes", true, short(leaf)],
     [`Leaf and ${siblings.length} siblings give the root`, root === proof.root, short(root)],
-    [`Root is the one that L1 keeps for batch ${count(it.batch)}`, root === kept, short(kept)],
+    [`Root is the one that L1 stores for batch ${count(it.batch)}`, root === stored, short(stored)],
     ["L1’s contract agrees", agrees, String(agrees)],
   ];
   return {
@@ -203,7 +203,7 @@ async function check(it) {
     hashes: siblings.length + 2,
     ms,
     root,
-    kept,
+    stored,
     leaf,
     index: proof.id,
     siblings,

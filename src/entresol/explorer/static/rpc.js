@@ -89,10 +89,10 @@ export class Floor {
       const found = await response.json();
       const byId = new Map((Array.isArray(found) ? found : [found]).map((it) => [it.id, it]));
       for (const { body: request, resolve, reject } of calls) {
-        const answer = byId.get(request.id) ?? (Array.isArray(found) ? null : found);
-        const error = answer ? answer.error : { code: 0, message: "no response" };
+        const single = byId.get(request.id) ?? (Array.isArray(found) ? null : found);
+        const error = single ? single.error : { code: 0, message: "no response" };
         if (error) reject(new RpcError(request.method, error.code, error.message, error.data));
-        else resolve(answer.result);
+        else resolve(single.result);
       }
     } catch (error) {
       for (const { body, reject } of calls)

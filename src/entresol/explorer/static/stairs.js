@@ -1,4 +1,4 @@
-/** The stairs between the floors: who is on them, who arrived, who was paid. */
+/** The stairs between the floors: crossings in progress, arrived and paid. */
 
 import { crossings, isClaimable, isMoving, STEPS, stageName } from "./crossings.js";
 import { append, differs, h, keyed, s, show } from "./dom.js";

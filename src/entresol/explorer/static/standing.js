@@ -15,8 +15,7 @@ export function pillarNotes(batch) {
   const stage = batch?.stage ?? 0;
   const times = batch ? [batch.at, batch.committed, batch.proven, batch.executed] : [];
   const notes = STAGES.slice(1).map((name, at) => {
-    if (!batch || at >= stage)
-      return h("li", h("p.muted", name), h("p.small.faint", at === stage ? "waits its turn" : ""));
+    if (!batch || at >= stage) return h("li", h("p.muted", name), h("p.small.faint", at === stage ? "pending" : ""));
     const hash = at ? batch.hashes[at - 1] : null;
     const link = hash
       ? h("a.mono", { href: `#/l1/tx/${hash}`, title: hash }, short(hash))
@@ -39,10 +38,10 @@ export function standing(tx) {
   const tile = () => h("a.tile.l2", { href: `#/l2/block/${number}` }, h("b", count(number)), h("span", "its block"));
   let batchNumber = int(tx.l1BatchNumber);
   let drawn = -1;
-  let asking = false;
+  let fetching = false;
   const draw = async () => {
-    if (drawn === 4 || asking || !tx.blockNumber) return;
-    asking = true;
+    if (drawn === 4 || fetching || !tx.blockNumber) return;
+    fetching = true;
     try {
       if (!batchNumber) batchNumber = int((await node.l2?.maybe("eth_getTransactionReceipt", tx.hash))?.l1BatchNumber);
       const batch = batchNumber ? await loadBatch(batchNumber) : null;
@@ -50,7 +49,7 @@ export function standing(tx) {
       if (stage !== drawn) show(body, tile(), pillarNotes(batch));
       drawn = stage;
     } finally {
-      asking = false;
+      fetching = false;
     }
   };
   return { element: h("section.stand", h("header", h("h2", "Where it stands")), body), leave: watch(draw) };
