@@ -93,7 +93,7 @@ class ClusterDatabase:
         """Close a connection, which may be broken."""
         try:
             await connection.close(timeout=1.0)
-        except Exception:  # noqa: BLE001 - nobody waits for a server that is gone
+        except Exception:  # noqa: BLE001 - the server is gone
             connection.terminate()
 
     @contextlib.contextmanager

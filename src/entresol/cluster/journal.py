@@ -75,7 +75,7 @@ class ClusterJournal:
     def _finished(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # Nobody may be waiting for it any more.
+            # Its caller may have been cancelled.
             task.exception()
 
     async def _in_turn(self, operation: Callable[[], Awaitable[T]]) -> T:

@@ -23,7 +23,7 @@ PAGE_ROWS: Final = 1_000
 
 
 class PoolRows:
-    """Keeps the rows of the pool equal to the pool in memory.
+    """Writes the pool in memory to the rows of the pool.
 
     Remembers: the hashes of the rows. Persists: rows, all changes since the last time in one statement. A transaction
     that was replaced, evicted or made invalid leaves the pool, and so its row goes with the next statement.

@@ -24,11 +24,11 @@ _LOST: Final = "is no longer this one"
 
 
 class ClusterSealer:
-    """Produces blocks, keeps the rows of the pool, and renews the lease, all in one loop.
+    """Produces blocks, persists the pool, and renews the lease, all in one loop.
 
-    With automine a sender is answered once its transaction is in the log; otherwise, or if it cannot be in a block
-    yet, once it has a row in the pool. Remembers: who waits for that. Persists: through the journal. Fails: as the
-    journal does, which ends the loop; pending senders get an error that says to try again.
+    With automine a sender gets its response once the transaction is in the log; otherwise, or if it cannot be in a
+    block yet, once it has a row in the pool. Remembers: the pending responses. Persists: through the journal. Fails: as
+    the journal does, which ends the loop; pending senders get an error that says to try again.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ClusterSealer:
         self._renew_seconds = renew_seconds
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seal")
         self._woken = asyncio.Event()
-        self._waiting: list[OnIncluded] = []
+        self._pending: list[OnIncluded] = []
         self._closed = False
 
     def wake(self) -> None:
@@ -52,7 +52,7 @@ class ClusterSealer:
         if self._closed:
             on_included(ProducerUnavailable(_LOST))
             return
-        self._waiting.append(on_included)
+        self._pending.append(on_included)
         self._woken.set()
 
     async def seal(self) -> Header:
@@ -66,12 +66,12 @@ class ClusterSealer:
         """Produce until the journal fails."""
         try:
             while True:
-                await self._wait()
-                served, self._waiting = self._waiting, []
+                await self._tick()
+                served, self._pending = self._pending, []
                 try:
                     await self.round()
                 except BaseException:
-                    self._waiting = served + self._waiting
+                    self._pending = served + self._pending
                     raise
                 for report in served:
                     report(None)
@@ -94,7 +94,8 @@ class ClusterSealer:
         if time.monotonic() - self._journal.written_at >= self._renew_seconds:
             await self._journal.update_pool()
 
-    async def _wait(self) -> None:
+    async def _tick(self) -> None:
+        """Return when woken, and otherwise after a tick."""
         if not self._woken.is_set():
             try:
                 async with asyncio.timeout(TICK_SECONDS):
@@ -117,6 +118,6 @@ class ClusterSealer:
     def _close(self) -> None:
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
-        waiting, self._waiting = self._waiting, []
-        for report in waiting:
+        pending, self._pending = self._pending, []
+        for report in pending:
             report(ProducerUnavailable(_LOST))

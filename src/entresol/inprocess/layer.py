@@ -106,7 +106,7 @@ class DevnetLayer:
         return self.new_async_w3()
 
     def new_w3(self) -> Web3:
-        """Return a web3.py client whose middleware nobody shares; its default account is the first one."""
+        """Return a web3.py client with middleware of its own; its default account is the first one."""
         provider = self.provider()
         from web3 import Web3  # noqa: PLC0415 - importing it takes half a second
 

@@ -31,7 +31,7 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
 
 
 async def find_deployment_block(l1: LayerOne, contract: Address) -> int:
-    """Return an L1 block before which a contract did not exist; 0 if L1 has no old states to tell.
+    """Return an L1 block before which a contract did not exist; 0 if L1 has no old states.
 
     A reorg may have moved the deployment, so the block is a little earlier than the contract.
     """

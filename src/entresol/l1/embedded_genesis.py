@@ -25,7 +25,7 @@ def deployment_accounts(deployment: Deployment, fork: str) -> dict[Address, Gene
     """Execute a deployment on an empty state, and return the resulting accounts.
 
     The transactions are those for any other L1, so that the contracts are in the same state there.
-    With the chain id of a public network there is no verifier; only older chains, which keep theirs, have one.
+    With the chain id of a public network there is no verifier; only chains that were created with one still have it.
     """
     overlay = empty_overlay()
     rules = Rules(deployment.l1_chain_id, fork)

@@ -1,7 +1,7 @@
-"""Tell public networks from those for development.
+"""Distinguish public networks from those for development.
 
 `DevelopmentVerifier` accepts proofs that prove nothing, and rejects public networks by a list of chain ids. The
-contract has the only list: it is asked by running its constructor in this process.
+contract has the only list: its constructor is executed in this process.
 """
 
 from __future__ import annotations

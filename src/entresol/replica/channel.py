@@ -29,13 +29,14 @@ MAX_UNSENT_BYTES: Final = 32 << 20
 """While the other side has not taken so many bytes of messages, further ones are dropped."""
 _MAX_CLIENT: Final = 2**32 - 1
 
-Answer: TypeAlias = bytes | Awaitable[bytes | None] | None
+CallResponse: TypeAlias = bytes | Awaitable[bytes | None] | None
+"""The response to a call, now or later; None if the call has none."""
 
 
 class ChannelPeer(Protocol):
     """What is done with calls and messages of the other side."""
 
-    def on_call(self, payload: bytes) -> Answer:
+    def on_call(self, payload: bytes) -> CallResponse:
         """Return the response to a call, or an awaitable of it."""
 
     def on_message(self, payload: bytes) -> None:
@@ -220,31 +221,31 @@ class Channel(asyncio.Protocol):
 
     def _serve(self, call: Frame) -> None:
         try:
-            answer = self._peer.on_call(call.payload)
+            response = self._peer.on_call(call.payload)
         except Exception as error:  # noqa: BLE001 - reported
             self._on_bug(error)
             self._write(FrameKind.FAILED, call.client, call.number)
             return
-        if inspect.isawaitable(answer):
-            self._serving[call.number] = asyncio.ensure_future(self._answer_later(call, answer))
+        if inspect.isawaitable(response):
+            self._serving[call.number] = asyncio.ensure_future(self._respond_later(call, response))
         else:
-            self._answer(call, answer)
+            self._respond(call, response)
 
-    async def _answer_later(self, call: Frame, answer: Awaitable[bytes | None]) -> None:
+    async def _respond_later(self, call: Frame, response: Awaitable[bytes | None]) -> None:
         try:
-            self._answer(call, await answer)
+            self._respond(call, await response)
         except Exception as error:  # noqa: BLE001 - reported
             self._on_bug(error)
             self._write(FrameKind.FAILED, call.client, call.number)
         finally:
             del self._serving[call.number]
 
-    def _answer(self, call: Frame, answer: bytes | None) -> None:
-        kind = FrameKind.NO_RESPONSE if answer is None else FrameKind.RESPONSE
-        self._write(kind, call.client, call.number, answer or b"")
+    def _respond(self, call: Frame, response: bytes | None) -> None:
+        kind = FrameKind.NO_RESPONSE if response is None else FrameKind.RESPONSE
+        self._write(kind, call.client, call.number, response or b"")
 
     def _write(self, kind: FrameKind, client: int, number: int, payload: bytes = b"") -> bool:
-        """Write a frame, and say whether the connection is open."""
+        """Write a frame, and return whether the connection is open."""
         if self._transport is None:
             return False
         self._transport.writelines((_HEAD.pack(len(payload), kind, client, number), payload))

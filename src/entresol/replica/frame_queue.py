@@ -31,7 +31,7 @@ class Frame(NamedTuple):
 
 
 class FrameQueue:
-    """Calls and responses that wait for their turn.
+    """Queue of calls and responses, in which clients take turns.
 
     A client that makes many calls delays its own only. Remembers: the frames, of which clients have as many as they may
     have requests in progress. Persists: nothing. Fails: never.

@@ -37,7 +37,7 @@ class ReplicaSubscribers(Protocol):
 class StatePublisher:
     """Writes the state of a chain to a page: at each event, and before each response of the producer.
 
-    So whatever a client has seen here, a replica that is asked later finds in the page. Remembers: the state announced
+    So whatever a client has seen here, a replica that serves it later finds in the page. Remembers: the state announced
     last. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain. Fails: never.
     """
 
@@ -125,7 +125,7 @@ class StatePublisher:
         return -1 if last is None else last.last_block
 
     def _on_rewrite(self) -> None:
-        """Keep replicas from reading the store, until the write is done and what it changed is announced."""
+        """Stop replicas from reading the store until the write is done and what it changed is announced."""
         self.page.begin_rewrite()
         try:
             loop = asyncio.get_running_loop()

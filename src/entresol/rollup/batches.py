@@ -82,7 +82,7 @@ class OpenBatch:
         return self.first_block + self.blocks
 
     def has_room_for(self, record: BlockRecord, policy: SealingPolicy) -> bool:
-        """Say whether a block fits; raises `BatchOverflow` if it fits into no batch at all."""
+        """Return whether a block fits; raises `BatchOverflow` if it fits into no batch at all."""
         transactions, logs = len(record.transactions), _log_count(record)
         if transactions > MAX_TRANSACTIONS or logs > CAPACITY:
             raise BatchOverflow(
@@ -114,7 +114,7 @@ class OpenBatch:
             self.active_since = now
 
     def is_full(self, policy: SealingPolicy) -> bool:
-        """Say whether it has reached a limit."""
+        """Return whether it has reached a limit."""
         return (
             self.blocks >= policy.max_blocks
             or self.transactions >= policy.max_transactions
@@ -122,7 +122,7 @@ class OpenBatch:
         )
 
     def is_old(self, policy: SealingPolicy, now: float) -> bool:
-        """Say whether its first transaction is older than the maximum age."""
+        """Return whether its first transaction is older than the maximum age."""
         return self.active_since is not None and now - self.active_since >= policy.max_age
 
     def seal(self) -> SealedBatch:

@@ -75,7 +75,7 @@ class DepositReader:
         return None
 
     async def is_canonical(self, number: int, block_hash: Hash32) -> bool:
-        """Say whether L1 has this block."""
+        """Return whether L1 has this block."""
         block = await self._l1.block(number)
         return block is not None and block.hash == block_hash
 

@@ -136,7 +136,7 @@ class DepositWatcher:
             distance *= _REWIND_GROWTH
 
     async def _is_past_next(self, cursor: DepositCursor) -> bool:
-        """Say whether the next deposit is before the cursor, as after a revert, or if a node lied before."""
+        """Return whether the next deposit is before the cursor, as after a revert, or if a node lied before."""
         if cursor.block < self._contract.first_block:
             return False
         total = await self._reader.total_at(cursor.block)
@@ -192,7 +192,7 @@ class DepositWatcher:
             it.hash: self._origins[it.hash] for it in queue if it.hash in self._origins
         }
         blocks = list(dict.fromkeys(self._origins.values()))
-        # Blocks before a canonical one are canonical, so that the newest mostly answers for all.
+        # Blocks before a canonical one are canonical, so checking the newest is mostly enough.
         canonical, removed = 0, len(blocks)
         while canonical < removed:
             index = removed - 1 if removed == len(blocks) else (canonical + removed) // 2

@@ -1,4 +1,4 @@
-"""Walk the leaves of a trie in the order of their keys."""
+"""Iterate over the leaves of a trie in the order of their keys."""
 
 from __future__ import annotations
 

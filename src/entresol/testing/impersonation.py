@@ -1,4 +1,4 @@
-"""Send transactions from accounts whose keys nobody has."""
+"""Send transactions from accounts without their keys."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MAX_SHOWN: Final = 50
 class Observation:
     """The blocks of a layer from now on, and what contracts print meanwhile.
 
-    Remembers: where it started. Assumes: that the blocks are not reverted before it is asked.
+    Remembers: where it started. Assumes: that the blocks are not reverted before it is read.
     """
 
     def __init__(self, w3: Web3, abi: Sequence[Any] = ()) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from entresol.errors import ProducerUnavailable
-from entresol.replica.channel import MAX_UNSENT_BYTES, TURN_FRAMES, Answer, Channel
+from entresol.replica.channel import MAX_UNSENT_BYTES, TURN_FRAMES, CallResponse, Channel
 
 MANY = 2_000
 
@@ -25,7 +25,7 @@ class Peer:
         self.drained = asyncio.Event()
         self.served: list[bytes] = []
 
-    def on_call(self, payload: bytes) -> Answer:
+    def on_call(self, payload: bytes) -> CallResponse:
         self.served.append(payload)
         match payload:
             case b"never":

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
     from entresol.node.settlement.l2_components import RollupParts, SettledView
-    from entresol.replica.channel import Answer
+    from entresol.replica.channel import CallResponse
     from entresol.server.handler import ClientConnection
 
 logger = logging.getLogger(__name__)
@@ -192,7 +192,7 @@ class WorkerPool:
 
     # What workers ask for
 
-    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> Answer:
+    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> CallResponse:
         """Respond to a request that a worker forwards."""
         if layer == REMOTE_L1:
             return self._service(LAYER_TWO).routes(body, LocalConnection(L1_PATH))
@@ -200,7 +200,7 @@ class WorkerPool:
             return self._on_cluster_request(worker, body)
         return self._service(layer).unlogged(body, LocalConnection())
 
-    def _on_cluster_request(self, worker: WorkerProcess, body: bytes) -> Answer:
+    def _on_cluster_request(self, worker: WorkerProcess, body: bytes) -> CallResponse:
         number, body = int.from_bytes(body[:NUMBER_BYTES]), body[NUMBER_BYTES:]
         path, _, request = body.partition(b"\n")
         connection: ClientConnection = LocalConnection(path.decode())

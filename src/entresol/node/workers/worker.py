@@ -19,7 +19,7 @@ from entresol.node.startup.garbage import collect_less
 from entresol.node.workers.messages import WorkerCall, WorkerMessage, decode_start
 from entresol.node.workers.worker_console import WorkerConsole
 from entresol.node.workers.worker_node import WorkerNode
-from entresol.replica.channel import Answer, Channel
+from entresol.replica.channel import CallResponse, Channel
 from entresol.server.limits import allow_open_files
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class WorkerPeer:
             await node.stop()
             log.close()
 
-    def on_call(self, payload: bytes) -> Answer:
+    def on_call(self, payload: bytes) -> CallResponse:
         """Return the metrics of this process."""
         kind, layer = WorkerCall(payload[0]), payload[1]
         assert kind is WorkerCall.METRICS

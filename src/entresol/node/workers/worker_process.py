@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from entresol.node.workers.cluster_requests import NUMBER_BYTES
 from entresol.node.workers.messages import WorkerCall, WorkerMessage
 from entresol.node.workers.remote_client import RemoteClients
-from entresol.replica.channel import Answer, Channel
+from entresol.replica.channel import CallResponse, Channel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ METRICS_SECONDS: Final = 1.0
 class WorkerHost(Protocol):
     """What a producer does for its workers."""
 
-    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> Answer:
+    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> CallResponse:
         """Respond to a request that a worker forwards."""
 
     async def on_page(self, layer: int, path: str) -> bytes:
@@ -145,7 +145,7 @@ class WorkerProcess:
 
     # What the worker sends
 
-    def on_call(self, payload: bytes) -> Answer:
+    def on_call(self, payload: bytes) -> CallResponse:
         """Respond to the worker."""
         kind, layer, body = WorkerCall(payload[0]), payload[1], payload[2:]
         if kind is WorkerCall.REQUEST:

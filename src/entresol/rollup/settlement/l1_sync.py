@@ -77,7 +77,7 @@ class L1Sync:
         return last if pending is None else min(last, pending.first - 1)
 
     def is_recorded(self, step: SettlementStep, number: int) -> bool:
-        """Say whether the transaction of a step is recorded; batch 0 needs none."""
+        """Return whether the transaction of a step is recorded; batch 0 needs none."""
         return number == 0 or self._batches.settled(number, step) is not None
 
     async def refresh(self) -> BatchTotals:
@@ -161,7 +161,7 @@ class L1Sync:
             await self._journal.update(number, step, found)
 
     async def _may_have_reorged(self) -> bool:
-        """Say whether a settlement transaction may be in another block than recorded, as after a start."""
+        """Return whether a settlement transaction may be in another block than recorded, as after a start."""
         last = self._last_block
         return last is None or await self._l1.block(last.number) != last
 

@@ -35,7 +35,7 @@ class SettlementOperation(NamedTuple):
         return range(self.first, self.last + 1)
 
     def is_next(self, totals: BatchTotals) -> bool:
-        """Say whether L1 has what the step builds on, and not the step itself."""
+        """Return whether L1 has what the step builds on, and not the step itself."""
         return not self.missing(totals) and totals.last(self.step) == self.first - 1
 
     def missing(self, totals: BatchTotals) -> list[SettlementStep]:

@@ -113,7 +113,7 @@ class Settler:
         return self._journal.pending(step)
 
     def is_fee_limited(self, step: SettlementStep) -> bool:
-        """Say whether the pending transaction of a step is stuck, and a limit forbids a higher fee."""
+        """Return whether the pending transaction of a step is stuck, and a limit forbids a higher fee."""
         pending = self._sender(step).transactions.pending
         is_pending = pending is not None and pending.step is step
         return is_pending and self._sender(step).transactions.is_fee_limited
@@ -137,7 +137,7 @@ class Settler:
         await self._worker.run()
 
     async def step(self, now: float) -> bool:
-        """Send or follow one transaction of each key, and say whether there may be more to do at once.
+        """Send or follow one transaction of each key, and return whether there may be more to do at once.
 
         Raises if all keys fail, and if L1 is unreachable. What some fail with is their `problem`.
         """
@@ -200,7 +200,7 @@ class Settler:
     # Keys
 
     async def _advance(self, sender: StepSender, totals: BatchTotals, now: float) -> bool:
-        """Send or follow a transaction of one key; keep what it fails with, unless that concerns all."""
+        """Send or follow a transaction of one key; record its failure, unless that concerns all."""
         before, sender.failure = sender.failure, None
         try:
             return await sender.advance(totals, now, may_send=not self._is_stopped())
@@ -237,7 +237,7 @@ class Settler:
         log.error("settlement stopped: %s", self.stopped)
 
     def _is_stopped(self) -> bool:
-        """Say whether it is stopped by a batch that the chain still has."""
+        """Return whether it is stopped by a batch that the chain still has."""
         if self.stopped is None:
             return False
         number, root = self._stopped_by

@@ -71,7 +71,7 @@ class StepSender:
         return head
 
     async def advance(self, totals: BatchTotals, now: float, *, may_send: bool) -> bool:
-        """Follow the pending transaction, or send the next one; say whether there may be more to do at once."""
+        """Follow the pending transaction, or send the next one; return whether there may be more to do at once."""
         pending = self.transactions.pending
         if pending is not None:
             return await self._follow(pending, totals, now)
@@ -137,7 +137,7 @@ class StepSender:
         return True
 
     def _must_wait(self, operation: SettlementOperation, totals: BatchTotals) -> bool:
-        """Say whether a reorg removed steps that only other keys can do again; until then it would revert."""
+        """Return whether a reorg removed steps that only other keys can do again; until then it would revert."""
         missing = operation.missing(totals)
         return bool(missing) and not any(step in self.steps for step in missing)
 

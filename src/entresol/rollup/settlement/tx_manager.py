@@ -33,7 +33,7 @@ class TxManager:
     """Has at most one transaction of an operator's key pending on L1, for any of the key's steps.
 
     Remembers: when and at which L1 block the pending transaction was signed, when it was sent last, and
-    what keeps it from being replaced. Persists: the pending transaction and every attempt that was
+    what prevents its replacement. Persists: the pending transaction and every attempt that was
     signed for it, before it is sent, so that a restart follows and resends the same ones. Assumes: the
     operator's account has no other user. Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
     """
@@ -86,7 +86,7 @@ class TxManager:
         return self._operator.address
 
     def is_own(self, pending: PendingSettlement) -> bool:
-        """Say whether this key signed a transaction."""
+        """Return whether this key signed a transaction."""
         return pending.sender == self._operator.address
 
     async def sign(self, call: bytes, block: Hash32) -> SignedTransaction:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from entresol.node.workers.cluster_requests import NUMBER_BYTES, ClusterRequests
 from entresol.node.workers.messages import CLUSTER, WorkerCall, WorkerMessage
-from entresol.replica.channel import Answer, Channel
+from entresol.replica.channel import CallResponse, Channel
 from entresol.server.handler import ClientConnection
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -25,7 +25,7 @@ class Producer:
         self.called = asyncio.Event()
         self.responds = asyncio.Event()
 
-    def on_call(self, payload: bytes) -> Answer:
+    def on_call(self, payload: bytes) -> CallResponse:
         self.calls.append(payload)
         self.called.set()
         return self._respond()
