@@ -2,61 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from functools import partial
-from time import perf_counter
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
-from msgspec import Raw
 
 from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
-from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
-    NOT_AN_ID,
     NULL,
     Request,
     RequestBatchReader,
-    Responder,
     decode_request,
-    error_response,
     id_of_malformed,
-    is_id,
     is_utf8,
     not_a_request,
-    response_to_error,
 )
 from entresol.rpc.jsonrpc.errors import (
     BatchResponseSizeError,
     BatchSizeError,
     InvalidRequestError,
-    MethodNotFoundError,
     ParseError,
-    RequestError,
-    error_object_of,
 )
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Producer
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
+from entresol.rpc.jsonrpc.method_caller import MethodCaller
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.native_methods import (
     NativeReads,
     count_native_calls,
     native_dispatcher,
 )
-from entresol.rpc.jsonrpc.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
-from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
+from entresol.rpc.jsonrpc.responder import Responder
 from entresol.server.handler import ClientConnection
-
-REJECTED: Final = "(refused)"
-"""The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
-
-MAX_CACHED_RESULT_BYTES: Final = 64 << 10
-"""How long a cached result may be."""
-
 
 MAX_NATIVE_BODY_BYTES: Final = 256 << 10
 """How long a request or a batch may be that needs no Python; scanning a longer one for that would be in vain."""
@@ -93,10 +74,9 @@ class Dispatcher:
         self._discovery = Discovery()
         self._methods = methods_of([*namespaces, self._discovery])
         self._discovery.methods = self.methods
-        self._executor = executor
         self._limits = limits
-        self._responder = Responder(executor, limits.response_bytes)
         self.metrics = metrics or Metrics()
+        self._responder = Responder(executor, limits.response_bytes, self.metrics)
         for name, method in self._methods.items():
             method.metrics = self.metrics.of_method(name)
         self._forwarding = None if producer is None else Forwarding(producer, self._methods)
@@ -108,6 +88,13 @@ class Dispatcher:
             max_bytes=limits.response_bytes,
             is_replica=producer is not None,
         )
+        self._call = MethodCaller(
+            self._methods,
+            self._responder,
+            self._native.insert,
+            executor=executor,
+            forwarding=self._forwarding,
+        ).call
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -145,7 +132,7 @@ class Dispatcher:
         if known is not None:
             return self._finish_getter(*known)
         if not body.isascii() and not is_utf8(body):
-            return self._reject(ParseError("not UTF-8"))
+            return self._responder.reject(ParseError("not UTF-8"))
         if body[:1] == b"[":
             return self._handle_batch(body, connection)
         try:
@@ -176,20 +163,22 @@ class Dispatcher:
         try:
             request_id = id_of_malformed(stripped)
         except ParseError as error:
-            return self._reject(error)
+            return self._responder.reject(error)
         if request_id is None:
-            return self._reject(ParseError("a request is an object with jsonrpc, method and id"))
-        return self._reject(not_a_request(stripped), request_id)
+            return self._responder.reject(
+                ParseError("a request is an object with jsonrpc, method and id")
+            )
+        return self._responder.reject(not_a_request(stripped), request_id)
 
     def _handle_batch(self, body: bytes, connection: ClientConnection) -> Response:
         try:
             items = self._batches.read(body)
         except ParseError as error:
-            return self._reject(error)
+            return self._responder.reject(error)
         if items is None:
-            return self._reject(BatchSizeError(self._limits.batch))
+            return self._responder.reject(BatchSizeError(self._limits.batch))
         if not items:
-            return self._reject(InvalidRequestError("a batch has at least one call"))
+            return self._responder.reject(InvalidRequestError("a batch has at least one call"))
         forwarding = self._forwarding
         if forwarding is not None and forwarding.has_forwarded(items):
             return self._forward_batch(forwarding, items, connection)
@@ -202,7 +191,7 @@ class Dispatcher:
         try:
             return await forwarding.batch(items, connection, handle, self._limits.response_bytes)
         except BatchResponseSizeError as error:
-            return self._reject(error)
+            return self._responder.reject(error)
 
     def _handle_items(self, connection: ClientConnection, items: list[Item]) -> Response:
         batch = RequestBatch(
@@ -219,7 +208,7 @@ class Dispatcher:
 
     def _joined(self, batch: RequestBatch[Item]) -> bytes | None:
         if batch.too_large:
-            return self._reject(BatchResponseSizeError(self._limits.response_bytes))
+            return self._responder.reject(BatchResponseSizeError(self._limits.response_bytes))
         return batch.joined()
 
     def _is_grouped(self, item: Item) -> bool:
@@ -232,8 +221,8 @@ class Dispatcher:
         try:
             request_id = id_of_malformed(item)
         except ParseError as error:
-            return self._reject(error)
-        return self._reject(not_a_request(item), request_id or NULL)
+            return self._responder.reject(error)
+        return self._responder.reject(not_a_request(item), request_id or NULL)
 
     def _handle_plain(self, item: Request, connection: ClientConnection) -> Response:
         """Return the response to an item of a batch, if the crate responds to it."""
@@ -242,79 +231,3 @@ class Dispatcher:
             return None
         known = self._native.item(bytes(item.id), item.method, params)
         return known if known is None or type(known) is bytes else self._finish_getter(*known)
-
-    def _call(self, connection: ClientConnection, request: Request) -> Response:
-        request_id = bytes(request.id)
-        method = self._methods.get(request.method)
-        if method is None or connection.path != "/" or request_id[:1] in NOT_AN_ID:
-            try:
-                method = self._checked(request, request_id, connection.path)
-            except RequestError as error:
-                return self._reject(error, request_id if is_id(request_id) else NULL)
-        forwarding = self._forwarding
-        if forwarding is not None and forwarding.takes(method, request.params):
-            return forwarding.call(request, connection)
-        started = perf_counter()
-        code = 0
-        try:
-            params = bytes(request.params)
-            # Looking up a long text would take a pass over all of it.
-            short = len(params) <= MAX_CACHED_PARAMS_BYTES
-            arguments = method.cached_arguments(params) if short else None
-            if arguments is None:
-                arguments = method.arguments(request.params, connection)
-            result = method.function(*arguments)
-            if forwarding is not None and forwarding.takes_absent(method, result):
-                return forwarding.call(request, connection)
-            if type(result) is Offload or method.is_async or type(result) is Deferred:
-                return self._responder.defer(method, request_id, result, started)
-            body = self._responder.respond(request_id, result)
-            if method.is_cached and method.is_repeatable(arguments):
-                self._cache_result(method, params, result)
-        except (BuildFirst, LongParams) as paused:
-            result = self._call_later(method, paused, request.params, connection)
-            return self._responder.respond_later(method, request_id, result, started)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body if request_id else None
-
-    async def _call_later(
-        self, method: Method, paused: Exception, params: Raw, connection: ClientConnection
-    ) -> object:
-        """Call a method on the event loop, after a worker has decoded its parameters or built what it needs."""
-        if isinstance(paused, LongParams):
-            loop = asyncio.get_running_loop()
-            values = await loop.run_in_executor(self._executor, paused.read)
-            arguments = method.with_connection(values, connection)
-        else:
-            arguments = method.arguments(params, connection)
-        result = await built_first(partial(method.function, *arguments))
-        if type(result) is Deferred:
-            return await result.result
-        return await result if method.is_async else result
-
-    def _cache_result(self, method: Method, params: bytes, result: object) -> None:
-        """Cache a result for calls with the same parameters; null may become something later."""
-        if result is not None and len(params) <= MAX_CACHED_PARAMS_BYTES:
-            value = bytes(result) if type(result) is Raw else encode(result)
-            if len(value) <= MAX_CACHED_RESULT_BYTES:
-                self._native.insert(method.name, params, value)
-
-    def _checked(self, request: Request, request_id: bytes, path: str) -> Method:
-        """Return the requested method, or raise what is wrong with the request."""
-        if not is_id(request_id):
-            raise InvalidRequestError("an id is a number, a string or null")
-        named = path.partition("?")[0].strip("/")
-        if named in self._methods and named != request.method:
-            raise InvalidRequestError(f"the path says {named}, the body {request.method[:70]}")
-        method = self._methods.get(request.method)
-        if method is None:
-            raise MethodNotFoundError(request.method)
-        return method
-
-    def _reject(self, error: RequestError, request_id: bytes = NULL) -> bytes | None:
-        """Return the response to a request that reaches no method; a notification gets none."""
-        error_object = error_object_of(error, REJECTED)
-        self.metrics.of_method(REJECTED).observe(0.0, error_object.code)
-        return error_response(error_object, request_id) if request_id else None

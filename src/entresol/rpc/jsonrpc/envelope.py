@@ -6,32 +6,13 @@ Of a duplicate key, the last one counts.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from functools import partial
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from collections.abc import Callable
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol._native import TraceWriter
-from entresol.rpc.jsonrpc.batch import DeferredResponse
-from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.errors import (
-    ErrorObject,
-    InvalidRequestError,
-    ParseError,
-    ResponseSizeError,
-    error_object_of,
-)
-from entresol.rpc.jsonrpc.offload import Deferred, Offload
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from entresol.rpc.jsonrpc.batch import Response
-    from entresol.rpc.jsonrpc.metrics import MethodMetrics
+from entresol.rpc.jsonrpc.errors import ErrorObject, InvalidRequestError, ParseError
 
 ABSENT: Final = Raw(b"")
 """The value of a member that was not sent; a request without `id` is a notification."""
@@ -169,93 +150,3 @@ def _items_decoder(kind: type, count: int) -> Callable[[bytes], msgspec.Struct]:
     """Return a decoder of the first `count` items of an array."""
     fields = [(f"item_{index}", kind | UnsetType, UNSET) for index in range(count)]
     return msgspec.json.Decoder(msgspec.defstruct("Items", fields, array_like=True)).decode
-
-
-class CalledMethod(Protocol):
-    """What a response needs of the method that was called."""
-
-    name: str
-    is_grouped: bool
-    metrics: MethodMetrics
-
-
-class Responder:
-    """Encodes results, of at most `max_bytes`, and counts calls."""
-
-    def __init__(self, executor: Executor | None, max_bytes: int) -> None:
-        self._executor = executor
-        self._max_bytes = max_bytes
-
-    def finish(self, method: CalledMethod, request_id: bytes, result: object) -> Response:
-        """Respond with the result of a function that was called already."""
-        started = perf_counter()
-        if type(result) is Offload or type(result) is Deferred:
-            return self.respond_later(method, request_id, result, started)
-        code = 0
-        try:
-            body = self.respond(request_id, result)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body
-
-    def defer(
-        self, method: CalledMethod, request_id: bytes, result: Any, started: float
-    ) -> Awaitable[bytes | None]:
-        """Respond once the result is there; to calls of a group that share a block, without a task for each."""
-        if method.is_grouped and type(result) is Deferred and asyncio.isfuture(result.result):
-            done = partial(self._respond_done, method, request_id, started)
-            return DeferredResponse(result.result, done, result.hurry)
-        return self.respond_later(method, request_id, result, started)
-
-    async def respond_later(
-        self, method: CalledMethod, request_id: bytes, result: Any, started: float
-    ) -> bytes | None:
-        """Await the result, or what a worker makes of it, and respond."""
-        code = 0
-        try:
-            if type(result) is not Offload:
-                result = await (result.result if type(result) is Deferred else result)
-            if type(result) is Offload:
-                body = await self._respond_on_worker(request_id, result.work)
-            else:
-                body = self.respond(request_id, result)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body if request_id else None
-
-    def _respond_done(
-        self, method: CalledMethod, request_id: bytes, started: float, result: asyncio.Future[Any]
-    ) -> bytes | None:
-        """Respond with the result of a future that is done."""
-        code = 0
-        try:
-            body = self.respond(request_id, result.result())
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body if request_id else None
-
-    async def _respond_on_worker(self, request_id: bytes, work: Callable[[], object]) -> bytes:
-        """Do the work, and encode what may be a long result, on a worker thread."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: self.respond(request_id, work()))
-
-    def respond(self, request_id: bytes, result: object) -> bytes:
-        """Return the response with this result; raise `ResponseSizeError` if it is too long."""
-        if type(result) is TraceWriter:
-            # Traces have a limit of their own, and are copied without the GIL.
-            return result.joined(opening(request_id, RESULT), CLOSING)
-        body = response(request_id, RESULT, result if type(result) is Raw else encode(result))
-        if len(body) > self._max_bytes:
-            raise ResponseSizeError(self._max_bytes)
-        return body
-
-
-def response_to_error(
-    error: Exception, method: CalledMethod, request_id: bytes
-) -> tuple[bytes, int]:
-    """Return the error response for an exception, and its code."""
-    error_object = error_object_of(error, method.name)
-    return error_response(error_object, request_id), error_object.code

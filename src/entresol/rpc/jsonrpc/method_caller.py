@@ -1,0 +1,124 @@
+"""Call a method: look it up, decode its parameters, run it, and respond."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Raw
+
+from entresol.rpc.jsonrpc.codec import encode
+from entresol.rpc.jsonrpc.envelope import NOT_AN_ID, NULL, is_id
+from entresol.rpc.jsonrpc.errors import InvalidRequestError, MethodNotFoundError, RequestError
+from entresol.rpc.jsonrpc.offload import BuildFirst, Deferred, Offload, built_first
+from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
+from entresol.rpc.jsonrpc.responder import response_to_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor
+
+    from entresol.rpc.jsonrpc.batch import Response
+    from entresol.rpc.jsonrpc.envelope import Request
+    from entresol.rpc.jsonrpc.forwarding import Forwarding
+    from entresol.rpc.jsonrpc.method import Method
+    from entresol.rpc.jsonrpc.responder import Responder
+    from entresol.server.handler import ClientConnection
+
+MAX_CACHED_RESULT_BYTES: Final = 64 << 10
+"""How long a cached result may be."""
+
+
+class MethodCaller:
+    """Calls methods by name; with `forwarding`, those that are the producer's are forwarded.
+
+    `cache` takes the name of a method, its parameters and its result, for later calls.
+    """
+
+    def __init__(
+        self,
+        methods: Mapping[str, Method],
+        responder: Responder,
+        cache: Callable[[str, bytes, bytes], None],
+        *,
+        executor: Executor | None = None,
+        forwarding: Forwarding | None = None,
+    ) -> None:
+        self._methods = methods
+        self._responder = responder
+        self._cache = cache
+        self._executor = executor
+        self._forwarding = forwarding
+
+    def call(self, connection: ClientConnection, request: Request) -> Response:
+        """Call the requested method, and respond; reject a request that names none."""
+        request_id = bytes(request.id)
+        method = self._methods.get(request.method)
+        if method is None or connection.path != "/" or request_id[:1] in NOT_AN_ID:
+            try:
+                method = self._checked(request, request_id, connection.path)
+            except RequestError as error:
+                return self._responder.reject(error, request_id if is_id(request_id) else NULL)
+        forwarding = self._forwarding
+        if forwarding is not None and forwarding.takes(method, request.params):
+            return forwarding.call(request, connection)
+        started = perf_counter()
+        code = 0
+        try:
+            params = bytes(request.params)
+            # Looking up a long text would take a pass over all of it.
+            short = len(params) <= MAX_CACHED_PARAMS_BYTES
+            arguments = method.cached_arguments(params) if short else None
+            if arguments is None:
+                arguments = method.arguments(request.params, connection)
+            result = method.function(*arguments)
+            if forwarding is not None and forwarding.takes_absent(method, result):
+                return forwarding.call(request, connection)
+            if type(result) is Offload or method.is_async or type(result) is Deferred:
+                return self._responder.defer(method, request_id, result, started)
+            body = self._responder.respond(request_id, result)
+            if method.is_cached and method.is_repeatable(arguments):
+                self._cache_result(method, params, result)
+        except (BuildFirst, LongParams) as paused:
+            result = self._call_later(method, paused, request.params, connection)
+            return self._responder.respond_later(method, request_id, result, started)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
+            body, code = response_to_error(error, method, request_id)
+        method.metrics.observe(perf_counter() - started, code)
+        return body if request_id else None
+
+    async def _call_later(
+        self, method: Method, paused: Exception, params: Raw, connection: ClientConnection
+    ) -> object:
+        """Call a method on the event loop, after a worker has decoded its parameters or built what it needs."""
+        if isinstance(paused, LongParams):
+            loop = asyncio.get_running_loop()
+            values = await loop.run_in_executor(self._executor, paused.read)
+            arguments = method.with_connection(values, connection)
+        else:
+            arguments = method.arguments(params, connection)
+        result = await built_first(partial(method.function, *arguments))
+        if type(result) is Deferred:
+            return await result.result
+        return await result if method.is_async else result
+
+    def _cache_result(self, method: Method, params: bytes, result: object) -> None:
+        """Cache a result for calls with the same parameters; null may become something later."""
+        if result is not None and len(params) <= MAX_CACHED_PARAMS_BYTES:
+            value = bytes(result) if type(result) is Raw else encode(result)
+            if len(value) <= MAX_CACHED_RESULT_BYTES:
+                self._cache(method.name, params, value)
+
+    def _checked(self, request: Request, request_id: bytes, path: str) -> Method:
+        """Return the requested method, or raise what is wrong with the request."""
+        if not is_id(request_id):
+            raise InvalidRequestError("an id is a number, a string or null")
+        named = path.partition("?")[0].strip("/")
+        if named in self._methods and named != request.method:
+            raise InvalidRequestError(f"the path says {named}, the body {request.method[:70]}")
+        method = self._methods.get(request.method)
+        if method is None:
+            raise MethodNotFoundError(request.method)
+        return method
