@@ -1,4 +1,4 @@
-"""Parse HTTP requests from bytes, and reject those that are malformed, too large or not for this server."""
+"""Parse HTTP requests from bytes, and reject those that are malformed or too large."""
 
 from __future__ import annotations
 
@@ -15,17 +15,14 @@ from entresol.server.http.request import (
     is_json,
     path_of,
 )
+from entresol.server.http.request_routing import route_request
 from entresol.server.responses import (
     BAD_REQUEST,
     CONTINUE,
     HEADERS_TOO_LARGE,
-    NO_HOST,
     UNKNOWN_EXPECTATION,
-    WRONG_TYPE,
     HttpResponse,
     accepts_gzip,
-    preflight,
-    wrong_host,
 )
 from entresol.server.state import ServerState
 
@@ -202,7 +199,7 @@ class HttpParser:
             or headers.get(b"host") not in self._allowed_hosts
             or self._parser.get_method() != b"POST"
         ):
-            self._rejection = self._check()
+            self._route()
         if b"expect" in headers:
             self._check_expectation(headers[b"expect"])
 
@@ -218,37 +215,15 @@ class HttpParser:
         if fields + len(self._target) > self._header_limit:
             raise RequestRejectedError(HEADERS_TOO_LARGE)
 
-    def _check(self) -> HttpResponse | None:
-        """Return the rejection of the request; None if it is accepted."""
-        host = self._headers.get(b"host")
-        if host is None and self._parser.get_http_version() == "1.1":
-            raise RequestRejectedError(NO_HOST)
-        if host is not None and not self._state.hosts.allows(host):
-            return wrong_host(host)
-        method = self._parser.get_method()
-        if method == b"GET":
-            return self._check_get()
-        if method == b"OPTIONS" and b"access-control-request-method" in self._headers:
-            # The headers that allow the origin are part of every response.
-            return preflight(self._headers.get(b"access-control-request-headers", b""))
-        if method != b"POST":
-            return self._state.rejections.wrong_method
-        if self._headers.get(b"content-type", b"").lower() not in self._content_types:
-            return WRONG_TYPE
-        return None
-
-    def _check_get(self) -> HttpResponse | None:
-        upgrade = self._headers.get(b"upgrade", b"")
-        if upgrade.lower() == b"websocket" and self._parser.should_upgrade():
-            self.upgrade = WebSocketUpgrade(self._target, self._headers)
-            return None
-        path = path_of(self._target)
-        self._page = self._state.page(path, self._target)
-        if self._page is not None:
-            return None
-        file = self._state.files().get(path)
-        response = None if file is None else file.response(self._headers)
-        return response or self._state.rejections.wrong_method
+    def _route(self) -> None:
+        """Route a request that is not plainly the handler's."""
+        route = route_request(self._state, self._parser, self._target, self._headers)
+        if isinstance(route, HttpResponse):
+            self._rejection = route
+        elif isinstance(route, WebSocketUpgrade):
+            self.upgrade = route
+        else:
+            self._page = route
 
     def _check_expectation(self, expected: bytes) -> None:
         if expected.lower() != b"100-continue":
