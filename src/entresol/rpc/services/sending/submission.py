@@ -1,36 +1,29 @@
-"""Submit transactions: decode those that arrive together on all cores, and respond once they are durable."""
+"""Submit transactions in the order of arrival, and respond once they are durable."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from entresol.chain.mempool.validation import check_raw, check_transaction
-from entresol.errors import InvalidTransaction, NonceTooLow, PoolFull, PoolRejection
-from entresol.primitives.transactions import BlobTransaction, decode, decode_many
+from entresol.chain.mempool.validation import check_raw
+from entresol.errors import InvalidTransaction, PoolRejection
+from entresol.primitives.transactions import BlobTransaction, decode
 from entresol.rpc.jsonrpc.offload import POLICY, Deferred
 from entresol.rpc.services.sending.account_validations import AccountValidations
+from entresol.rpc.services.sending.decode_queue import DecodeQueue
 from entresol.rpc.services.sending.sent_failures import SentFailures
+from entresol.rpc.services.sending.unsealed import UnsealedTransactions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
-
-    _Arrival: TypeAlias = tuple[bytes, asyncio.Future[Hash32]]
-
-MAX_DECODED: Final = 256
-"""How many transactions are decoded at once; 256 transfers take 7 ms on two cores."""
-INLINE_DECODED: Final = 8
-"""How many are decoded on the event loop: a hop to a worker takes as long as two of them."""
-MAX_UNSEALED: Final = 4_096
-"""How many may be in the pool before their blocks are sealed: others in the pool are not evicted for them."""
+    from entresol.rpc.services.sending.decode_queue import Arrival
 
 _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
 
@@ -57,16 +50,13 @@ class Submission:
         hardhat_errors: bool = False,
     ) -> None:
         self._chain = chain
-        self._executor = executor
-        self._arrived: deque[_Arrival] = deque()
-        self._arrived_bytes = 0
+        self._arrived = DecodeQueue(chain.pool, executor)
         self._is_scheduled = False
         self._is_receiving = False
         self._is_used = False
         self._was_single = True
-        self._unsealed: set[Hash32] = set()
+        self._unsealed = UnsealedTransactions(chain.pool)
         self._added: list[tuple[Hash32, asyncio.Future[Hash32]]] = []
-        self._sealed: asyncio.Event | None = None
         self._validations = validations or AccountValidations(chain, executor)
         self._failures = SentFailures(chain) if hardhat_errors else None
 
@@ -74,18 +64,12 @@ class Submission:
         """Submit a raw transaction, and return its hash, once its block is durable with automine."""
         check_raw(raw, self._chain.pool.rules)
         is_expected = self._validations.check_raw(raw)
-        limits = self._chain.pool.config
-        if (
-            len(self._arrived) >= limits.limit
-            or self._arrived_bytes + len(raw) > limits.limit_bytes
-        ):
-            raise PoolFull
+        self._arrived.check_room(raw)
         if raw[:1] == _BLOB_PREFIX:
             return Deferred(self._submit_blobs(raw))
         loop = asyncio.get_running_loop()
         response: asyncio.Future[Hash32] = loop.create_future()
-        self._arrived.append((raw, response))
-        self._arrived_bytes += len(raw)
+        self._arrived.put(raw, response)
         if is_expected:
             self._validations.expect(response)
         if not self._is_scheduled:
@@ -94,14 +78,7 @@ class Submission:
         return Deferred(response, self._receive_now)
 
     async def _submit_blobs(self, raw: bytes) -> Hash32:
-        """Submit a blob transaction; others do not wait for the verification of its proofs."""
-        loop = asyncio.get_running_loop()
-        self._arrived_bytes += len(raw)
-        try:
-            transaction = await loop.run_in_executor(self._executor, decode, raw)
-        finally:
-            self._arrived_bytes -= len(raw)
-        return await self.send(transaction)
+        return await self.send(await self._arrived.decode_blobs(raw))
 
     async def send(self, transaction: Transaction) -> Hash32:
         """Submit a transaction, and return its hash, once its block is durable with automine."""
@@ -131,7 +108,7 @@ class Submission:
             self._receive_one()
 
     def _receive_one(self, *, at_once: bool = False) -> None:
-        ((raw, response),) = self._take(1)
+        ((raw, response),) = self._arrived.take(1)
         try:
             transaction = decode(raw)
             if not self._is_validating(transaction, response):
@@ -151,7 +128,7 @@ class Submission:
 
     async def _receive_all(self) -> None:
         """Add all that arrives; the next part is decoded while the one before is added."""
-        following = self._start_decoding()
+        following = self._arrived.start_decoding()
         try:
             while following is not None:
                 arrived, decoding = following
@@ -159,14 +136,14 @@ class Submission:
                     decoded = await decoding
                 except Exception as error:  # noqa: BLE001  # it is the senders'
                     decoded = [error] * len(arrived)
-                following = self._start_decoding()
+                following = self._arrived.start_decoding()
                 await self._add_all(arrived, decoded)
-                following = following or self._start_decoding()
+                following = following or self._arrived.start_decoding()
         finally:
             self._is_scheduled = self._is_receiving = False
 
     async def _add_all(
-        self, arrived: list[_Arrival], decoded: Sequence[Transaction | Exception]
+        self, arrived: list[Arrival], decoded: Sequence[Transaction | Exception]
     ) -> None:
         end = perf_counter() + POLICY.batch_seconds
         for transaction, (_, response) in zip(decoded, arrived, strict=True):
@@ -180,8 +157,8 @@ class Submission:
         self._include()
 
     def _add_now(self, transaction: Transaction, response: asyncio.Future[Hash32]) -> bool:
-        """Add a transaction that neither waits for those before it nor is rejected, as most; return whether it is."""
-        if self._waits_for_others(transaction):
+        """Add a transaction that depends on none before it and is valid, as most are; return whether it is."""
+        if self._unsealed.precede(transaction):
             return False
         try:
             if not self._is_validating(transaction, response):
@@ -190,36 +167,18 @@ class Submission:
             return False
         return True
 
-    def _take(self, count: int) -> list[_Arrival]:
-        taken = [self._arrived.popleft() for _ in range(min(count, len(self._arrived)))]
-        self._arrived_bytes -= sum(len(raw) for raw, _ in taken)
-        return taken
-
-    def _start_decoding(
-        self,
-    ) -> tuple[list[_Arrival], Awaitable[Sequence[Transaction | Exception]]] | None:
-        """Take what has arrived, and start to decode it; None if nothing has."""
-        if not self._arrived:
-            return None
-        arrived = self._take(MAX_DECODED)
-        raws = [raw for raw, _ in arrived]
-        if len(raws) <= INLINE_DECODED and sum(map(len, raws)) <= POLICY.data_bytes:
-            return arrived, _decode_inline(raws)
-        loop = asyncio.get_running_loop()
-        return arrived, loop.run_in_executor(self._executor, decode_many, raws)
-
     async def _add_in_order(
         self, transaction: Transaction, response: asyncio.Future[Hash32]
     ) -> None:
         """Add a transaction; if those before it decide whether it is valid, after they are sealed."""
-        if self._waits_for_others(transaction):
+        if self._unsealed.precede(transaction):
             await self._all_sealed()
         try:
             try:
                 if not self._is_validating(transaction, response):
                     self._add(transaction, response)
             except (InvalidTransaction, PoolRejection) as error:
-                if not self._may_be_valid_later(transaction, error):
+                if not self._unsealed.may_make_valid(transaction, error):
                     raise
                 await self._all_sealed()
                 if not self._is_validating(transaction, response):
@@ -242,39 +201,14 @@ class Submission:
         if at_once and added:
             self._chain.seal_included()
 
-    def _waits_for_others(self, transaction: Transaction) -> bool:
-        """Return whether others are sealed first: one with the same nonce, or too many."""
-        if not self._unsealed:
-            return False
-        pool = self._chain.pool
-        if len(self._unsealed) > min(MAX_UNSEALED, pool.config.limit // 2):
-            return True
-        same = pool.find(transaction.sender, transaction.payload.nonce)
-        return same is not None and same.hash in self._unsealed
-
-    def _may_be_valid_later(self, transaction: Transaction, error: Exception) -> bool:
-        """Return whether a rejected transaction may be valid once those before it are sealed."""
-        if not self._unsealed or isinstance(error, NonceTooLow):
-            return False
-        try:
-            check_transaction(transaction, self._chain.pool.rules)
-        except InvalidTransaction:
-            return False
-        return True
-
     async def _all_sealed(self) -> None:
         self._include()
-        if self._unsealed:
-            self._sealed = self._sealed or asyncio.Event()
-            await self._sealed.wait()
+        await self._unsealed.wait_sealed()
 
     def _on_included(
         self, sent: Hash32, response: asyncio.Future[Hash32], error: Exception | None
     ) -> None:
-        self._unsealed.discard(sent)
-        if not self._unsealed and self._sealed is not None:
-            self._sealed.set()
-            self._sealed = None
+        self._unsealed.remove(sent)
         if error is not None:
             _fail(response, error)
         elif self._failures is not None:
@@ -292,10 +226,6 @@ class Submission:
             _respond(response, sent)
         else:
             _fail(response, error)
-
-
-async def _decode_inline(raws: list[bytes]) -> Sequence[Transaction | Exception]:
-    return decode_many(raws)
 
 
 def _respond(response: asyncio.Future[Hash32], sent: Hash32) -> None:

@@ -12,7 +12,7 @@ from entresol.node.automine import Automine
 from entresol.node.block_sealer import BlockSealer
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.services.sending import submission as module
+from entresol.rpc.services.sending.decode_queue import INLINE_DECODED
 from entresol.rpc.services.sending.submission import Submission
 from tests.support.chain.dev_chain import (
     ETHER,
@@ -67,7 +67,7 @@ def poor() -> Address:
     return transfer(0, POOR, Address(bytes(20))).sender
 
 
-@pytest.mark.parametrize("count", [1, 2, module.INLINE_DECODED + 1, 100])
+@pytest.mark.parametrize("count", [1, 2, INLINE_DECODED + 1, 100])
 def test_raw_transactions_of_one_turn_are_decoded_together_and_share_a_block(
     chain: Chain, count: int
 ) -> None:
