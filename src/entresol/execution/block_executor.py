@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from entresol._native import Overlay, blob_base_fee, execute, keccak256, ordered_root, reject
-from entresol.errors import (
-    BlockFull,
-    BlockFullOfBlobs,
-    BlockFullOfMessages,
-    ExecutionFailed,
-    ExecutionHalted,
-    InvalidTransaction,
-    TooManyMessages,
-)
+from entresol._native import Overlay, execute, keccak256, reject
+from entresol.errors import BlockFull, ExecutionFailed, ExecutionHalted, InvalidTransaction
+from entresol.execution.block_header import assemble_header
+from entresol.execution.block_limits import check_blobs, check_messages, exceeds_batch
 from entresol.execution.console import BlockConsole
 from entresol.execution.evm_env import BlockEnv, State, overlay_on
 from entresol.execution.reverts import failure_of
@@ -32,12 +26,10 @@ from entresol.execution.tx_env import (
     tx_env_of,
     unstarted_tx_env,
 )
-from entresol.primitives.headers import EMPTY_TRIE, Header
-from entresol.primitives.l2_to_l1_logs import MAX_LOGS_PER_BATCH, L2ToL1Log, message_logs
-from entresol.primitives.logs import union
+from entresol.primitives.headers import Header
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import BlobTransaction, PriorityTransaction, Transaction
-from entresol.primitives.transactions.ethereum import BLOB_GAS
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -154,7 +146,7 @@ class BlockExecutor:
         if payload.gas_limit > self.gas_left and not self._must_fit(transaction):
             raise BlockFull(payload.gas_limit, self.gas_left)
         if isinstance(payload, BlobTransaction):
-            self._check_blob_room(payload)
+            check_blobs(payload, self._blob_count, self._rules, self.env)
         if isinstance(payload, PriorityTransaction):
             ran, result = self._run_priority(transaction, payload)
         else:
@@ -186,12 +178,21 @@ class BlockExecutor:
         """Compute the roots and return the finished block."""
         changes = self.overlay.changes()
         state_root, nodes = trie.update(self._parent.state_root, changes)
-        header = self._header(state_root)
-        record = self._record(header, changes)
+        body = self._body(changes)
+        header = assemble_header(
+            self.env,
+            body,
+            parent_hash=self._parent.hash,
+            state_root=state_root,
+            gas_used=self.gas_used,
+            blob_count=self._blob_count,
+            extra_data=self._extra_data,
+        )
+        record = msgspec.structs.replace(body, header_rlp=header.encode())
         return ExecutedBlock(
             header,
             tuple(self._transactions),
-            record,
+            record.with_header(header),
             nodes,
             self.overlay,
             self._failures,
@@ -210,37 +211,18 @@ class BlockExecutor:
         """Return whether this is the first priority transaction, which is included whatever its gas limit."""
         return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
 
-    def _check_blob_room(self, payload: BlobTransaction) -> None:
-        """Reject blobs that the block has no room for, or whose price is higher here than the transaction offers."""
-        limit, count = self._rules.max_blobs, self._blob_count + len(payload.blob_hashes)
-        if len(payload.blob_hashes) <= limit < count:
-            raise BlockFullOfBlobs(f"the block would have {count} blobs, and may have {limit}")
-        price = blob_base_fee(self._rules, self.env.fork_fields.excess_blob_gas or 0) or 0
-        if payload.max_fee_per_blob_gas < price:
-            offered = payload.max_fee_per_blob_gas
-            raise BlockFullOfBlobs(
-                f"blob gas costs {price} wei, and the transaction pays {offered}"
-            )
-
-    def _check_message_room(self, messages: int) -> None:
-        """Reject messages that would exceed, with those of the block so far, what a batch can hold."""
-        if self._message_count + messages > MAX_LOGS_PER_BATCH:
-            raise BlockFullOfMessages(self._message_count + messages, MAX_LOGS_PER_BATCH)
-
     def _run(self, transaction: Transaction) -> _Ran:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         ran = self._execute(tx_env_of(transaction), checks)
         result = self._result_of(ran)
-        if len(result.l2_to_l1_logs) > MAX_LOGS_PER_BATCH:
-            raise TooManyMessages(len(result.l2_to_l1_logs), MAX_LOGS_PER_BATCH)
-        self._check_message_room(len(result.l2_to_l1_logs))
+        check_messages(len(result.l2_to_l1_logs), self._message_count)
         return ran, result
 
     def _run_priority(self, transaction: Transaction, payload: PriorityTransaction) -> _Ran:
         """Execute a priority transaction; whatever comes of it, L1 has paid its fee."""
-        self._check_message_room(1)
+        check_messages(1, self._message_count)
         ran, result = self._try_execute(payload)
-        self._check_message_room(len(result.l2_to_l1_logs) + 1)
+        check_messages(len(result.l2_to_l1_logs) + 1, self._message_count)
         index = len(self._transactions)
         status = L2ToL1Log.of_status(index, transaction.hash, succeeded=result.succeeded)
         messages = (*result.l2_to_l1_logs, status.pack())
@@ -258,7 +240,7 @@ class BlockExecutor:
         except (InvalidTransaction, OverflowError):
             return self._reject(payload)
         result = self._result_of(ran)
-        if len(result.l2_to_l1_logs) >= MAX_LOGS_PER_BATCH:
+        if exceeds_batch(len(result.l2_to_l1_logs) + 1):
             # With its status log they would exceed a batch, and no later block could settle.
             failure = ExecutionHalted("more messages to L1 than a batch can have")
             self._failures[len(self._transactions)] = failure
@@ -301,46 +283,15 @@ class BlockExecutor:
             l2_to_l1_logs=tuple(message_logs(logs, len(self._transactions))) if logs else (),
         )
 
-    def _header(self, state_root: Hash32) -> Header:
-        record = BlockRecord(b"", self._stored_transactions(), tuple(self._results), (), ())
-        receipts = list(record.receipts())
-        later = self.env.fork_fields
-        return Header(
-            parent_hash=self._parent.hash,
-            beneficiary=self.env.beneficiary,
-            state_root=state_root,
-            transactions_root=_root([transaction.raw for transaction in self._transactions]),
-            receipts_root=_root([receipt.encode() for receipt in receipts]),
-            logs_bloom=union(receipt.bloom for receipt in receipts if receipt.logs),
-            number=self.env.number,
-            gas_limit=self.env.gas_limit,
-            gas_used=self.gas_used,
-            timestamp=self.env.timestamp,
-            extra_data=self._extra_data,
-            mix_hash=self.env.prevrandao,
-            base_fee_per_gas=self.env.base_fee,
-            withdrawals_root=later.withdrawals_root,
-            blob_gas_used=None if later.excess_blob_gas is None else BLOB_GAS * self._blob_count,
-            excess_blob_gas=later.excess_blob_gas,
-            parent_beacon_block_root=later.parent_beacon_block_root,
-            requests_hash=later.requests_hash,
-        )
-
-    def _record(self, header: Header, changes: Changes) -> BlockRecord:
+    def _body(self, changes: Changes) -> BlockRecord:
+        """Return the record of the block, without its header."""
         # The block may delete an edit's code again, but the record still needs it for the edit.
         codes = self._edited_codes | changes.codes
         return BlockRecord(
-            header.encode(),
-            self._stored_transactions(),
+            b"",
+            tuple((it.raw, bytes(it.sender)) for it in self._transactions),
             tuple(self._results),
             stored_changes(changes),
             tuple(codes[code_hash] for code_hash in sorted(codes)),
             self._edits,
-        ).with_header(header)
-
-    def _stored_transactions(self) -> tuple[tuple[bytes, bytes], ...]:
-        return tuple((it.raw, bytes(it.sender)) for it in self._transactions)
-
-
-def _root(items: list[bytes]) -> Hash32:
-    return Hash32(ordered_root(items)) if items else EMPTY_TRIE
+        )
