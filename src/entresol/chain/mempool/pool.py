@@ -12,10 +12,11 @@ from entresol.chain.mempool.account_rules import (
     check_account_limit,
     check_zk_sender,
 )
-from entresol.chain.mempool.config import Order, PoolConfig
+from entresol.chain.mempool.config import PoolConfig
 from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
-from entresol.chain.mempool.eviction import EvictionQueue, IncomingTransaction, select_own_victims
-from entresol.chain.mempool.ordering import BestTransactions, HeadQueue, Pricing
+from entresol.chain.mempool.eviction import IncomingTransaction, select_own_victims
+from entresol.chain.mempool.ordering import Pricing
+from entresol.chain.mempool.pool_index import PoolIndex
 from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
 from entresol.chain.mempool.validation import (
     ValidationRules,
@@ -25,7 +26,7 @@ from entresol.chain.mempool.validation import (
     drop_reason,
     read_sender,
 )
-from entresol.chain.mempool.view import PoolCheckpoint, PoolView
+from entresol.chain.mempool.view import PoolCheckpoint
 from entresol.errors import (
     AlreadyKnown,
     InvalidTransaction,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Mempool(PoolView):
+class Mempool(PoolIndex):
     """Holds transactions until a block includes them or they become invalid.
 
     Remembers: transactions by hash and by sender, with the nonce and balance of each sender.
@@ -61,58 +62,11 @@ class Mempool(PoolView):
         base_fee: int = 0,
         config: PoolConfig | None = None,
     ) -> None:
-        super().__init__(accounts)
+        config = config or PoolConfig()
+        super().__init__(accounts, Pricing(config.order, base_fee))
         self.rules = rules
-        self.config = config or PoolConfig()
-        self._pricing = Pricing(self.config.order, base_fee)
-        self._heads = HeadQueue(self._senders)
-        self._evictions = EvictionQueue(self._senders)
-        self._debts = PaymasterDebts()
+        self.config = config
         self.penalties = Penalties()
-        self._arrivals = 0
-        self._bytes = 0
-        self.version = 0
-        """Changes whenever a block built from the pool may change."""
-
-    @property
-    def size(self) -> int:
-        """How many bytes of memory the transactions take, roughly."""
-        return self._bytes
-
-    @property
-    def base_fee(self) -> int:
-        """The base fee of the next block."""
-        return self._pricing.base_fee
-
-    @base_fee.setter
-    def base_fee(self, base_fee: int) -> None:
-        if base_fee != self._pricing.base_fee:
-            self._reprice(Pricing(self.order, base_fee, self.blob_base_fee))
-
-    @property
-    def blob_base_fee(self) -> int:
-        """The base fee per blob gas of the next block."""
-        return self._pricing.blob_base_fee
-
-    @blob_base_fee.setter
-    def blob_base_fee(self, blob_base_fee: int) -> None:
-        if blob_base_fee != self._pricing.blob_base_fee:
-            self._reprice(Pricing(self.order, self.base_fee, blob_base_fee))
-
-    def set_base_fees(self, base_fee: int, blob_base_fee: int) -> None:
-        """Set both base fees of the next block."""
-        known = self._pricing
-        if base_fee != known.base_fee or blob_base_fee != known.blob_base_fee:
-            self._reprice(Pricing(known.order, base_fee, blob_base_fee))
-
-    @property
-    def order(self) -> Order:
-        """The order in which a block includes transactions; at first that of the configuration."""
-        return self._pricing.order
-
-    @order.setter
-    def order(self, order: Order) -> None:
-        self._reprice(Pricing(order, self.base_fee, self.blob_base_fee))
 
     def includable_until(self, sender: Address) -> int:
         """Return the first nonce of a sender that the next blocks cannot include: it is missing, or pays too little."""
@@ -141,10 +95,6 @@ class Mempool(PoolView):
             promoted=hashes(promoted),
             evicted=hashes(evicted),
         )
-
-    def best(self) -> BestTransactions:
-        """Return the pending transactions that pay the base fee, in the order for a block."""
-        return self._heads.best(self._pricing)
 
     def remove(self, transaction_hash: bytes, reason: str) -> Transaction | None:
         """Drop a transaction; those of its sender with higher nonces become queued."""
@@ -242,17 +192,6 @@ class Mempool(PoolView):
             self.penalties = saved.penalties
         self.penalties.block = block
 
-    def adopt(self, other: Mempool) -> None:
-        """Take over the transactions of another pool, which is not used any more."""
-        self.version += 1
-        order = self.order
-        self._accounts, self._pricing = other._accounts, other._pricing
-        self._entries, self._senders = other._entries, other._senders
-        self._heads, self._evictions = other._heads, other._evictions
-        self._debts = other._debts
-        self._arrivals, self._bytes = other._arrivals, other._bytes
-        self.order = order
-
     # --- Adding --------------------------------------------------------------
 
     def _checked(
@@ -307,56 +246,6 @@ class Mempool(PoolView):
             excess_bytes=excess_bytes,
         )
         return own + self._evictions.select_victims(incoming, self._pricing)
-
-    def _insert(
-        self,
-        sender_txs: SenderTransactions,
-        entry: PooledTransaction,
-        replaced: PooledTransaction | None,
-    ) -> list[PooledTransaction]:
-        self.version += 1
-        if replaced is not None:
-            self._delete(replaced)
-        self._entries[entry.transaction.hash] = entry
-        self._debts.add(entry)
-        self._senders[entry.sender] = sender_txs
-        self._bytes += entry.size
-        self._arrivals += 1
-        promoted = sender_txs.put(entry)
-        if entry.nonce == sender_txs.nonce:
-            self._heads.update(sender_txs, self._pricing)
-        self._evictions.update(sender_txs, self._pricing)
-        return promoted
-
-    # --- Removing ------------------------------------------------------------
-
-    def _discard(self, entry: PooledTransaction) -> None:
-        self.version += 1
-        sender_txs = self._senders[entry.sender]
-        sender_txs.remove(entry)
-        self._delete(entry)
-        self._removed_from(sender_txs)
-
-    def _delete(self, entry: PooledTransaction) -> None:
-        del self._entries[entry.transaction.hash]
-        self._debts.remove(entry)
-        self._bytes -= entry.size
-
-    def _removed_from(self, sender_txs: SenderTransactions) -> None:
-        if not sender_txs.nonces:
-            del self._senders[sender_txs.sender]
-        else:
-            self._evictions.update(sender_txs, self._pricing)
-
-    def _reprice(self, pricing: Pricing) -> None:
-        if pricing != self._pricing:
-            self.version += 1
-            self._pricing = pricing
-            self._invalidate_order()
-
-    def _invalidate_order(self) -> None:
-        self._heads.invalidate()
-        self._evictions.invalidate()
 
     # --- Following the head --------------------------------------------------
 
