@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from entresol._native import keccak256, receipts_json
+from entresol._native import receipts_json
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
 from entresol.chain.logs import LocatedLog
 from entresol.execution.block_executor import ExecutedBlock
@@ -31,6 +31,7 @@ from entresol.rpc.render.logs import located_log_json
 from entresol.rpc.render.receipts import receipt_at, receipts_of
 from entresol.rpc.render.transactions import transaction_json
 from entresol.rpc.services.rendered_pending import RenderedPending
+from entresol.rpc.services.sealed_records import SealedRecords
 from entresol.storage.readers import BlockReader
 
 Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
@@ -68,7 +69,7 @@ class RenderedChain:
         self._pending_transactions = pending_transactions
         self.pending = RenderedPending(chain_id, build_pending)
         self._batches = batches or NoBatches()
-        self._blob_base_fee = blob_base_fee
+        self._records = SealedRecords(blocks, self._batches, blob_base_fee)
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
 
@@ -104,7 +105,7 @@ class RenderedChain:
 
     def transaction_count(self, number: int) -> int | None:
         """Return how many transactions a sealed block has."""
-        record = self._record(number)
+        record = self._records.get(number)
         return None if record is None else len(record.transactions)
 
     # Transactions
@@ -121,10 +122,10 @@ class RenderedChain:
 
     def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return a transaction by block and index."""
-        record = self._record(number)
+        record = self._records.get(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
-        return raw(self._transaction(record, self._inclusion(record)[1], index))
+        return raw(self._transaction(record, self._records.inclusion(record)[1], index))
 
     def pending_transaction(self, transaction: Transaction) -> msgspec.Raw:
         """Return a transaction that is in no block."""
@@ -139,7 +140,7 @@ class RenderedChain:
 
     def raw_transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return the bytes of a transaction by block and index."""
-        record = self._record(number)
+        record = self._records.get(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
         return raw(data(record.transactions[index][0]))
@@ -202,12 +203,12 @@ class RenderedChain:
         render: Callable[[BlockRecord, Header, BlockInclusion, ResponseKind], str],
     ) -> Result:
         generation = self._cache.generation
-        record = self._record(number)
+        record = self._records.get(number)
         if record is None:
             return None
 
         def work() -> msgspec.Raw:
-            rendered = raw(render(record, *self._inclusion(record), key[0]))
+            rendered = raw(render(record, *self._records.inclusion(record), key[0]))
             self._cache.put(key, rendered, block=number, generation=generation)
             return rendered
 
@@ -236,24 +237,17 @@ class RenderedChain:
         return self._pending_transactions.get(transaction_hash) is None
 
     def _render_transaction(self, key: Key, transaction_hash: bytes) -> msgspec.Raw | None:
-        located = self._locate(transaction_hash)
+        located = self._records.locate(transaction_hash)
         return None if located is None else self._work(key, *located, self._transaction)()
 
     def _render_receipt(self, key: Key, transaction_hash: bytes) -> Result:
-        located = self._locate(transaction_hash)
+        located = self._records.locate(transaction_hash)
         if located is None:
             return None
         work = self._work(key, *located, receipt_at)
         record, index = located
         is_short = len(record.results[index].logs) <= POLICY.rendered_items
         return work() if is_short else Offload(work)
-
-    def _locate(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
-        location = self._blocks.locate_transaction(transaction_hash)
-        record = None if location is None else self._blocks.get_record(location.block_number)
-        if location is None or record is None:
-            return None
-        return record, location.transaction_index
 
     def _work(
         self,
@@ -267,25 +261,13 @@ class RenderedChain:
         is_final = self._is_final(record.transaction_hash(index))
 
         def work() -> msgspec.Raw:
-            header, inclusion = self._inclusion(record)
+            header, inclusion = self._records.inclusion(record)
             rendered = raw(render(record, inclusion, index))
             if is_final:
                 self._cache.put(key, rendered, block=header.number, generation=generation)
             return rendered
 
         return work
-
-    def _record(self, number: int) -> BlockRecord | None:
-        """Return the record of a block; clients send numbers that no block can have."""
-        first, head = self._blocks.first_number, self._blocks.head_number
-        is_known = head is not None and first <= number <= head
-        return self._blocks.get_record(number) if is_known else None
-
-    def _inclusion(self, record: BlockRecord) -> tuple[Header, BlockInclusion]:
-        header = record.header()
-        batch = self._batches.batch_of(header.number)
-        price = None if header.excess_blob_gas is None else self._blob_base_fee(header)
-        return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch, price)
 
 
 def _is_short(record: BlockRecord) -> bool:
