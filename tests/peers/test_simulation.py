@@ -14,7 +14,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
-from entresol.node.api import Api
+from entresol.node.api.api import Api
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.programs import call_to, create, program, store, work

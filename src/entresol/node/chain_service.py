@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from entresol.chain.chain import Chain
-    from entresol.node.api import Api
+    from entresol.node.api.api import Api
     from entresol.node.explorer.explorer_page import ExplorerPage
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample

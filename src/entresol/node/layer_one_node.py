@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from entresol.node.api import Api
+from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import open_layer_one_alone
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts

@@ -11,7 +11,7 @@ import msgspec
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.l1.urls import Endpoint
-from entresol.node.api import Api
+from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
 from entresol.node.config.api import worker_count

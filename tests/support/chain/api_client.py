@@ -9,7 +9,7 @@ from typing import Any
 from entresol.chain.chain import Chain
 from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.accounts import DevAccount
-from entresol.node.api import Api
+from entresol.node.api.api import Api
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.primitives.values import Hash32

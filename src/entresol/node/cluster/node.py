@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from entresol.chain.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint
-from entresol.node.api import Api
+from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.cluster.forwarder import PATH, ClusterForwarder, ClusterHandler
 from entresol.node.cluster.joining import Joined, join

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from entresol.l1.remote.remote import RemoteLayerOne
-from entresol.node.adapters import request_limits
+from entresol.node.api.adapters import request_limits
 from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH, ExplorerPage
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import L1Reads

@@ -12,7 +12,7 @@ from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.errors import LayerOneFailed
-from entresol.node.api import Api
+from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.chains import open_layer_one, open_layer_two, open_with_genesis
 from entresol.node.dev_features import serves_dev_methods

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from entresol.node.adapters import BatchInclusion
+from entresol.node.api.adapters import BatchInclusion
 from entresol.primitives.batches import Batch
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address

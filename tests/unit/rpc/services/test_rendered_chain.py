@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.chain.fees.l2_fees import FeeModel
-from entresol.node.api import Api
+from entresol.node.api.api import Api
 from entresol.node.settlement.l2_components import L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy

@@ -11,7 +11,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
-from entresol.node.adapters import BatchCommitments, BatchInclusion
+from entresol.node.api.adapters import BatchCommitments, BatchInclusion
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Hash32

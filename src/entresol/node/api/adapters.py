@@ -1,4 +1,4 @@
-"""Adapters from chain, batches and configuration to the interfaces that RPC asks for."""
+"""Adapters from chain, batches and configuration to the interfaces that RPC methods use."""
 
 from __future__ import annotations
 

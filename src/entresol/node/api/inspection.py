@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.node.adapters import trace_limits
+from entresol.node.api.adapters import trace_limits
 from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
 from entresol.rpc.namespaces.debug.ranges import DebugRanges
 from entresol.rpc.namespaces.debug.raw import DebugRaw
@@ -20,22 +20,14 @@ from entresol.rpc.services.rendered_objects import RenderedObjects
 from entresol.rpc.services.trace_runner import TraceRunner
 
 if TYPE_CHECKING:
-    from entresol.chain.chain import Chain
-    from entresol.node.config.limits import LimitsConfig
+    from entresol.node.api.services import ApiServices
     from entresol.rpc.jsonrpc.method import Namespace
-    from entresol.rpc.services.block_resolver import BlockResolver
-    from entresol.rpc.services.call_runner import CallRunner
-    from entresol.rpc.services.rendered_chain import RenderedChain
 
 
-def inspection_namespaces(
-    chain: Chain,
-    resolver: BlockResolver,
-    runner: CallRunner,
-    rendered: RenderedChain,
-    limits: LimitsConfig,
-) -> list[Namespace]:
+def inspection_namespaces(services: ApiServices) -> list[Namespace]:
     """Return the namespaces that read blocks and states, and execute transactions again."""
+    chain, rendered, limits = services.chain, services.rendered, services.limits
+    resolver, runner = services.resolver, services.runner
     ledger, objects = chain.ledger, RenderedObjects(rendered)
     traces = TraceRunner(ledger, resolver, trace_limits(limits))
     return [

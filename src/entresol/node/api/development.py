@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
 from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
@@ -14,6 +15,7 @@ from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
 from entresol.rpc.namespaces.dev.rejected import RejectedControls
 from entresol.rpc.namespaces.dev.reorg import AnvilReorg, HardhatReset
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
+from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.dev.state import (
     AccountEdits,
     BalanceEdits,
@@ -21,37 +23,40 @@ from entresol.rpc.namespaces.dev.state import (
     StateEdits,
 )
 from entresol.rpc.namespaces.dev.state_files import AnvilState, HardhatState
-from entresol.rpc.namespaces.dev.tokens import AnvilTokens, HardhatTokens
+from entresol.rpc.namespaces.dev.tokens import AnvilTokens, HardhatTokens, TokenEdits
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
+from entresol.rpc.services.token_slots import TokenSlots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
-    from entresol.chain.chain import Chain
-    from entresol.chain.dev.keyring import Keyring
+    from entresol.node.api.services import ApiServices
     from entresol.node.pair_control import PairControl
+    from entresol.node.settlement.l2_components import RollupParts
     from entresol.rpc.jsonrpc.method import Namespace
-    from entresol.rpc.namespaces.dev.tokens import TokenEdits
-    from entresol.rpc.services.fill_transaction import TransactionFiller
-    from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.sending.submission import Submission
 
 
-def dev_namespaces(  # noqa: PLR0913 - independent parts
-    chain: Chain,
-    keyring: Keyring,
+def development_namespaces(
+    services: ApiServices,
     pair: PairControl,
     *,
-    rendered: RenderedChain,
-    tokens: TokenEdits,
-    submission: Submission,
-    filler: TransactionFiller,
-    executor: Executor,
-    client_version: str,
+    rollup: RollupParts | SettledView | None,
     set_logging: Callable[[bool], None],
 ) -> list[Namespace]:
-    """Return the namespaces that both layers have."""
+    """Return the namespaces that both layers have, and on an L2 that runs its rollup the one that settles."""
+    namespaces = _both_layers(services, pair, set_logging)
+    if rollup is None or isinstance(rollup, SettledView):
+        return namespaces
+    return [*namespaces, AnvilSettlement(rollup)]
+
+
+def _both_layers(
+    services: ApiServices, pair: PairControl, set_logging: Callable[[bool], None]
+) -> list[Namespace]:
+    chain, keyring, executor = services.chain, services.keyring, services.executor
+    rendered, submission, filler = services.rendered, services.submission, services.filler
+    client_version = services.client_version
+    tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, executor))
     reverts = RevertRunner(executor)
     return [
         Evm(chain, pair.checkpoints, reverts),

@@ -1,0 +1,134 @@
+"""The RPC API of a chain: assemble its namespaces, and dispatch requests to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.chain.dev.checkpoint import MAX_CHECKPOINT_BYTES
+from entresol.node.api.adapters import request_limits
+from entresol.node.api.development import development_namespaces
+from entresol.node.api.ethereum import ethereum_namespaces
+from entresol.node.api.inspection import inspection_namespaces
+from entresol.node.api.services import ApiServices
+from entresol.node.api.zk_stack import zk_stack_namespaces
+from entresol.node.metrics import MemoryUse
+from entresol.node.pair_control import PairControl
+from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
+from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
+from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.native_methods import RESPONSE_CACHE_BYTES, NativeReads
+from entresol.rpc.namespaces.net_web3 import RpcModules
+from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
+from entresol.rpc.services.native_reads import MAX_CALL_BYTES, MAX_FEE_HISTORY_BYTES
+from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.dev.keyring import Keyring
+    from entresol.execution.console import ConsoleCalls, ReportConsole
+    from entresol.node.config.api import ApiConfig
+    from entresol.node.config.limits import LimitsConfig
+    from entresol.node.settlement.l2_components import L2Components
+    from entresol.primitives.batches import Batch
+    from entresol.replica.shipped_events import ShippedEvents
+    from entresol.rpc.jsonrpc.forwarding import Producer
+
+
+class Api:
+    """The RPC methods of one chain, and the services they share."""
+
+    def __init__(  # noqa: PLR0913 - independent parts
+        self,
+        chain: Chain,
+        wake: Callable[[], None],
+        *,
+        keyring: Keyring | None = None,
+        config: ApiConfig | None = None,
+        dev_methods: bool = True,
+        limits: LimitsConfig | None = None,
+        pair: PairControl | None = None,
+        layer_two: L2Components | None = None,
+        producer: Producer | None = None,
+        notified: ShippedEvents | None = None,
+    ) -> None:
+        self.set_logging: Callable[[bool], None] = lambda _enabled: None
+        """Called by `anvil_setLoggingEnabled`."""
+        self.report_console: ReportConsole = lambda _method, _calls: None
+        """Called with what calls and estimates log by `console.log`."""
+        self.services = ApiServices(
+            chain,
+            wake,
+            is_layer_two=layer_two is not None,
+            dev_methods=dev_methods,
+            keyring=keyring,
+            config=config,
+            limits=limits,
+            notified=notified,
+        )
+        self.keyring = self.services.keyring
+        self.filters = self.services.filters
+        self.subscriptions = self.services.subscriptions
+        namespaces = ethereum_namespaces(
+            self.services,
+            is_anvil=dev_methods and layer_two is None,
+            report_console=self._report_console,
+        )
+        namespaces += inspection_namespaces(self.services)
+        if layer_two is not None:
+            namespaces += zk_stack_namespaces(self.services, layer_two)
+        if dev_methods:
+            namespaces += development_namespaces(
+                self.services,
+                pair or PairControl(chain),
+                rollup=None if layer_two is None else layer_two.rollup,
+                set_logging=self._set_logging,
+            )
+        namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
+        self.dispatcher = Dispatcher(
+            namespaces,
+            executor=self.services.executor,
+            limits=request_limits(self.services.limits),
+            producer=producer,
+            reads=NativeReads(self.services.reads, self.services.fees),
+        )
+        self.services.rendered.on_invalidate(self.dispatcher.invalidate_cache)
+
+    def close(self) -> None:
+        """Unsubscribe from the chain, and shut the thread pool down."""
+        self.services.close()
+
+    def forget_failures(self) -> None:
+        """Count failed validations anew, because the contracts that have let them fail were reverted."""
+        self.services.validations.forget_failures()
+
+    def memory(self) -> Iterator[MemoryUse]:
+        """Yield the memory of what grows with the requests of clients."""
+        services = self.services
+        chain, rendered, criteria = services.chain, services.rendered, services.criteria
+        yield MemoryUse("pool", chain.pool.size, chain.pool.config.limit_bytes)
+        yield MemoryUse("blobs", chain.sidecars.size, chain.sidecars.max_bytes)
+        yield MemoryUse("snapshots", chain.checkpoints.weight, MAX_CHECKPOINT_BYTES)
+        yield MemoryUse("filters", criteria.used, criteria.max_bytes)
+        yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
+        yield MemoryUse("blocks", chain.ledger.store.record_cache.size, MAX_RECORD_BYTES)
+        yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
+        yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
+        yield MemoryUse("calls", services.reads.size, MAX_CALL_BYTES)
+        yield MemoryUse("fees", services.fees.size, MAX_FEE_HISTORY_BYTES)
+        yield MemoryUse("responses", self.dispatcher.cached_bytes, RESPONSE_CACHE_BYTES)
+
+    def batch_sealed(self, batch: Batch) -> None:
+        """Invalidate cached responses of the blocks of `batch`, which now have a batch."""
+        self.blocks_batched(batch.first_block, batch.last_block)
+
+    def blocks_batched(self, first: int, last: int) -> None:
+        """Invalidate cached responses of the blocks from `first` to `last`, which now have a batch."""
+        self.services.rendered.batch_sealed(first, last)
+
+    def _set_logging(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives
+        self.set_logging(enabled)
+
+    def _report_console(self, method: str, calls: ConsoleCalls) -> None:
+        self.report_console(method, calls)

@@ -1,0 +1,66 @@
+"""The namespaces of any Ethereum node: `eth_`, `net_`, `personal_`, `txpool_` and `web3_`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
+from entresol.rpc.namespaces.eth.blocks import EthBlocks
+from entresol.rpc.namespaces.eth.call_many import EthCallMany
+from entresol.rpc.namespaces.eth.calls import EthCalls
+from entresol.rpc.namespaces.eth.client import EthClient
+from entresol.rpc.namespaces.eth.config import EthConfig
+from entresol.rpc.namespaces.eth.fees import EthFees
+from entresol.rpc.namespaces.eth.filters import EthFilters
+from entresol.rpc.namespaces.eth.send_sync import EthSendSync
+from entresol.rpc.namespaces.eth.simulate import EthSimulate
+from entresol.rpc.namespaces.eth.state import EthState
+from entresol.rpc.namespaces.eth.transactions import EthTransactions
+from entresol.rpc.namespaces.net_web3 import Net, Web3
+from entresol.rpc.namespaces.txpool import TxPool
+
+if TYPE_CHECKING:
+    from entresol.execution.console import ReportConsole
+    from entresol.node.api.services import ApiServices
+    from entresol.rpc.jsonrpc.method import Namespace
+
+
+def ethereum_namespaces(
+    services: ApiServices, *, is_anvil: bool, report_console: ReportConsole
+) -> list[Namespace]:
+    """Return the namespaces that both layers have; with `is_anvil` they differ from geth where anvil does."""
+    chain, resolver, runner = services.chain, services.resolver, services.runner
+    keyring, rendered, limits = services.keyring, services.rendered, services.limits
+    accounts = EthAccounts(
+        services.submission, keyring, services.filler, rendered, signs_to_bytes=is_anvil
+    )
+    return [
+        accounts,
+        EthClient(chain),
+        EthConfig(chain.rules),
+        EthBlocks(chain.blocks, resolver, rendered),
+        EthCalls(resolver, runner, unfunded_transfers=is_anvil, report_console=report_console),
+        EthCallMany(chain, resolver, runner),
+        EthFees(chain, resolver, services.fees),
+        EthFilters(
+            chain,
+            rendered.log_cache,
+            services.filters,
+            services.subscriptions,
+            services.log_limits,
+        ),
+        EthSimulate(chain, resolver, runner),
+        EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
+        EthTransactions(chain, resolver, rendered, services.submission),
+        EthSendSync(
+            chain,
+            services.new_submission(),
+            accounts,
+            rendered,
+            services.config.receipt_seconds,
+        ),
+        Net(chain.rules.chain_id),
+        Personal(keyring),
+        TxPool(chain.pool, rendered, limits.answer_limit_bytes),
+        Web3(services.client_version),
+    ]

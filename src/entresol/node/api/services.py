@@ -1,0 +1,143 @@
+"""The services that the RPC methods of a chain share."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from entresol.chain.dev.keyring import Keyring
+from entresol.chain.events import BlocksReverted
+from entresol.node.api.adapters import (
+    BatchInclusion,
+    NotificationRenderer,
+    PendingTransactions,
+    call_limits,
+    log_limits,
+    override_limits,
+)
+from entresol.node.config.api import ApiConfig
+from entresol.node.config.limits import LimitsConfig
+from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.namespaces.net_web3 import client_version
+from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
+from entresol.rpc.pubsub.filters import Filters
+from entresol.rpc.pubsub.subscriptions import Subscriptions
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.services.call_runner import CallRunner
+from entresol.rpc.services.fill_transaction import TransactionFiller
+from entresol.rpc.services.native_reads import new_fee_history, new_state_reads
+from entresol.rpc.services.pending_builder import PendingBuilder
+from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.sending.account_validations import AccountValidations
+from entresol.rpc.services.sending.submission import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
+    from entresol.replica.shipped_events import ShippedEvents
+
+
+class ApiServices:
+    """What the namespaces of one chain read, run and send transactions with.
+
+    Remembers: caches, filters and subscriptions, within the limits of the configuration. Persists: nothing.
+    Assumes: one event loop. Fails: as each service does.
+    """
+
+    def __init__(  # noqa: PLR0913 - independent parts
+        self,
+        chain: Chain,
+        wake: Callable[[], None],
+        *,
+        is_layer_two: bool,
+        dev_methods: bool,
+        keyring: Keyring | None,
+        config: ApiConfig | None,
+        limits: LimitsConfig | None,
+        notified: ShippedEvents | None,
+    ) -> None:
+        self.chain = chain
+        self.config = config or ApiConfig()
+        self.limits = limits or LimitsConfig()
+        self.keyring = keyring or Keyring()
+        self.executor = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
+        self.pending = PendingTransactions(chain.pool, chain.producer.priority)
+        self.pending_builder = PendingBuilder(chain, self.executor)
+        self.rendered = self._new_rendered(is_layer_two=is_layer_two)
+        self.fees = new_fee_history(chain)
+        # Before filters and subscriptions listen: they read what is cached.
+        chain.events.listen(self._on_event)
+        self.resolver = BlockResolver(chain, self.pending_builder.executor)
+        self.runner = CallRunner(
+            call_limits(self.limits), override_limits(self.limits), self.limits.call_limit
+        )
+        self.reads = new_state_reads(chain, self.resolver, self.runner)
+        self.client_version = client_version(is_layer_two=is_layer_two)
+        self.filler = TransactionFiller(
+            chain, self.resolver, self.runner, self.executor, sends_failing=dev_methods
+        )
+        self.validations = AccountValidations(chain, self.executor)
+        self.submission = self.new_submission(hardhat_errors=self.config.hardhat_errors)
+        self.log_limits = log_limits(self.limits, is_layer_two=is_layer_two)
+        self.criteria = CriteriaMemory(self.limits.filter_limit_bytes)
+        self.filters = self._new_filters()
+        self.subscriptions = self._new_subscriptions(wake, notified)
+
+    def close(self) -> None:
+        """Unsubscribe from the chain, and shut the thread pool down."""
+        self.subscriptions.close()
+        self.filters.close()
+        self.chain.events.remove(self._on_event)
+        self.executor.shutdown(wait=False, cancel_futures=True)
+
+    def new_submission(self, *, hardhat_errors: bool = False) -> Submission:
+        """Return a submission of transactions, which shares its validations with the others."""
+        return Submission(
+            self.chain,
+            self.executor,
+            validations=self.validations,
+            hardhat_errors=hardhat_errors,
+        )
+
+    def _on_event(self, event: Event) -> None:
+        """Invalidate cached responses before the next request can be handled."""
+        self.rendered.on_event(event)
+        if isinstance(event, BlocksReverted):
+            self.fees.remove_above(event.head)
+
+    def _new_rendered(self, *, is_layer_two: bool) -> RenderedChain:
+        chain = self.chain
+        return RenderedChain(
+            chain.rules.chain_id,
+            chain.blocks,
+            self.pending,
+            self.pending_builder.block,
+            batches=BatchInclusion(chain.batches) if is_layer_two else None,
+            blob_base_fee=chain.ledger.blob_fees.base_fee,
+        )
+
+    def _new_filters(self) -> Filters:
+        return Filters(
+            self.chain,
+            self.chain.blocks,
+            self.rendered.log_cache,
+            self.chain.events,
+            max_filters=self.limits.filter_limit,
+            limits=self.log_limits,
+            memory=self.criteria,
+        )
+
+    def _new_subscriptions(
+        self, wake: Callable[[], None], notified: ShippedEvents | None
+    ) -> Subscriptions:
+        return Subscriptions(
+            self.chain.events if notified is None else notified.events,
+            self.chain.blocks if notified is None else notified,
+            NotificationRenderer(self.rendered),
+            wake=wake,
+            max_per_connection=self.limits.subscription_limit,
+            limits=self.log_limits,
+            memory=self.criteria,
+        )

@@ -1,0 +1,51 @@
+"""The namespace of an L2: `zks_`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.node.api.adapters import BatchCommitments, l2_contracts
+from entresol.rpc.namespaces.zks.batches import ZksBatches
+from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
+from entresol.rpc.namespaces.zks.contracts import ZksContracts
+from entresol.rpc.namespaces.zks.fees import ZksFees
+from entresol.rpc.namespaces.zks.proofs import ZksProofs
+from entresol.rpc.namespaces.zks.protocol import ZksProtocol
+from entresol.rpc.namespaces.zks.tokens import ZksTokens
+from entresol.rpc.namespaces.zks.transactions import ZksTransactions
+from entresol.rpc.services.batch_status import BatchStatus
+
+if TYPE_CHECKING:
+    from entresol.node.api.services import ApiServices
+    from entresol.node.settlement.l2_components import L2Components
+    from entresol.rpc.jsonrpc.method import Namespace
+
+
+def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[Namespace]:
+    """Return what serves the methods of an L2; most of them need a rollup."""
+    chain, resolver, rollup = services.chain, services.resolver, layer_two.rollup
+    namespaces: list[Namespace] = [
+        ZksBytecode(chain.bytecodes),
+        ZksFees(resolver, services.runner, layer_two.fees),
+    ]
+    if rollup is None:
+        return namespaces
+    limits, batch_status = services.limits, BatchStatus(chain, rollup.l1_chain_id)
+    return [
+        *namespaces,
+        ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
+        ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover, limits.slot_limit),
+        ZksProtocol(chain.blocks, chain.genesis),
+        ZksContracts(rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)),
+        ZksTokens(resolver),
+        ZksTransactions(
+            chain,
+            batch_status,
+            services.pending,
+            services.rendered,
+            services.executor,
+            limits.answer_limit_bytes,
+            validations=services.validations,
+            pending_block=services.pending_builder.executor,
+        ),
+    ]
