@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import StoreFailed
+from entresol.node.background_task import cancel
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -24,17 +25,17 @@ class Automine:
     """Seals what is pending, one block at a time, and reports to senders once their transactions are durable.
 
     A few light transactions are sealed at the end of the turn of the event loop that brought them, unless the disk is
-    slow. Others are sealed in the background, and what arrives meanwhile waits for the next block.
+    slow. Others are sealed in the background, and what arrives meanwhile is for the next block.
 
-    Remembers: who waits for which transaction. Persists: nothing; the chain does. Assumes: one event loop, whose
-    thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool; a block that only
-    deposits wait for is tried again.
+    Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
+    thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool; a block of
+    deposits alone is tried again.
     """
 
     def __init__(self, chain: Chain, sealer: BlockSealer) -> None:
         self._chain = chain
         self._sealer = sealer
-        self._waiting: dict[Hash32, list[OnIncluded]] = {}
+        self._pending: dict[Hash32, list[OnIncluded]] = {}
         self._task: asyncio.Task[None] | None = None
         self._is_scheduled = False
         chain.events.listen(self._on_event, transactions=False)
@@ -63,7 +64,7 @@ class Automine:
         ):
             on_included(None)
             return
-        self._waiting.setdefault(transaction_hash, []).append(on_included)
+        self._pending.setdefault(transaction_hash, []).append(on_included)
         if not self._is_scheduled and not self.is_busy:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._seal_turn)
@@ -79,11 +80,9 @@ class Automine:
             await asyncio.wait([self._task])
 
     async def stop(self) -> None:
-        """Stop sealing in the background; who still waits has an error."""
+        """Stop sealing in the background; pending senders get an error."""
         self._chain.events.remove(self._on_event)
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await cancel(self._task)
         self._report_all(StoreFailed("the node stops; the transaction is in no block"))
 
     def _start(self) -> None:
@@ -127,7 +126,7 @@ class Automine:
         self._report_all(None)
 
     def _on_event(self, _event: Event) -> None:
-        if self._waiting:
+        if self._pending:
             for it in self._not_includable():
                 self._report(it, None)
 
@@ -135,7 +134,7 @@ class Automine:
         """Return the transactions that no next block includes: mostly because the last one has."""
         pool, until = self._chain.pool, {}
         found = []
-        for it in self._waiting:
+        for it in self._pending:
             transaction = pool.get(it)
             if transaction is not None:
                 sender = transaction.sender
@@ -148,14 +147,14 @@ class Automine:
 
     def _fail(self, error: Exception) -> None:
         """Report an error to all senders whose transactions are in no block, and drop those."""
-        for it in list(self._waiting):
+        for it in list(self._pending):
             is_pooled = self._chain.pool.remove(it, str(error)) is not None
             self._report(it, error if is_pooled else None)
 
     def _report_all(self, error: Exception | None) -> None:
-        for it in list(self._waiting):
+        for it in list(self._pending):
             self._report(it, error)
 
     def _report(self, transaction_hash: Hash32, error: Exception | None) -> None:
-        for on_included in self._waiting.pop(transaction_hash, ()):
+        for on_included in self._pending.pop(transaction_hash, ()):
             on_included(error)

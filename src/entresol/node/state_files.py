@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import EntresolError, InvalidConfig
+from entresol.node.background_task import cancel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,8 +123,7 @@ class StateDumper:
     async def stop(self) -> None:
         """Stop, and dump for the last time."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel(self._task)
             await self.step()
 
     async def step(self) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from entresol.server.responses import HttpResponse
+
+_T = TypeVar("_T")
 
 PageResponse: TypeAlias = tuple[int, str, bytes]
 """Status, content type and body."""
@@ -85,3 +88,8 @@ class OnRejection(Protocol):
     def __call__(self, response: HttpResponse, connection: ClientConnection) -> object:
         """Record the `response` that `connection` was sent."""
         ...
+
+
+async def completed(response: _T | Awaitable[_T]) -> _T:
+    """Return a response that a handler or a page has returned: itself, or what its awaitable gives."""
+    return await response if inspect.isawaitable(response) else response

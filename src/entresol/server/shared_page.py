@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from typing import TYPE_CHECKING, Final
+
+from entresol.server.handler import completed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -26,7 +27,7 @@ class SharedPage:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._waiting: list[asyncio.Future[PageResponse]] = []
+        self._pending: list[asyncio.Future[PageResponse]] = []
         self._task: asyncio.Task[None] | None = None
         self._rendered_at = float("-inf")
 
@@ -34,37 +35,36 @@ class SharedPage:
         """Return the page, or an awaitable of it."""
         loop = asyncio.get_running_loop()
         pause = self._rendered_at + PAUSE_SECONDS - loop.time()
-        if pause <= 0 and not self._waiting:
+        if pause <= 0 and not self._pending:
             self._rendered_at = loop.time()
             return self._page()
-        if not self._waiting:
+        if not self._pending:
             self._task = loop.create_task(self._render_after(pause))
-        waiting: asyncio.Future[PageResponse] = loop.create_future()
-        self._waiting.append(waiting)
-        return waiting
+        pending: asyncio.Future[PageResponse] = loop.create_future()
+        self._pending.append(pending)
+        return pending
 
     async def _render_after(self, pause: float) -> None:
         await asyncio.sleep(pause)
         # A request from now on has to show what happens from now on.
-        waiting, self._waiting = self._waiting, []
+        pending, self._pending = self._pending, []
         self._rendered_at = asyncio.get_running_loop().time()
         try:
-            rendered = self._page()
-            outcome = await rendered if inspect.isawaitable(rendered) else rendered
-        except Exception as error:  # noqa: BLE001 - it is that of everybody who waits
-            _finish(waiting, error)
+            outcome = await completed(self._page())
+        except Exception as error:  # noqa: BLE001 - it is that of all pending requests
+            _finish(pending, error)
         else:
-            _finish(waiting, outcome)
+            _finish(pending, outcome)
 
 
-def _finish(waiting: list[asyncio.Future[PageResponse]], outcome: PageResponse | Exception) -> None:
+def _finish(pending: list[asyncio.Future[PageResponse]], outcome: PageResponse | Exception) -> None:
     """Pass an outcome on, turn by turn."""
-    for future in waiting[:TURN_CLIENTS]:
+    for future in pending[:TURN_CLIENTS]:
         if future.done():
             continue
         if isinstance(outcome, Exception):
             future.set_exception(outcome)
         else:
             future.set_result(outcome)
-    if len(waiting) > TURN_CLIENTS:
-        asyncio.get_running_loop().call_soon(_finish, waiting[TURN_CLIENTS:], outcome)
+    if len(pending) > TURN_CLIENTS:
+        asyncio.get_running_loop().call_soon(_finish, pending[TURN_CLIENTS:], outcome)

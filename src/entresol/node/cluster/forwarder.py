@@ -11,6 +11,7 @@ import aiohttp
 from entresol.errors import ProducerUnavailable
 from entresol.node.cluster.pending_feed import FEED_PATH
 from entresol.rpc.jsonrpc.method import ServedBy
+from entresol.server.handler import completed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -37,7 +38,7 @@ _NOTHING: Final[frozenset[ServedBy]] = frozenset()
 class ClusterForwarder:
     """Forwards requests to the node that holds the lease.
 
-    While there is none, a request waits. What is forwarded in a cluster may be sent again, so it is, until its deadline.
+    While there is none, a request is pending. A forwarded request may be sent again, so it is, until its deadline.
     A request carries how far this node has applied the log, and its response how far the producer has: each waits until
     it has applied the other's. Remembers: connections. Fails: with `ProducerUnavailable`.
     """
@@ -80,9 +81,9 @@ class ClusterForwarder:
                     except (aiohttp.ClientError, OSError, ValueError):
                         response = None
                     if response is not None:
-                        seq, _, answer = response.partition(b"\n")
+                        seq, _, document = response.partition(b"\n")
                         await self._member.wait_for(int(seq))
-                        return answer or None
+                        return document or None
                     problem = "does not respond"
                     await asyncio.sleep(RETRY_SECONDS)
         except TimeoutError:
@@ -103,13 +104,13 @@ class ClusterForwarder:
         path = f"{url.rstrip('/')}{PATH}{self._member.seq}"
         headers = {"Content-Type": "application/json"}
         async with self._session.post(path, data=body, headers=headers) as response:
-            answer = await response.read()
-        is_producers = answer.partition(b"\n")[0].isdigit()
-        return answer if response.status == 200 and is_producers else None
+            content = await response.read()
+        is_producers = content.partition(b"\n")[0].isdigit()
+        return content if response.status == 200 and is_producers else None
 
 
 class ClusterHandler:
-    """The handler of a node in a cluster: the producer answers what others forward, and nobody loses a request.
+    """The handler of a node in a cluster: the producer responds to what others forward, and no request is lost.
 
     A request that fails because this node ceases to produce meanwhile is handled again, which forwards it: what is
     forwarded in a cluster may be sent again. Remembers and persists: nothing. Fails: as the handler that it wraps.
@@ -128,7 +129,7 @@ class ClusterHandler:
         if connection.path == FEED_PATH:
             return self._feed.accept(body, connection)
         if connection.path.startswith(PATH):
-            return self._answer(body, connection, production)
+            return self._respond(body, connection, production)
         response = self._handler(body, connection)
         if production is None or not (inspect.isawaitable(response) or production.is_over):
             return response
@@ -141,14 +142,14 @@ class ClusterHandler:
         response: bytes | Awaitable[bytes | None] | None,
         production: Production,
     ) -> bytes | None:
-        answer = await _completed(response)
-        if not _is_lost(answer, production):
-            return answer
+        outcome = await completed(response)
+        if not _is_lost(outcome, production):
+            return outcome
         while self._member.production is production:
             await self._member.wait_for_change()
-        return await _completed(self._handler(body, connection))
+        return await completed(self._handler(body, connection))
 
-    async def _answer(
+    async def _respond(
         self, body: bytes, connection: ClientConnection, production: Production | None
     ) -> bytes:
         # A producer has applied the whole log, unless a new one has written to it.
@@ -156,10 +157,10 @@ class ClusterHandler:
             connection.path.removeprefix(PATH), self._member.seq
         ):
             return NOT_PRODUCER
-        answer = await _completed(self._handler(body, connection))
-        if _is_lost(answer, production):
+        response = await completed(self._handler(body, connection))
+        if _is_lost(response, production):
             return NOT_PRODUCER
-        return b"%d\n%b" % (self._member.seq, answer or b"")
+        return b"%d\n%b" % (self._member.seq, response or b"")
 
 
 def _is_within(text: str, seq: int) -> bool:
@@ -168,14 +169,10 @@ def _is_within(text: str, seq: int) -> bool:
     return is_number and int(text) <= seq
 
 
-def _is_lost(answer: bytes | None, production: Production) -> bool:
+def _is_lost(response: bytes | None, production: Production) -> bool:
     """Return whether a request may have failed because its producer ceased to be one."""
-    return production.is_over and answer is not None and b'"error"' in answer
+    return production.is_over and response is not None and b'"error"' in response
 
 
 async def _at_once() -> None:
     """Do nothing."""
-
-
-async def _completed(response: bytes | Awaitable[bytes | None] | None) -> bytes | None:
-    return await response if inspect.isawaitable(response) else response

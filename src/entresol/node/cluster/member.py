@@ -32,7 +32,7 @@ from entresol.errors import (
     OutcomeUnknown,
     StoreFailed,
 )
-from entresol.node.cluster.background_task import cancel
+from entresol.node.background_task import cancel
 from entresol.node.cluster.production import Production, retire
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import aiohttp
 
 from entresol.chain.events import TransactionPending
 from entresol.errors import EntresolError
-from entresol.node.cluster.background_task import cancel
+from entresol.node.background_task import cancel
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.rpc.pubsub.subscription import SubscriptionKind

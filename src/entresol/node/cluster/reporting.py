@@ -1,4 +1,4 @@
-"""Nodes of a cluster say in its database how they are, for operators and so that the producer knows who is a member."""
+"""Report each node of a cluster to its database, for operators, and so that the producer knows the members."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.cluster.connection import BROKEN
 from entresol.errors import EntresolError
-from entresol.node.cluster.background_task import cancel
+from entresol.node.background_task import cancel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 REPORT_SECONDS: Final = 1.0
 MIN_SECONDS: Final = 0.1
-"""However many clients name members that do not exist, the database is asked no more often."""
+"""However many clients name members that do not exist, the database is queried no more often."""
 FORGET_AFTER: Final = "1 hour"
 
 _REPORT: Final = """
@@ -38,12 +38,12 @@ class Membership:
 
     def __init__(self) -> None:
         self._ids: frozenset[str] = frozenset()
-        self._asked = asyncio.Event()
+        self._missed = asyncio.Event()
 
     def __contains__(self, member: object) -> bool:
         if member in self._ids:
             return True
-        self._asked.set()
+        self._missed.set()
         return False
 
     def update(self, ids: frozenset[str]) -> None:
@@ -51,11 +51,11 @@ class Membership:
         self._ids = ids
 
     async def wait(self, seconds: float) -> None:
-        """Wait, and no longer than it takes until an id is asked for that is not known."""
+        """Sleep, but not beyond the lookup of an id that is not known."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._asked.wait()
-        self._asked.clear()
+                await self._missed.wait()
+        self._missed.clear()
 
 
 class Reporter:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
+from entresol.node.background_task import cancel
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
 from entresol.node.settlement.operator_balance import OperatorBalance
@@ -115,9 +116,7 @@ class Rollup:
 
     async def stop_workers(self) -> None:
         """Stop the workers."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel(*self._tasks)
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Send one settlement step of a batch, sealing the batch if it is the next one; return L1's transaction."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from entresol.node.background_task import cancel
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample
 from entresol.node.workers.cluster_requests import NUMBER_BYTES
@@ -109,7 +110,7 @@ class WorkerPool:
         )
         for index in range(self._count):
             template = msgspec.structs.replace(start, index=index)
-            self._tasks.append(asyncio.create_task(self._keep_running(template)))
+            self._tasks.append(asyncio.create_task(self._supervise(template)))
         self._watch()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_SECONDS):
@@ -126,9 +127,7 @@ class WorkerPool:
             worker.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds + STOP_SECONDS)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel(*self._tasks)
 
     def processes(self) -> Iterable[WorkerProcess]:
         """Return the workers that were started last, also those that do not listen yet or any more."""
@@ -152,7 +151,7 @@ class WorkerPool:
             Sample("worker_restarts_total", "Workers that ended and were replaced.", self._restarts, "counter"),
         ]  # fmt: skip
 
-    async def _keep_running(self, start: WorkerStart) -> None:
+    async def _supervise(self, start: WorkerStart) -> None:
         pause = 0.1
         while not self._stopping.is_set():
             worker = WorkerProcess(start, self)
@@ -190,7 +189,7 @@ class WorkerPool:
             self._workers[index].kill()
         self._check = asyncio.get_running_loop().call_later(CHECK_SECONDS, self._watch)
 
-    # What workers ask for
+    # Requests of workers
 
     def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> CallResponse:
         """Respond to a request that a worker forwards."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from typing import TYPE_CHECKING, Protocol
 
 from entresol.node.chain_service import PROMETHEUS, ServiceRole
@@ -13,6 +12,7 @@ from entresol.node.workers.metrics_sum import sum_metrics
 from entresol.replica.publisher import StatePublisher
 from entresol.replica.shipped_events import encode_pending, encode_reverted
 from entresol.replica.state_page import StatePage, Wanted
+from entresol.server.handler import completed
 from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
 
@@ -79,8 +79,7 @@ class ProducerRole(ServiceRole):
         """Return a page of the whole node, for a worker."""
         assert self.service is not None
         if path == "/metrics":
-            page = self._metrics()
-            return await page if inspect.isawaitable(page) else page
+            return await completed(self._metrics())
         return self.service.health_page()
 
     def on_sealed(self, number: int) -> None:

@@ -1,8 +1,7 @@
-"""Decide for each call of a replica who serves it, and forward what is the producer's."""
+"""Decide for each call of a replica whether it is the producer's, and forward it if so."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from itertools import groupby
 from typing import Final, Protocol, TypeAlias, cast
@@ -15,7 +14,7 @@ from entresol.rpc.jsonrpc.batch import Response
 from entresol.rpc.jsonrpc.envelope import Request, error_response
 from entresol.rpc.jsonrpc.errors import BatchResponseSizeError, error_object_of
 from entresol.rpc.jsonrpc.method import Method, ServedBy
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, completed
 
 _PENDING: Final = b'"pending"'
 _ABSENT: Final = (None, Raw(b'"0x"'))
@@ -43,7 +42,7 @@ class Forwarding:
     """Forwards calls to the producer.
 
     Remembers: nothing. Persists: nothing. Assumes: that forwarding is always right, only slower.
-    Fails: never: what the producer does not answer becomes an error response.
+    Fails: never: what the producer does not respond to becomes an error response.
     """
 
     def __init__(self, producer: Producer, methods: Mapping[str, Method]) -> None:
@@ -94,7 +93,7 @@ class Forwarding:
     ) -> bytes | None:
         """Return the response to a batch: runs of items that are ours by `handle`, others by the producer, in order.
 
-        An item that follows a forwarded one waits for it, and sees what it did. Raise `BatchResponseSizeError` once the
+        An item that follows a forwarded one starts after it, and sees what it did. Raise `BatchResponseSizeError` once the
         responses of all runs exceed `limit` bytes; no more calls start.
         """
         responses: list[bytes] = []
@@ -108,8 +107,7 @@ class Forwarding:
                 response = await self._forward_run(cast("list[Request]", run), connection)
                 self._producer.catch_up()
             else:
-                handled = handle(run)
-                response = await handled if inspect.isawaitable(handled) else handled
+                response = await completed(handle(run))
             if response is not None and response[:1] != b"[":
                 # All of it failed, as by a limit of its size.
                 return response
