@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -46,6 +46,13 @@ if TYPE_CHECKING:
     from entresol.rpc.types.call_request import TransactionObject
 
 
+class FilledTransaction(NamedTuple):
+    """A complete unsigned transaction, with the sidecar of its blobs if it has any."""
+
+    payload: SignedPayload
+    sidecar: BlobSidecar | None
+
+
 class TransactionFiller:
     """Fills in transactions for one chain.
 
@@ -67,31 +74,21 @@ class TransactionFiller:
         self._runner = runner
         self._executor = executor
 
-    async def sidecar(self, given: TransactionObject) -> BlobSidecar | None:
-        """Return the verified sidecar of a blob transaction; None for any other.
-
-        It takes a thread and some milliseconds, so callers need it before they `fill` the transaction.
-        """
-        if _kind(given, self._chain.pool.rules.accepted_types) != BlobTransaction.type:
-            return None
-        max_blobs = self._chain.pool.rules.max_blobs
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, read_sidecar, given, max_blobs)
-
     async def fill(
         self,
         given: TransactionObject,
         sender: Address,
-        sidecar: BlobSidecar | None = None,
         *,
         is_sent: bool = False,
         is_for_client: bool = False,
-    ) -> SignedPayload:
+    ) -> FilledTransaction:
         """Return the complete unsigned transaction; reject one that contradicts itself or the chain.
 
         If it `is_sent`, the caller must add it to the pool before the event loop goes on, or another may take the nonce.
         If it `is_for_client`, a contract account may sign it, and then counts by its own nonce.
         """
+        # First, because it takes a thread and some milliseconds: prices and nonce may change meanwhile.
+        sidecar = await self._sidecar(given)
         self._check_size(given)
         kind, chain_id = (
             _kind(given, self._chain.pool.rules.accepted_types),
@@ -118,7 +115,15 @@ class TransactionFiller:
         next_nonce = self._chain.pool.next_nonce(sender, is_impersonated=not is_for_client)
         nonce = next_nonce if given.nonce is None else int(given.nonce)
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
-        return payload
+        return FilledTransaction(payload, sidecar)
+
+    async def _sidecar(self, given: TransactionObject) -> BlobSidecar | None:
+        """Return the verified sidecar of a blob transaction; None for any other."""
+        if _kind(given, self._chain.pool.rules.accepted_types) != BlobTransaction.type:
+            return None
+        max_blobs = self._chain.pool.rules.max_blobs
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, read_sidecar, given, max_blobs)
 
     def _with_blob_fields(
         self, given: TransactionObject, sidecar: BlobSidecar

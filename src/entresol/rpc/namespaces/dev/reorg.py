@@ -148,8 +148,7 @@ class AnvilReorg:
             self._chain.add(decode(bytes(given.transaction)))
             return
         sender = self._keyring.sender(given.transaction.from_)
-        sidecar = await self._filler.sidecar(given.transaction)
-        payload = await self._filler.fill(given.transaction, sender, sidecar)
+        payload, sidecar = await self._filler.fill(given.transaction, sender)
         self._chain.add(self._keyring.transaction(payload, sender, sidecar))
 
 

@@ -45,6 +45,5 @@ class EthUnsigned:
         if self._keyring.locked is not None:
             raise AccountsLocked(self._keyring.locked)
         sender = transaction.from_ or self._keyring.sender(None)
-        sidecar = await self._filler.sidecar(transaction)
-        payload = await self._filler.fill(transaction, sender, sidecar, is_sent=True)
+        payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
         return await self._submission.send(impersonate(payload, sender, sidecar))

@@ -59,7 +59,7 @@ class EthAccounts:
 
     @method(getter=True, served_by=ServedBy.PRODUCER)
     def request_accounts(self) -> list[Address]:
-        """Return the accounts that the node controls, which wallets ask the user for (EIP-1102)."""
+        """Return the accounts that the node controls, which wallets request from the user (EIP-1102)."""
         return self._keyring.addresses
 
     @method(UnknownAccount, InvalidTransaction, ExecutionFailed, served_by=ServedBy.PRODUCER)
@@ -83,8 +83,7 @@ class EthAccounts:
         fails there. With `--hardhat-errors`, a failure in the block is an error, too.
         """
         sender = self._keyring.sender(transaction.from_)
-        sidecar = await self._filler.sidecar(transaction)
-        payload = await self._filler.fill(transaction, sender, sidecar, is_sent=True)
+        payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
         return await self._submission.send(self._keyring.transaction(payload, sender, sidecar))
 
     @method(
@@ -100,8 +99,7 @@ class EthAccounts:
         The development L1 returns the bytes only, as anvil does.
         """
         sender = self._keyring.sender(transaction.from_)
-        sidecar = await self._filler.sidecar(transaction)
-        payload = await self._filler.fill(transaction, sender, sidecar)
+        payload, sidecar = await self._filler.fill(transaction, sender)
         signed = self._keyring.sign(payload, sender, sidecar)
         return Raw(encode(Data(signed.sent_raw))) if self._signs_to_bytes else self._filled(signed)
 
@@ -129,8 +127,7 @@ class EthAccounts:
 
     async def _fill(self, transaction: TransactionObject) -> Raw:
         sender = transaction.from_ or self._keyring.sender(None)
-        sidecar = await self._filler.sidecar(transaction)
-        payload = await self._filler.fill(transaction, sender, sidecar, is_for_client=True)
+        payload, sidecar = await self._filler.fill(transaction, sender, is_for_client=True)
         return self._filled(unsigned(payload, sender, sidecar))
 
     def _filled(self, transaction: Transaction) -> Raw:
