@@ -91,10 +91,10 @@ class SealingChain(ChainView):
         self.automine: Callable[[], None] = self.seal_pending
         """Called in automine mode when a transaction is pending; a node may seal in the background."""
         self.include: Callable[[Hash32, OnIncluded], None] = self._include
-        """Seal a transaction of the pool with automine, and report when its sender can be answered; a node seals those
-        of many senders together."""
+        """Seal a transaction of the pool with automine, and report when its sender can have its response; a node seals
+        those of many senders together."""
         self.seal_included: Callable[[], None] = lambda: None
-        """Seal what is to be included at once, if a node would wait for more."""
+        """Seal at once what is to be included, if a node would collect more first."""
         self.accepts_known = False
         """Whether a transaction may be sent again that is pending or in a block, as after a lost response."""
         self.mine: Callable[[], Awaitable[Header]] = self._mine

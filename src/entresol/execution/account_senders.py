@@ -1,4 +1,4 @@
-"""Who may send a transaction of type 0x71: an account with a key, a contract account, or neither."""
+"""Senders of transactions of type 0x71: accounts with a key, contract accounts, and what is neither."""
 
 from __future__ import annotations
 

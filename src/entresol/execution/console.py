@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 MAX_BLOCK_CALLS: Final = 2_000
 MAX_BLOCK_BYTES: Final = 256 << 10
-"""Calls and bytes that are kept of a block, beside the engine's limits for each transaction.
+"""Calls and bytes that are recorded of a block, beside the engine's limits for each transaction.
 
 They are formatted on the event loop, at a few microseconds a call.
 """
@@ -42,7 +42,7 @@ NO_CALLS: Final = ConsoleCalls()
 
 
 class BlockConsole:
-    """The calls of a block by transaction, up to a size; of those beyond it only the number is kept."""
+    """The calls of a block by transaction, up to a size; those beyond it are only counted."""
 
     def __init__(self) -> None:
         self.calls: dict[int, ConsoleCalls] = {}

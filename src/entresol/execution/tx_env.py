@@ -38,7 +38,7 @@ IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
 
 
 class ValidationLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much gas a validation may use, and whether it has to keep the rules.
+    """How much gas a validation may use, and whether it has to follow the rules.
 
     `gas` is for the steps of the sender, and again for the paymaster. The rules allow only what the sender alone can
     change, so that nobody invalidates the transactions of many at once.

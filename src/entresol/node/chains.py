@@ -239,7 +239,7 @@ def development_deployment(config: NodeConfig, layer_two: Chain) -> Deployment:
 
 
 def is_publicly_known(secret: Hash32) -> bool:
-    """Return whether a key is one that everybody has, as that of a development account."""
+    """Return whether a key is publicly known, as that of a development account."""
     known = (OPERATOR, *ZK_STACK_ACCOUNTS, *derive(DEVELOPMENT_MNEMONIC, PUBLIC_KEYS))
     return any(account.secret == secret for account in known)
 

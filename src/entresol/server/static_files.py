@@ -1,4 +1,4 @@
-"""Files that the server keeps in memory, with their compressed form and an entity tag."""
+"""Files that the server serves from memory, with their compressed form and an entity tag."""
 
 from __future__ import annotations
 

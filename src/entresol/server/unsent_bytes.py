@@ -53,7 +53,7 @@ class UnsentBytes:
         asyncio.get_running_loop().call_soon(self._check)
 
     def sweep(self, written: int) -> None:
-        """Check, and remember who has how much unsent."""
+        """Check, and remember how much each connection has unsent."""
         self._written = written
         self._check()
         unsent = ((it, it.unsent) for it in self._connections)

@@ -49,7 +49,7 @@ _MAX_KNOWN: Final = 4_096
 def check_zk_sender(
     transaction: Transaction, accounts: AccountReader, rules: ValidationRules
 ) -> bool:
-    """Reject a transaction by who sends it and who pays; return whether it is a contract account's own.
+    """Reject a transaction by its sender and its payer; return whether it is a contract account's own.
 
     One of any other type than 0x71 passes.
     """
@@ -163,7 +163,7 @@ class Penalties:
         self._until.clear()
 
     def record(self, transaction: Transaction, error: Exception) -> None:
-        """Count a failure for who has caused it: the paymaster, or the sender."""
+        """Count a failure for the account that caused it: the paymaster, or the sender."""
         payload = transaction.payload
         if not isinstance(error, AccountRejection) or not isinstance(payload, ZkTransaction):
             return

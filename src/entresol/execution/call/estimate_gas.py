@@ -140,7 +140,7 @@ def smallest_gas(runner: Runner, cap: int) -> Estimate:
 def _search(works: Callable[[int], bool], low: int, high: int) -> int:
     """Return a limit that works and is at most 1.5 % above one that does not.
 
-    `low` is known to fail and `high` to work; `low + 1` is the likeliest answer.
+    `low` is known to fail and `high` to work; `low + 1` is the likeliest result.
     """
     if low + 1 < high:
         if works(low + 1):

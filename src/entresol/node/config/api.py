@@ -11,7 +11,7 @@ MAX_WORKERS: Final = 128
 
 
 class ApiConfig(Struct, frozen=True, kw_only=True):
-    """Which RPC methods are served, and to whom."""
+    """Which RPC methods are served, and to which clients."""
 
     dev_methods: Annotated[
         bool | None,
@@ -30,7 +30,7 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
     hardhat_errors: Annotated[
         bool,
         Meta(
-            description="Answer eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
+            description="Respond to eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
             "transaction has failed in its block."
         ),
     ] = False

@@ -116,7 +116,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_public_keys(self) -> bool:
-        """Whether everybody knows the keys of the accounts."""
+        """Whether the keys of the accounts are publicly known."""
         return self.mnemonic == DEVELOPMENT_MNEMONIC
 
     def to_log(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _methods(config: NodeConfig) -> str:
 
 
 def _money(config: NodeConfig, genesis: Genesis) -> str:
-    """Return what the balances of the genesis mean for those who deposit."""
+    """Return what the balances of the genesis mean for depositors."""
     balances = [it.balance for it in genesis.alloc.values() if it.balance]
     if not settles_remotely(config):
         return "play money: the genesis created it"

@@ -39,7 +39,7 @@ class RemoteClient:
 
 
 class RemoteClients:
-    """The clients of one worker whose end somebody wants to know.
+    """The clients of one worker whose end has a callback.
 
     Remembers: those clients. Persists: nothing. Assumes: the worker reports a client's end after its last request.
     Fails: never.

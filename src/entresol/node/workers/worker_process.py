@@ -117,7 +117,7 @@ class WorkerProcess:
         return ""
 
     def stop(self) -> None:
-        """Ask the process to finish its responses, and to end."""
+        """Signal the process to finish its responses, and to end."""
         if self._channel is not None:
             self._channel.send(bytes([WorkerMessage.STOP, 0]))
 

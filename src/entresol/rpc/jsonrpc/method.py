@@ -58,7 +58,7 @@ class Namespace(Protocol):
 
 
 class ServedBy(Enum):
-    """Who serves a method on a node that follows a producer: the replica itself, or the producer it forwards to."""
+    """Which process serves a method on a replica: the replica itself, or the producer that it forwards to."""
 
     REPLICA = auto()
     """The replica: constants, sealed blocks by hash, everything else that no pending block or edit changes."""
@@ -107,7 +107,7 @@ def method(  # noqa: PLR0913 - independent options
     follow each other in a batch run together, and the next call of another method starts once they have results.
     With `short`, long parameters are rejected before they are decoded. A `getter` has at most hashes, addresses,
     quantities, booleans and blocks as parameters, so that the crate may call it: with plain bytes and integers, and
-    once more from Python if it raises. `served_by` says who serves it on a replica; without it, the producer does. `name` is the full method name, if it does not
+    once more from Python if it raises. `served_by` says which process serves it on a replica; without it, the producer does. `name` is the full method name, if it does not
     follow from the function's; `{prefix}` in it is that of the namespace.
     """
 

@@ -15,7 +15,7 @@ RESPONSE_CACHE_BYTES: Final = 16 << 20
 """The size of the cache of results that do not change."""
 
 _NEVER_FORWARDED: Final = (ServedBy.REPLICA, ServedBy.BLOCK)
-"""Who serves what a replica never forwards, unless a request names the pending block, which is never plain."""
+"""Methods that a replica never forwards, unless a request names the pending block, which is never plain."""
 
 _KINDS: Final[dict[Any, str]] = {
     Hash32: "hash",

@@ -27,9 +27,9 @@ class Offload(Generic[_T_co]):
 
 
 class Deferred(Generic[_T_co]):
-    """What a method that is no coroutine returns if its result has to wait for something on the event loop.
+    """What a method that is no coroutine returns if its result depends on something on the event loop.
 
-    `hurry` is called if nothing else of its request can share that wait: the result may be there when it returns.
+    `hurry` is called if nothing else of its request can share that: the result may be there when it returns.
     """
 
     __slots__ = ("hurry", "result")
@@ -39,8 +39,8 @@ class Deferred(Generic[_T_co]):
         self.hurry = hurry
 
 
-class _Waiting(Generic[_T_co]):
-    """What is left of a coroutine that waits for something on the event loop."""
+class _Suspended(Generic[_T_co]):
+    """A coroutine that is suspended until something happens on the event loop."""
 
     __slots__ = ("_awaited", "_coroutine")
 
@@ -64,9 +64,9 @@ class _Waiting(Generic[_T_co]):
 
 
 def started(coroutine: Coroutine[Any, Any, _T]) -> _T | Deferred[_T]:
-    """Run a coroutine until it waits for something, and return its result if it never does.
+    """Run a coroutine until it is suspended, and return its result if it never is.
 
-    That saves the task and the turn of the event loop that awaiting it takes. Until it waits, it must not need a task:
+    That saves the task and the turn of the event loop that awaiting it takes. Until then, it must not need a task:
     no timeouts, no task groups.
     """
     try:
@@ -74,7 +74,7 @@ def started(coroutine: Coroutine[Any, Any, _T]) -> _T | Deferred[_T]:
     except StopIteration as end:
         result: _T = end.value
         return result
-    return Deferred(_Waiting(coroutine, awaited))
+    return Deferred(_Suspended(coroutine, awaited))
 
 
 class BuildFirst(Exception):  # noqa: N818  # no error

@@ -23,7 +23,7 @@ _LATEST: Final = "latest"
 
 
 class L1Reader(Protocol):
-    """An L1 that answers any method."""
+    """An L1 that serves any method."""
 
     @property
     def name(self) -> str:

@@ -164,7 +164,7 @@ class LogSearch(msgspec.Struct, frozen=True):
         if not all(map(self.source.is_cached, numbers)):
             if sum(map(len, self.query.criteria())) > POLICY.log_prefixes:
                 return None
-            # A single block is most often the head, which clients ask for again: its logs are worth caching.
+            # A single block is most often the head, which clients request again: its logs are worth caching.
             if first != last or self.source.has_many(first, POLICY.logs):
                 numbers = self.source.blocks_with_logs(self.query, first, last)
         found: list[BlockLogs] = []

@@ -26,7 +26,7 @@ class PendingBuilder:
     `executor` and `block` raise `BuildFirst` for such a block. What runs after it sees a block with what was in the
     pool when the request came, even if the pool has changed since.
 
-    Remembers: the block that was built last, for all requests that waited for it. Persists: nothing. Assumes: the event
+    Remembers: the block that was built last, for all requests that need it. Persists: nothing. Assumes: the event
     loop. Fails: as the chain does.
     """
 

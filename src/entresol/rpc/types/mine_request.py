@@ -37,7 +37,7 @@ class MineRequest:
 
 
 class IntervalRequest:
-    """A number of seconds, or the shortest and the longest time in milliseconds; both are kept in seconds."""
+    """A number of seconds, or the shortest and the longest time in milliseconds; both are stored in seconds."""
 
     __slots__ = ("longest", "shortest")
 

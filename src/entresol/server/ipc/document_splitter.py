@@ -34,7 +34,7 @@ class DocumentSplitter:
         self._position = 0
         self._depth = 0
         self._in_string = False
-        self._is_waiting = True
+        self._is_exhausted = True
 
     def __len__(self) -> int:
         """Return the number of bytes that are in no document yet."""
@@ -43,12 +43,12 @@ class DocumentSplitter:
     @property
     def has_unread(self) -> bool:
         """Whether `next_document` may find one without further bytes."""
-        return not self._is_waiting
+        return not self._is_exhausted
 
     def receive(self, data: bytes) -> None:
         """Add bytes."""
         self._buffer += data
-        self._is_waiting = False
+        self._is_exhausted = False
 
     def next_document(self) -> bytes | None:
         """Read some bytes, and return the document that ends there; None if there is none so far."""
@@ -59,7 +59,7 @@ class DocumentSplitter:
             found = find(self._buffer, self._position)
             if found is None:
                 self._position = max(self._position, len(self._buffer))
-                self._is_waiting = True
+                self._is_exhausted = True
                 return None
             self._read(found.start())
             if not self._depth:
@@ -69,7 +69,7 @@ class DocumentSplitter:
     def _find_start(self) -> bool:
         del self._buffer[: len(self._buffer) - len(self._buffer.lstrip(_SPACE))]
         if not self._buffer:
-            self._is_waiting = True
+            self._is_exhausted = True
             return False
         if self._buffer[0] not in _OPENING:
             raise MalformedStreamError
@@ -90,5 +90,5 @@ class DocumentSplitter:
         document = bytes(self._buffer[: self._position])
         del self._buffer[: self._position]
         self._position = 0
-        self._is_waiting = not self._buffer
+        self._is_exhausted = not self._buffer
         return document

@@ -58,7 +58,7 @@ class WebSocketConnection(DuplexConnection):
         return self._send_message(Opcode.TEXT, data)
 
     def disconnect(self, reason: str) -> None:
-        """Close, and tell the client why."""
+        """Close, and send the client the reason."""
         if not self.closed and not self._transport.is_closing():
             self._fail(CloseCode.POLICY_VIOLATION, reason)
 

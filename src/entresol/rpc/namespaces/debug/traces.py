@@ -53,7 +53,7 @@ class DebugTraces:
     def trace_transaction(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
         """Execute a sealed transaction again, and return its trace.
 
-        The zero hash has the empty trace that anvil has for it: titanoboa asks so whether there are traces.
+        The zero hash has the empty trace that anvil has for it: titanoboa probes so for traces.
         """
         wanted = config or TraceConfig()
         options = wanted.options()

@@ -1,4 +1,4 @@
-"""What developers' tools ask about the node: `anvil_nodeInfo`, `anvil_metadata` and others."""
+"""What developers' tools query about the node: `anvil_nodeInfo`, `anvil_metadata` and others."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ class RejectedControls:
 
     @method(ControlRejected, served_by=ServedBy.PRODUCER)
     def impersonate_signature(self) -> None:
-        """Reject: ECRECOVER would answer otherwise when a block is executed again.
+        """Reject: ECRECOVER would return something else when a block is executed again.
 
         `anvil_impersonateAccount` sends transactions of any account.
         """
         raise ControlRejected(
             "anvil_impersonateSignature is not supported: blocks are executed again to verify and to trace "
-            "them, where ECRECOVER would answer as on Ethereum; use anvil_impersonateAccount"
+            "them, where ECRECOVER works as on Ethereum; use anvil_impersonateAccount"
         )
 
     @method(NotSupported, served_by=ServedBy.PRODUCER)

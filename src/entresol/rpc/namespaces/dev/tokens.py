@@ -18,7 +18,7 @@ _ALLOWANCE: Final = bytes.fromhex("dd62ed3e")
 
 
 class TokenEdits:
-    """Sets what a token keeps in a slot of its own, which the calls that read it reveal."""
+    """Sets what a token stores in a slot of its own, which the calls that read it reveal."""
 
     def __init__(self, chain: Chain, slots: TokenSlots) -> None:
         self._chain = chain
@@ -52,7 +52,7 @@ class AnvilTokens:
 
     @method(TokenSlotNotFound, name="anvil_dealERC20", served_by=ServedBy.PRODUCER)
     async def deal_erc20(self, account: Address, token: Address, amount: Number256) -> None:
-        """Set the balance of an account in a token that keeps it in a slot of its own."""
+        """Set the balance of an account in a token that stores it in a slot of its own."""
         await self._edits.set_balance(account, token, amount)
 
     @method(TokenSlotNotFound, name="anvil_setERC20Balance", served_by=ServedBy.PRODUCER)
@@ -64,7 +64,7 @@ class AnvilTokens:
     async def set_erc20_allowance(
         self, owner: Address, spender: Address, token: Address, amount: Number256
     ) -> None:
-        """Set the allowance of a spender in a token that keeps it in a slot of its own."""
+        """Set the allowance of a spender in a token that stores it in a slot of its own."""
         await self._edits.set_allowance(owner, spender, token, amount)
 
 
@@ -78,7 +78,7 @@ class HardhatTokens:
 
     @method(TokenSlotNotFound, name="hardhat_dealERC20", served_by=ServedBy.PRODUCER)
     async def deal_erc20(self, account: Address, token: Address, amount: Number256) -> bool:
-        """Set the balance of an account in a token that keeps it in a slot of its own."""
+        """Set the balance of an account in a token that stores it in a slot of its own."""
         await self._edits.set_balance(account, token, amount)
         return True
 

@@ -1,1 +1,1 @@
-"""The `ots_` namespace: what the block explorer Otterscan asks for."""
+"""The `ots_` namespace: what the block explorer Otterscan calls."""

@@ -87,7 +87,7 @@ class OtsTransactions:
 
     @method(served_by=ServedBy.BLOCK)
     def get_contract_creator(self, address: Address) -> Offload[ContractCreator | None]:
-        """Return who created a contract, and by which transaction; null for one of the genesis or of an edit."""
+        """Return the creator of a contract, and the transaction; null for a contract of the genesis or of an edit."""
         return Offload(lambda: self._creator(address))
 
     def _trace(self, transaction_hash: Hash32, options: bytes) -> Traces:

@@ -31,7 +31,7 @@ _LATEST: Final = BlockNumber.parse(str(BlockTag.LATEST))
 
 
 class _Frame(msgspec.Struct, rename="camel"):
-    """What tells a frame apart."""
+    """What identifies a frame."""
 
     trace_address: list[int]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
 
 MAX_VALIDATIONS: Final = 64
-"""How many transactions of accounts, or with paymasters, may be validated or wait for it; one is at a time."""
+"""How many transactions of accounts, or with paymasters, may be queued for validation; one is validated at a time."""
 
 _ZK_PREFIX: Final = bytes([ZkTransaction.type])
 

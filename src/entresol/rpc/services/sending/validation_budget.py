@@ -45,12 +45,12 @@ class Involved(NamedTuple):
 
     @classmethod
     def of(cls, payload: ZkTransaction) -> Involved:
-        """Return who is involved in a transaction."""
+        """Return the accounts of a transaction."""
         return cls._of(payload.sender, payload.payer, payload.paymaster_input)
 
     @classmethod
     def of_raw(cls, raw: bytes) -> Involved | None:
-        """Return who is involved in a raw transaction of type 0x71; None if it is malformed."""
+        """Return the accounts of a raw transaction of type 0x71; None if it is malformed."""
         parties = zk_parties(raw)
         if parties is None:
             return None
@@ -69,7 +69,7 @@ class Involved(NamedTuple):
         return cls(sender, payer, token)
 
     def responsible(self, error: Exception) -> tuple[Address, ...]:
-        """Return who has let the validation fail, as far as the step says it."""
+        """Return the accounts that let the validation fail, as far as the step shows them."""
         step = error.step if isinstance(error, AccountRejection) else ""
         if step in _OF_PAYMASTER and self.paymaster is not None:
             return (self.paymaster,)
