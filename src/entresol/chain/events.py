@@ -114,7 +114,7 @@ class ChainEvents:
         wake: Callable[[], None] | None = None,
         transactions: bool = True,
     ) -> EventSubscription:
-        """Queue all further events, for a subscriber that takes them later; `wake` is called after each, on the chain's thread."""
+        """Queue all further events for a subscriber; `wake` is called after each, on the thread of the chain."""
         subscription = EventSubscription(backlog, wake)
         self.listen(subscription.put, transactions=transactions)
         return subscription

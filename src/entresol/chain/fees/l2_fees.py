@@ -54,8 +54,9 @@ class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
 class FeeModel:
     """Prices of an L2.
 
-    Remembers: the last observed gas price of L1, and the prices that follow from it. Persists: nothing; the header of a sealed block has its
-    base fee, and the store has its other prices. Assumes: a caller of `observe` tracks L1. Fails: never.
+    Remembers: the last observed gas price of L1, and the prices that follow from it. Persists: nothing; the header of a
+    sealed block has its base fee, and the store has its other prices. Assumes: a caller of `observe` tracks L1. Fails:
+    never.
     """
 
     QUOTE_SCALE: Final = 1.5

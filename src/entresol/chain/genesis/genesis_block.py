@@ -21,7 +21,7 @@ _NO_FIELDS: Final = ForkFields()
 def genesis_block(
     genesis: Genesis, store: StateReader, trie: StateTrie, fields: ForkFields = _NO_FIELDS
 ) -> tuple[BlockRecord, list[tuple[bytes, bytes]]]:
-    """Return the record of the genesis block and its trie nodes, for an empty store; the fork of the chain adds `fields`."""
+    """Return the record and the trie nodes of the genesis block, for an empty store; `fields` are those of the fork."""
     overlay = Overlay(Snapshot(HistoricalState(store, 0)))
     state = genesis.state()
     for address, account in state.accounts.items():

@@ -14,7 +14,8 @@ Order: TypeAlias = Literal["fees", "fifo"]
 class PoolConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How many transactions a mempool holds, and which it prefers.
 
-    `limit_bytes` is memory, of which a transaction takes two to five times its own bytes. A sender may have `sender_limit` transactions, `queue_limit` of them behind a nonce gap.
+    `limit_bytes` is memory, of which a transaction takes two to five times its own bytes. A sender may have
+    `sender_limit` transactions, `queue_limit` of them behind a nonce gap.
     """
 
     order: Order = "fees"

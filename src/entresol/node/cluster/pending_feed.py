@@ -64,7 +64,7 @@ class PendingFeed:
         self._connections: dict[str, ClientConnection] = {}
 
     def accept(self, body: bytes, connection: ClientConnection) -> bytes:
-        """Send a member every transaction from now on, in place of its last connection; unless this node does not produce."""
+        """Send a member every transaction from now on, in place of its last connection, if this node produces."""
         if connection.transport != "ws" or not self._is_producer():
             return REJECTED
         member = _member_in(body)

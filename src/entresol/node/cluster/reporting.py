@@ -33,7 +33,7 @@ _MEMBERS: Final = "select id from node"
 class Membership:
     """The members of the cluster by their ids, which are random and only in its database.
 
-    Remembers: the ids read last. Persists: nothing. Fails: never; a member that joined since then is known a moment later.
+    Remembers: the ids read last. Persists: nothing. Fails: never; a member that joined since is known a moment later.
     """
 
     def __init__(self) -> None:
@@ -61,8 +61,8 @@ class Membership:
 class Reporter:
     """Reports a node to the database, and reads the members from it while the node produces.
 
-    Remembers: the members. Persists: a row of the table `node`, until the node ends. Assumes: one event loop. Fails: never;
-    it connects again.
+    Remembers: the members. Persists: a row of the table `node`, until the node ends. Assumes: one event loop. Fails:
+    never; it connects again.
     """
 
     def __init__(

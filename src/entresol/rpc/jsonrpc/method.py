@@ -101,14 +101,16 @@ def method(  # noqa: PLR0913 - independent options
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
 
-    `errors` are the ones to document. With `offload`, calls run on a worker thread. With `cached`, a result
-    stays valid until blocks change or are reverted, unless it is null or an argument is a block tag. With
-    `ordered`, calls run in the order in which they come, even if their parameters are long. With `grouped`, calls that
-    follow each other in a batch run together, and the next call of another method starts once they have results.
-    With `short`, long parameters are rejected before they are decoded. A `getter` has at most hashes, addresses,
-    quantities, booleans and blocks as parameters, so that the crate may call it: with plain bytes and integers, and
-    once more from Python if it raises. `served_by` says which process serves it on a replica; without it, the producer does. `name` is the full method name, if it does not
-    follow from the function's; `{prefix}` in it is that of the namespace.
+    `errors`: the ones to document.
+    `offload`: calls run on a worker thread.
+    `cached`: a result stays valid until blocks change or are reverted, unless it is null or an argument is a block tag.
+    `ordered`: calls run in the order in which they come, even if their parameters are long.
+    `grouped`: calls that follow each other in a batch run together; a call of another method starts after them.
+    `short`: long parameters are rejected before they are decoded.
+    `getter`: its parameters are at most hashes, addresses, quantities, booleans and blocks, so that the crate may call
+    it: with plain bytes and integers, and once more from Python if it raises.
+    `served_by`: which process serves it on a replica; without it, the producer does.
+    `name`: the full method name, if it does not follow from the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:

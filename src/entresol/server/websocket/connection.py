@@ -122,7 +122,7 @@ class WebSocketConnection(DuplexConnection):
         if self._lingering or self._write_paused:
             self._transport.abort()
         elif self._pinged:
-            self._fail(CloseCode.INTERNAL_ERROR, "no answer to a ping")
+            self._fail(CloseCode.INTERNAL_ERROR, "no response to a ping")
         else:
             self._reset_ping()
             self._pinged = True

@@ -46,7 +46,7 @@ class UnsealedTransactions:
             await self._sealed.wait()
 
     def precede(self, transaction: Transaction) -> bool:
-        """Return whether they have to be sealed before a transaction is added: one has its nonce, or they are too many."""
+        """Return whether they are sealed before a transaction is added: one has its nonce, or they are too many."""
         if not self._hashes:
             return False
         if len(self._hashes) > min(MAX_UNSEALED, self._pool.config.limit // 2):
