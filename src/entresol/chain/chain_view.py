@@ -98,7 +98,8 @@ class ChainView:
     @property
     def latest(self) -> Snapshot | Overlay:
         """The state after the last block and the edits since then."""
-        return self._edits.on(self.ledger.latest)
+        edited = self._edits.state
+        return self.ledger.latest if edited is None else edited
 
     def state_after(self, block: int | BlockTag) -> Snapshot | Overlay:
         """Return the state after a sealed block; that of the head includes the edits since then."""

@@ -81,6 +81,8 @@ class Ledger:
     """The header of the last block."""
     head_hash: Hash32
     """The hash of the last block."""
+    latest: Snapshot
+    """The state after the last block."""
 
     def __init__(self, store: Store, rules: ChainRules, genesis: Genesis | ExpectedGenesis) -> None:
         self.store = store
@@ -111,11 +113,6 @@ class Ledger:
     def first(self) -> int:
         """The number of the genesis block."""
         return self.store.first_number
-
-    @property
-    def latest(self) -> Snapshot:
-        """The state after the last block."""
-        return self._snapshots.after(self.number)
 
     @property
     def genesis_fields(self) -> ForkFields:
@@ -230,6 +227,7 @@ class Ledger:
             self._set_head(self.header(number))
         else:
             self.head, self.head_hash = known
+            self.latest = self._snapshots.after(number)
 
     def replace(self, source: Store) -> None:
         """Replace all blocks by those of another store."""
@@ -276,6 +274,7 @@ class Ledger:
     def _set_head(self, header: Header, block_hash: Hash32 | None = None) -> None:
         self.head = header
         self.head_hash = header.hash() if block_hash is None else block_hash
+        self.latest = self._snapshots.after(header.number)
         self._heads.put(header.number, (header, self.head_hash))
 
     def _init_genesis(self, genesis: Genesis) -> None:

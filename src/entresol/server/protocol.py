@@ -119,7 +119,7 @@ class ClientProtocol(asyncio.Protocol):
     def _call_handler(self, body: bytes) -> bytes | Awaitable[bytes | None] | None:
         try:
             # Only the subclasses declare their transport.
-            return self._handler(body, cast("ClientConnection", self))
+            return self._handler(body, self)  # type: ignore[arg-type]
         except Exception:
             logger.exception(HANDLER_FAILED)
             return self._state.internal_error

@@ -29,45 +29,42 @@ class Edits:
     """
 
     def __init__(self) -> None:
-        self._edited: Overlay | None = None
+        self.state: Overlay | None = None
+        """The state after the last block and the edits; None if there are none."""
         self.accounts = 0
         """How many accounts were edited, at most."""
 
     @property
     def exist(self) -> bool:
         """Whether there are any."""
-        return self._edited is not None
+        return self.state is not None
 
     def apply(
         self, latest: Snapshot, change: Callable[[Overlay], object], accounts: int = 1
     ) -> Overlay:
         """Apply `change` on top of `latest` and earlier edits, and return the state; an error changes nothing."""
-        self._edited = edited = self.edited(latest, change)
+        self.state = edited = self.edited(latest, change)
         self.accounts += accounts
         return edited
 
     def edited(self, latest: Snapshot, change: Callable[[Overlay], object]) -> Overlay:
         """Return the state that `apply` would lead to; any thread may call it."""
-        edited = Overlay(latest) if self._edited is None else self._edited.fork()
+        edited = Overlay(latest) if self.state is None else self.state.fork()
         change(edited)
         return edited
 
-    def on(self, latest: Snapshot) -> Snapshot | Overlay:
-        """Return the state after the last block and the edits since then."""
-        return latest if self._edited is None else self._edited
-
     def stored(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
         """Return the edits and their codes in the form of a record."""
-        if self._edited is None:
+        if self.state is None:
             return (), ()
-        changes = self._edited.changes()
+        changes = self.state.changes()
         return stored_changes(changes), tuple(changes.codes.values())
 
     def checkpoint(self) -> Overlay | None:
         """Return the edits for `restore`."""
-        return None if self._edited is None else self._edited.fork()
+        return None if self.state is None else self.state.fork()
 
     def restore(self, edited: Overlay | None, accounts: int = 0) -> None:
         """Restore what `checkpoint` returned, or take over an edit of some accounts; None drops all edits."""
-        self._edited = edited
+        self.state = edited
         self.accounts = 0 if edited is None else self.accounts + accounts

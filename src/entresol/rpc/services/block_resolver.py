@@ -82,7 +82,7 @@ class BlockResolver:
 
     def latest_env(self) -> EvmEnv:
         """Return the EVM environment of the last block: the same object until the head or its state changes."""
-        header, state = self._chain.head, self._chain.latest
+        header, state = self._chain.ledger.head, self._chain.latest
         cached = self._latest
         if cached is not None and cached[0] is header and cached[1].state is state:
             return cached[1]
