@@ -28,12 +28,22 @@ def node() -> Iterator[RunningNode]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FLOODS)
+@pytest.mark.parametrize("name", [it for it in FLOODS if not FLOODS[it].flags])
 def test_a_flood_does_not_keep_another_client_from_being_served(
     node: RunningNode, name: str
 ) -> None:
     with flooding(node.port, FLOODS[name]):
         assert len(latencies(node.port, SECONDS)) >= LEAST_SERVED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [it for it in FLOODS if FLOODS[it].flags])
+def test_a_flood_of_a_node_with_other_flags_lets_another_client_be_served(name: str) -> None:
+    with running_node("--log-level", "warning", *FLOODS[name].flags) as node:
+        with flooding(node.port, FLOODS[name]):
+            assert len(latencies(node.port, SECONDS)) >= LEAST_SERVED
+        assert node.stop() == 0
+        assert "Traceback" not in node.printed()
 
 
 @pytest.mark.slow

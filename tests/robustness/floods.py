@@ -31,6 +31,9 @@ BLOCK: Final = {
     "method": "eth_getBlockByNumber",
     "params": ["0x0", True],
 }
+MINE: Final = b'{"jsonrpc":"2.0","id":1,"method":"evm_mine","params":[]}'
+SUBSCRIBE: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'
+METRICS: Final = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 BURST_BYTES: Final = 1 << 20
 PAUSE_SECONDS: Final = 0.001
 START_SECONDS: Final = 1.0
@@ -48,6 +51,10 @@ class Flood(NamedTuple):
     """Sent once, before `data`."""
     awaits: bool = False
     """Whether a connection waits for a response before it sends `data` again."""
+    unread: Flood | None = None
+    """Connections besides, which send what they start with and never read."""
+    flags: tuple[str, ...] = ()
+    """What the node is started with."""
 
 
 def _frames(opcode: Opcode, data: bytes, *, fin: bool = True) -> bytes:
@@ -70,11 +77,24 @@ FLOODS: Final = {
     "requests over a WebSocket": Flood(_frames(Opcode.TEXT, REQUEST), websocket=True),
     "pipelined requests": Flood(_repeated(post_request(REQUEST))),
     "pipelined requests on 20 connections": Flood(_repeated(post_request(REQUEST)), connections=20),
-    "pipelined pages": Flood(_repeated(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")),
+    "pipelined pages": Flood(_repeated(METRICS)),
     "batches of 500 calls": Flood(
         _repeated(post_request(json.dumps([BLOCK] * 500).encode())), connections=4
     ),
     "100 connections": Flood(post_request(REQUEST), connections=100, awaits=True),
+    "100 connections for the metrics of workers": Flood(
+        METRICS, connections=100, awaits=True, flags=("--workers", "2")
+    ),
+    "10,000 subscriptions that nobody reads": Flood(
+        post_request(MINE),
+        awaits=True,
+        unread=Flood(
+            b"",
+            connections=10,
+            websocket=True,
+            start=Frame(Opcode.TEXT, SUBSCRIBE).serialize(mask=True) * 1_000,
+        ),
+    ),
 }
 """Each flood by its name."""
 
@@ -119,24 +139,49 @@ class Flooder:
             self._selector.modify(self._socket, BOTH, self)
 
     def _open(self) -> socket.socket:
-        opened = socket.create_connection(("127.0.0.1", self._port), timeout=30)
-        if self._flood.websocket:
-            opened.sendall(upgrade_request())
-            opened.recv(BURST_BYTES)
-        opened.sendall(self._flood.start)
-        opened.setblocking(False)
+        opened = open_connection(self._port, self._flood)
         self._selector.register(opened, BOTH, self)
         return opened
 
 
+class Unread:
+    """One connection that never reads, which is opened again whenever the server resets it."""
+
+    def __init__(self, port: int, flood: Flood) -> None:
+        self._port = port
+        self._flood = flood
+        self._socket = open_connection(port, flood)
+
+    def renew(self) -> None:
+        """Open it again if it is reset."""
+        if self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self._socket.close()
+            self._socket = open_connection(self._port, self._flood)
+
+
+def open_connection(port: int, flood: Flood) -> socket.socket:
+    """Return a connection that has sent what a flood starts with."""
+    opened = socket.create_connection(("127.0.0.1", port), timeout=30)
+    if flood.websocket:
+        opened.sendall(upgrade_request())
+        opened.recv(BURST_BYTES)
+    opened.sendall(flood.start)
+    opened.setblocking(False)
+    return opened
+
+
 def flood_forever(port: int, flood: Flood) -> None:
     """Send one flood without end."""
+    silent = flood.unread
+    unread = [] if silent is None else [Unread(port, silent) for _ in range(silent.connections)]
     with selectors.DefaultSelector() as selector:
         for _ in range(flood.connections):
             Flooder(port, flood, selector)
         while True:
             for key, events in selector.select():
                 key.data.advance(events)
+            for connection in unread:
+                connection.renew()
 
 
 @contextlib.contextmanager
@@ -180,7 +225,8 @@ def main() -> None:
     options = parser.parse_args()
     for name in [options.only] if options.only else FLOODS:
         with contextlib.ExitStack() as cleanup:
-            url = options.url or cleanup.enter_context(running_node("--log-level", "warning")).url
+            flags = ("--log-level", "warning", *FLOODS[name].flags)
+            url = options.url or cleanup.enter_context(running_node(*flags)).url
             port = urlsplit(url).port or 80
             cleanup.enter_context(flooding(port, FLOODS[name]))
             time.sleep(START_SECONDS)
