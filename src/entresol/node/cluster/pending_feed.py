@@ -29,6 +29,8 @@ REJECTED: Final = b"-"
 
 REQUEST: Final = "pending "
 """Comes before the id of the member."""
+FORMER_REQUEST: Final = b"pending"
+"""What a node of an earlier version sends, which waits for the feed before each request that it forwards."""
 MAX_REQUEST: Final = 64
 MAX_MESSAGE: Final = 16 << 20
 """Far above the largest transaction that a pool accepts."""
@@ -67,6 +69,9 @@ class PendingFeed:
         """Send a member every transaction from now on, in place of its last connection, if this node produces."""
         if connection.transport != "ws" or not self._is_producer():
             return REJECTED
+        if body == FORMER_REQUEST:
+            # Without an id nothing is sent to it; but it waits no longer.
+            return ACCEPTED
         member = _member_in(body)
         if member not in self._members:
             return REJECTED
@@ -127,6 +132,7 @@ class PendingFollower:
         self._others: OtherSubscribers | None = None
         self._wanted = asyncio.Event()
         self._connected = asyncio.Event()
+        self._ready_by = 0.0
         self._task: asyncio.Task[None] | None = None
         subscriptions.on_change = self._on_change
 
@@ -144,19 +150,26 @@ class PendingFollower:
         await cancel(self._task)
 
     async def ready(self) -> None:
-        """Wait a moment for the connection, if there are subscribers: they see what their node forwards next."""
+        """Wait a moment for the connection after subscribers have come: they see what their node forwards next.
+
+        Not later, as beside a producer that feeds nobody.
+        """
         if self._wanted.is_set() and not self._connected.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(READY_SECONDS):
+                async with asyncio.timeout_at(self._ready_by):
                     await self._connected.wait()
 
     def _on_change(self) -> None:
         others = self._others
         is_wanted = others is not None and others.wants_transactions
-        if is_wanted or self._subscriptions.count(SubscriptionKind.TRANSACTIONS):
-            self._wanted.set()
-        else:
+        if not is_wanted and not self._subscriptions.count(SubscriptionKind.TRANSACTIONS):
             self._wanted.clear()
+        elif not self._wanted.is_set():
+            self._wanted.set()
+            self._expect_connection()
+
+    def _expect_connection(self) -> None:
+        self._ready_by = asyncio.get_running_loop().time() + READY_SECONDS
 
     async def _run(self) -> None:
         timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS)
@@ -169,7 +182,9 @@ class PendingFollower:
                     continue
                 with contextlib.suppress(*_ENDED):
                     await self._follow(session, url)
-                self._connected.clear()
+                if self._connected.is_set():
+                    self._connected.clear()
+                    self._expect_connection()
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _follow(self, session: aiohttp.ClientSession, url: str) -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from typing import Literal
+from types import SimpleNamespace
+from typing import Any, Literal, cast
 
 import pytest
 
 from entresol.chain.events import ChainEvents, TransactionPending
-from entresol.node.cluster.pending_feed import ACCEPTED, REJECTED, REQUEST, PendingFeed
+from entresol.node.cluster.pending_feed import (
+    ACCEPTED,
+    READY_SECONDS,
+    REJECTED,
+    REQUEST,
+    PendingFeed,
+    PendingFollower,
+)
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from tests.support.clients.accounts import signed_transfer
@@ -67,6 +76,38 @@ def test_a_replica_that_has_left_gets_nothing() -> None:
     assert len(there.sent) == 1
 
 
+def test_a_node_of_an_earlier_version_is_accepted_and_gets_nothing() -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a"}, lambda: True)
+    replica = Replica()
+    assert feed.accept(b"pending", replica) == ACCEPTED
+    assert feed.accept(asks("a"), Replica()) == ACCEPTED
+    events.publish(PENDING)
+    assert replica.sent == []
+
+
+def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers() -> None:
+    subscriptions = cast("Any", SimpleNamespace(on_change=None, count=lambda _kind: 1))
+    member = cast("Any", SimpleNamespace(producer_url=None))
+
+    async def waited() -> list[float]:
+        loop = asyncio.get_running_loop()
+        follower = PendingFollower(member, subscriptions, ChainEvents())
+        await follower.ready()
+        subscriptions.on_change()
+        started = loop.time()
+        times = []
+        for _ in range(3):
+            await follower.ready()
+            times.append(loop.time() - started)
+            subscriptions.on_change()
+        return times
+
+    first, *others = asyncio.run(waited())
+    assert first >= READY_SECONDS
+    assert others[-1] < first + READY_SECONDS
+
+
 def test_a_node_that_does_not_produce_rejects_replicas_and_passes_nothing_on() -> None:
     events = ChainEvents()
     is_producer = True
@@ -82,8 +123,8 @@ def test_a_node_that_does_not_produce_rejects_replicas_and_passes_nothing_on() -
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"pending", asks(""), asks("b"), b"\xff", b"a" * (1 << 20)],
-    ids=["nothing", "no id", "an empty id", "another id", "no text", "a long one"],
+    [b"", asks(""), asks("b"), b"\xff", b"a" * (1 << 20)],
+    ids=["nothing", "an empty id", "another id", "no text", "a long one"],
 )
 def test_a_client_that_is_no_member_gets_nothing_and_takes_no_place(body: bytes) -> None:
     events = ChainEvents()
