@@ -87,6 +87,19 @@ def test_a_producer_that_was_paused_beyond_its_lease_follows(cluster: ClusterPro
     assert first.health()["role"] == "replica"
 
 
+def test_what_a_paused_producer_does_not_answer_is_sent_to_the_next_one(
+    cluster: ClusterProcesses,
+) -> None:
+    first = cluster.producer()
+    replica = cluster.add("--no-takeover", "--forward-seconds", "30")
+    replica.client("eth_sendRawTransaction", signed_transfer(0))
+    first.pause()
+    assert replica.client("eth_sendRawTransaction", signed_transfer(1))
+    assert replica.client("eth_sendRawTransactionSync", signed_transfer(2))["status"] == "0x1"
+    first.go_on()
+    eventually(lambda: nonce(first.client) == 3, first.printed)
+
+
 def test_a_producer_that_stops_gives_way_at_once(cluster: ClusterProcesses) -> None:
     first = cluster.producer()
     (second,) = [node for node in cluster.nodes if node is not first]

@@ -14,6 +14,7 @@ from tests.support.clients.subscriber import Subscriber
 from tests.support.cluster.nodes import ClusterNodeProcess, ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
 from tests.support.polling import eventually
+from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +88,19 @@ def test_a_replica_serves_what_is_pending_and_filters_by_the_producer(
     assert client("eth_getTransactionReceipt", later)["status"] == "0x1"
     assert int(client("eth_getTransactionCount", ALICE.address, "pending"), 16) == nonce + 2
     assert client("eth_uninstallFilter", created) is True
+
+
+def test_a_replica_waits_for_a_receipt_as_long_as_its_client_wants(
+    cluster: ClusterProcesses,
+) -> None:
+    replica = cluster.add("--no-takeover", "--forward-seconds", "1")
+    # The new node may not have followed so far yet.
+    nonce = int(replica.client("eth_getTransactionCount", ALICE.address, "pending"), 16)
+    with pytest.raises(RpcError, match=r"no block included it in 2\.5 s"):
+        replica.client("eth_sendRawTransactionSync", signed_transfer(nonce + 1), 2_500)
+    send = "eth_sendRawTransactionSync"
+    assert replica.client(send, signed_transfer(nonce))["status"] == "0x1"
+    assert replica.client(send, signed_transfer(nonce + 1))["status"] == "0x1"
 
 
 def test_the_next_producer_feeds_the_subscribers_of_replicas(cluster: ClusterProcesses) -> None:

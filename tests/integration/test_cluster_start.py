@@ -43,6 +43,14 @@ def fails(problem: str, *flags: str, **environment: str) -> None:
         (("--cluster", "{secret}"), "--l1-url: --cluster needs it"),
         (("--cluster", PASSWORD), "--cluster: this is no URL of a PostgreSQL database"),
         (("--cluster", "{url}", "--l1-url", "{l1}", "--dev-methods"), "--dev-methods: "),
+        (
+            ("--cluster", "{url}", "--l1-url", "{l1}", "--advertise-url", "node-1:3050"),
+            "--advertise-url: 'node-1:3050' is no URL",
+        ),
+        (
+            ("--cluster", "{url}", "--l1-url", "{l1}", "--host", "0.0.0.0"),  # noqa: S104 - rejected
+            "--advertise-url: --host 0.0.0.0 is no address that other nodes reach",
+        ),
         (("--cluster", "{empty}", "--l1-url", "{l1}"), "--cluster: the database has no cluster"),
         (("--cluster", "{missing}", "--l1-url", "{l1}"), "--cluster: .* does not exist"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -15,6 +15,15 @@ _PARTS: Final = re.compile(
 )
 # Shorter than any key; parts such as "v2" or "rpc" would be redacted in unrelated words.
 _MIN_SECRET_LENGTH: Final = 6
+
+
+def is_http_url(url: str) -> bool:
+    """Return whether a URL begins with http:// or https://, and names a host."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 class Endpoint(msgspec.Struct, frozen=True):

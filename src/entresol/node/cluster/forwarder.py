@@ -30,6 +30,7 @@ MAX_SEQ_DIGITS: Final = 19
 NOT_PRODUCER: Final = b"-"
 
 RETRY_SECONDS: Final = 0.1
+MAX_CONNECTIONS: Final = 256
 
 _FORWARDED: Final = frozenset({ServedBy.PRODUCER, ServedBy.QUOTE})
 _NOTHING: Final[frozenset[ServedBy]] = frozenset()
@@ -38,72 +39,110 @@ _NOTHING: Final[frozenset[ServedBy]] = frozenset()
 class ClusterForwarder:
     """Forwards requests to the node that holds the lease.
 
-    While there is none, a request is pending. A forwarded request may be sent again, so it is, until its deadline.
-    A request carries how far this node has applied the log, and its response how far the producer has: each waits until
-    it has applied the other's. Remembers: connections. Fails: with `ProducerUnavailable`.
+    While there is none, a request is pending. A forwarded request may be sent again, so it is, until its deadline, and to
+    the next producer if one takes over before the last has responded. A request carries how far this node has applied the
+    log, and its response how far the producer has: each waits until it has applied the other's. Remembers: connections,
+    and requests in progress. Fails: with `ProducerUnavailable`.
     """
 
-    def __init__(self, member: Member, seconds: float) -> None:
+    def __init__(self, member: Member, seconds: float, receipt_seconds: float) -> None:
         self._member = member
         self._seconds = seconds
+        self._receipt_seconds = receipt_seconds
         self.before: Callable[[], Awaitable[None]] = _at_once
         """Awaited before each request."""
-        self._session: aiohttp.ClientSession | None = None
+        # Requests that wait have connections of their own, so that they delay no others.
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self._attempts: dict[asyncio.Timeout, str] = {}
+        member.on_change = self._leave_former_producers
 
     @property
     def takes(self) -> Collection[ServedBy]:
         """What is forwarded now; nothing while this node produces."""
         return _FORWARDED if self._member.production is None else _NOTHING
 
-    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
+    def forward(
+        self, body: bytes, connection: ClientConnection, *, waits: bool
+    ) -> Awaitable[bytes | None]:
         """Return the producer's response to a request or a batch."""
         if connection.path.startswith(PATH):
             raise ProducerUnavailable("is another node")
-        return self._forward(body)
+        return self._forward(body, waits=waits)
 
     def catch_up(self) -> None:
         """Do nothing: a forwarded request has waited for what it did."""
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
+        for session in self._sessions.values():
+            await session.close()
 
-    async def _forward(self, body: bytes) -> bytes | None:
+    async def _forward(self, body: bytes, *, waits: bool) -> bytes | None:
         problem = "is not known: no node of the cluster produces blocks at the moment"
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._seconds
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout_at(end) as deadline:
                 await self.before()
                 while True:
                     url = await self._producer()
-                    try:
-                        response = await self._post(url, body)
-                    except (aiohttp.ClientError, OSError, ValueError):
-                        response = None
+                    problem, started = "does not respond", loop.time()
+                    if waits:
+                        deadline.reschedule(end + self._receipt_seconds)
+                    response = await self._attempt(url, body, waits=waits)
+                    if waits:
+                        end += loop.time() - started
+                        deadline.reschedule(end)
                     if response is not None:
                         seq, _, document = response.partition(b"\n")
+                        problem = "has responded, but this node does not follow the log"
                         await self._member.wait_for(int(seq))
                         return document or None
-                    problem = "does not respond"
                     await asyncio.sleep(RETRY_SECONDS)
         except TimeoutError:
             raise ProducerUnavailable(problem) from None
 
+    @property
+    def _url(self) -> str | None:
+        """The RPC address of the node that produces; None if nobody is known to."""
+        member = self._member
+        return member.producer_url if member.production is None else member.url
+
     async def _producer(self) -> str:
-        while (url := self._member.producer_url) is None:
-            if self._member.production is not None:
-                return self._member.url
+        while (url := self._url) is None:
             await self._member.wait_for_change()
         return url
 
-    async def _post(self, url: str, body: bytes) -> bytes | None:
+    async def _attempt(self, url: str, body: bytes, *, waits: bool) -> bytes | None:
+        """Return what a producer responds; None without a response, or once another node produces."""
+        attempt = asyncio.timeout(None)
+        self._attempts[attempt] = url
+        try:
+            async with attempt:
+                return await self._post(url, body, waits=waits)
+        except (aiohttp.ClientError, OSError, ValueError):
+            # Also the end of the attempt.
+            return None
+        finally:
+            self._attempts.pop(attempt, None)
+
+    def _leave_former_producers(self) -> None:
+        """Let requests try the node that produces now, if another one has not responded."""
+        now, url = asyncio.get_running_loop().time(), self._url
+        former = [it for it, asked in self._attempts.items() if url not in (None, asked)]
+        for attempt in former:
+            del self._attempts[attempt]
+            attempt.reschedule(now)
+
+    async def _post(self, url: str, body: bytes, *, waits: bool) -> bytes | None:
         """Return what a producer responds; None if the node is none."""
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=256)
-            self._session = aiohttp.ClientSession(connector=connector)
+        session = self._sessions.get(waits)
+        if session is None:
+            connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS)
+            session = self._sessions[waits] = aiohttp.ClientSession(connector=connector)
         path = f"{url.rstrip('/')}{PATH}{self._member.seq}"
         headers = {"Content-Type": "application/json"}
-        async with self._session.post(path, data=body, headers=headers) as response:
+        async with session.post(path, data=body, headers=headers) as response:
             content = await response.read()
         is_producers = content.partition(b"\n")[0].isdigit()
         return content if response.status == 200 and is_producers else None

@@ -80,6 +80,8 @@ class Member:
         self._notifications = Notifications()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._changed = asyncio.Event()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when the lease was read again, or the role has changed."""
         self._caught_up_at = time.monotonic()
         self._takes_over_from = 0.0
         self._task: asyncio.Task[None] | None = None
@@ -260,6 +262,7 @@ class Member:
     def _announce_change(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
+        self.on_change()
 
     def _report(self, error: Exception, level: int) -> None:
         if str(error) != self.problem:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from entresol.chain.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, LayerOneFailed
-from entresol.l1.urls import Endpoint
+from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.cluster.forwarder import PATH, ClusterForwarder, ClusterHandler
@@ -69,7 +69,9 @@ class ClusterNode:
         )
         prover = LogProver(joined.chain.blocks, joined.chain.batches)
         self._settled = SettledView(joined.settlement_layer, prover)
-        self._forwarder = ClusterForwarder(self.member, config.cluster.forward_seconds)
+        self._forwarder = ClusterForwarder(
+            self.member, config.cluster.forward_seconds, config.api.receipt_seconds
+        )
         events = joined.chain.events
         self._reporter = Reporter(
             self.member, joined.database, lambda: self._epoch, lambda: joined.chain.number
@@ -245,6 +247,19 @@ def check_flags(config: NodeConfig) -> None:
     for flag, is_set in rejected.items():
         if is_set:
             raise InvalidConfig(flag, "this cannot be combined with --cluster")
+    _check_advertised_url(config)
+
+
+def _check_advertised_url(config: NodeConfig) -> None:
+    """Reject a node that may produce, but that others could not reach then."""
+    url, flag = config.cluster.advertise_url, "--advertise-url"
+    if url is not None and not is_http_url(url):
+        raise InvalidConfig(flag, f"{url!r} is no URL that begins with http:// or https://")
+    host = config.server.hosts[0]
+    if url is None and config.cluster.takeover and host in {"0.0.0.0", "::"}:  # noqa: S104 - rejected
+        raise InvalidConfig(
+            flag, f"--host {host} is no address that other nodes reach: name one that is"
+        )
 
 
 async def _check_l1(joined: Joined) -> None:

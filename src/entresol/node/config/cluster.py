@@ -50,6 +50,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
         float,
         Meta(
             gt=0,
-            description="How long a request waits for a producer of the cluster, and for its response.",
+            description="How long a request waits for a producer of the cluster, and for its response; besides the time "
+            "that eth_sendRawTransactionSync waits for the receipt.",
         ),
     ] = 5.0

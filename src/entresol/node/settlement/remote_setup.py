@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,7 +14,7 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.public_networks import is_public_network, public_network_problem
 from entresol.l1.remote.remote import RemoteLayerOne
-from entresol.l1.urls import Endpoint
+from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
 from entresol.node.config.secrets import operator_keys
@@ -203,12 +202,7 @@ def checked_url(config: NodeConfig) -> str:
     """Return the URL of `--l1-url`; reject what is none, without what may be secret in it."""
     url = config.l1.l1_url
     assert url is not None
-    try:
-        parts = urlsplit(url)
-        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_valid = False
-    if not is_valid:
+    if not is_http_url(url):
         redacted = Endpoint(url).redacted
         raise InvalidConfig(
             "--l1-url", f"{redacted!r} is no URL that begins with http:// or https://"

@@ -99,7 +99,13 @@ class WorkerRole(ServiceRole):
 
     # The producer, as the dispatcher sees it
 
-    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
+    def forward(
+        self,
+        body: bytes,
+        connection: ClientConnection,
+        *,
+        waits: bool,  # noqa: ARG002 - the channel waits longer than any method
+    ) -> Awaitable[bytes | None]:
         """Return the producer's response."""
         payload = bytes([WorkerCall.REQUEST, self._layer]) + body
         return self._channel.call(payload, client=connection)

@@ -31,8 +31,13 @@ class Producer(Protocol):
     def takes(self) -> Collection[ServedBy]:
         """What is forwarded now; `PRODUCER` is always among it, unless this node itself is the producer."""
 
-    def forward(self, body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
-        """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one."""
+    def forward(
+        self, body: bytes, connection: ClientConnection, *, waits: bool
+    ) -> Awaitable[bytes | None]:
+        """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one.
+
+        One that `waits` may take as long as its client wants.
+        """
 
     def catch_up(self) -> None:
         """Apply what the producer has announced, so that the next call sees what a forwarded one did."""
@@ -76,7 +81,8 @@ class Forwarding:
     async def call(self, request: Request, connection: ClientConnection) -> bytes | None:
         """Return the producer's response to a call."""
         try:
-            return await self._producer.forward(request_bytes(request), connection)
+            waits = self._waits(request)
+            return await self._producer.forward(request_bytes(request), connection, waits=waits)
         except EntresolError as error:
             return _failed(request, error)
 
@@ -122,10 +128,14 @@ class Forwarding:
         method = self._methods.get(item.method) if isinstance(item, Request) else None
         return method is not None and self.takes(method, cast("Request", item).params)
 
+    def _waits(self, request: Request) -> bool:
+        return self._methods[request.method].waits
+
     async def _forward_run(self, run: list[Request], connection: ClientConnection) -> bytes | None:
         body = b"[" + b",".join(map(request_bytes, run)) + b"]"
         try:
-            return await self._producer.forward(body, connection)
+            waits = any(map(self._waits, run))
+            return await self._producer.forward(body, connection, waits=waits)
         except EntresolError as error:
             failed = [_failed(it, error) for it in run]
         responses = [it for it in failed if it is not None]

@@ -84,6 +84,7 @@ class Mark(msgspec.Struct, frozen=True):
     grouped: bool
     short: bool
     getter: bool
+    waits: bool
     served_by: ServedBy | None
     name: str | None
 
@@ -96,6 +97,7 @@ def method(  # noqa: PLR0913 - independent options
     grouped: bool = False,
     short: bool = False,
     getter: bool = False,
+    waits: bool = False,
     served_by: ServedBy | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
@@ -109,12 +111,14 @@ def method(  # noqa: PLR0913 - independent options
     `short`: long parameters are rejected before they are decoded.
     `getter`: its parameters are at most hashes, addresses, quantities, booleans and blocks, so that the crate may call
     it: with plain bytes and integers, and once more from Python if it raises.
+    `waits`: a call may take as long as its client wants.
     `served_by`: which process serves it on a replica; without it, the producer does.
     `name`: the full method name, if it does not follow from the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        options = Mark(errors, offload, cached, ordered, grouped, short, getter, served_by, name)
+        flags = (offload, cached, ordered, grouped, short, getter, waits)
+        options = Mark(errors, *flags, served_by, name)
         setattr(function, _MARK, options)
         return function
 
@@ -139,6 +143,7 @@ class Method:
         self.is_getter = mark.getter
         self.served_by = mark.served_by
         self.is_grouped = mark.grouped
+        self.waits = mark.waits
         self.is_async = inspect.iscoroutinefunction(function)
         self.doc = inspect.getdoc(function) or ""
         hints = get_type_hints(function, include_extras=True)

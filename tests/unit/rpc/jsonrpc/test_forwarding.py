@@ -60,6 +60,10 @@ class Ledger:
         self.sent.append(what)
         return self._name
 
+    @method(waits=True, served_by=ServedBy.PRODUCER)
+    def receive(self) -> str:
+        return self._name
+
     @method(getter=True, served_by=ServedBy.BLOCK)
     def head(self) -> str:
         """Return something that the crate may read."""
@@ -91,10 +95,14 @@ class Forward:
         self._dispatcher = Dispatcher([self.ledger])
         self.takes: Collection[ServedBy] = {ServedBy.PRODUCER}
         self.bodies: list[bytes] = []
+        self.waits: list[bool] = []
         self.problem: str | None = None
         self.caught_up = 0
 
-    async def forward(self, body: bytes, connection: ClientConnection) -> bytes | None:
+    async def forward(
+        self, body: bytes, connection: ClientConnection, *, waits: bool
+    ) -> bytes | None:
+        self.waits.append(waits)
         if self.problem is not None:
             raise ProducerUnavailable(self.problem)
         self.bodies.append(body)
@@ -246,6 +254,14 @@ def test_a_producer_that_does_not_answer_is_an_error_for_each_call() -> None:
     assert (first["error"]["code"], second["result"], third["error"]["code"]) == (
         -32000, "replica", -32000,
     )  # fmt: skip
+
+
+def test_what_may_take_as_long_as_its_client_wants_is_forwarded_as_such() -> None:
+    replica = Replica()
+    replica("send", "a")
+    replica("receive")
+    replica.send([call("send", "a"), call("receive"), call("hash"), call("send", "b")])
+    assert replica.producer.waits == [False, True, True, False]
 
 
 def test_a_forwarded_notification_has_no_response() -> None:

@@ -50,7 +50,9 @@ class EthSendSync:
         self._rendered = rendered
         self._max_seconds = max_seconds
 
-    @method(InvalidTransaction, PoolRejection, ReceiptTimeout, served_by=ServedBy.PRODUCER)
+    @method(
+        InvalidTransaction, PoolRejection, ReceiptTimeout, waits=True, served_by=ServedBy.PRODUCER
+    )
     async def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
     ) -> Raw | Offload[Raw]:
@@ -66,6 +68,7 @@ class EthSendSync:
         PoolRejection,
         ExecutionFailed,
         ReceiptTimeout,
+        waits=True,
         served_by=ServedBy.PRODUCER,
     )
     async def send_transaction_sync(
