@@ -14,6 +14,8 @@ from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, Pair, running_pair
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
+STEPS = ("commit", "prove", "execute")
+
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
@@ -61,6 +63,36 @@ def test_a_rollback_of_the_l1_takes_the_l2_along(pair: Pair) -> None:
     pair.l1("anvil_rollback", heads(pair)[0])
     assert received(pair) == 0
     assert heads(pair)[1] == 0
+    bridges(pair)
+
+
+@pytest.mark.parametrize("method", ["anvil_rollback", "anvil_reorg"])
+def test_steps_that_l1_no_longer_has_are_taken_again(method: str) -> None:
+    with running_pair("--l1-delay", "0", "--no-settle") as pair:
+        sent = pair.send_message(b"settled twice")
+        done = [pair.l2(f"anvil_zks_{step}Batch", 1) for step in STEPS]
+        before = heads(pair)[1]
+        pair.l1(method, 2)
+        assert heads(pair)[1] == before
+        details = pair.l2("zks_getL1BatchDetails", 1)
+        assert [details[f"{step}TxHash"] for step in STEPS] == [done[0], None, None]
+        tags = [pair.l2("eth_getBlockByNumber", it, False) for it in ("safe", "finalized")]
+        assert [int(it["number"], 16) for it in tags] == [before, 0]
+        for step in STEPS:
+            again = pair.l2(f"anvil_zks_{step}Batch", 1)
+            assert pair.l1.receipt(again)["status"] == "0x1"
+        assert pair.totals() == (1, 1, 1)
+        assert pair.proven(sent)["batchNumber"] == 1
+
+
+def test_a_deposit_that_l1_no_longer_has_comes_into_no_block_of_the_l2(pair: Pair) -> None:
+    pair.l2("evm_setAutomine", False)
+    pair.l1.receipt(pair.deposit(5))
+    eventually(lambda: pair.l2("eth_getBlockByNumber", "pending", False)["transactions"])
+    pair.l1("anvil_rollback", 1)
+    pair.l2("evm_mine")
+    assert received(pair) == 0
+    pair.l2("evm_setAutomine", True)
     bridges(pair)
 
 

@@ -13,6 +13,7 @@ from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.chain.sealing_chain import SealingChain
 from entresol.execution.state_edits import apply_changes
+from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction, with_sidecar
 from entresol.primitives.values import Hash32
 
@@ -117,6 +118,16 @@ class Chain(SealingChain):
 
         return RevertPlan(
             self, number, pool, finish, pooled=len(pooled.entries), version=self.pool.version
+        )
+
+    def follow_l1_revert(self, block: int) -> None:
+        """Drop what L1 did above a block, after it was reverted to that: settled steps, and deposits in the queue."""
+        # The deposit watcher enqueues again what L1 still has.
+        self.producer.priority.replace(())
+        self.batches.revert_settlement_above(block)
+        self.set_finality(
+            min(self.finality.safe, self.batches.last_settled_block(SettlementStep.COMMIT)),
+            min(self.finality.finalized, self.batches.last_settled_block(SettlementStep.EXECUTE)),
         )
 
     def rewind(self, number: int) -> None:

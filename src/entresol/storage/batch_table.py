@@ -168,6 +168,11 @@ class BatchTable:
         numbers = range(1, 1 + (0 if last is None else last.number))
         return bisect_left(numbers, 1, key=lambda number: self.settled(number, step) is None)
 
+    def last_settled_block(self, step: SettlementStep) -> int:
+        """Return the last block of the last batch for which a step is done; 0 if there is no batch."""
+        batch = self.get(self.last_settled(step))
+        return 0 if batch is None else batch.last_block
+
     def settle(
         self, numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
     ) -> None:
@@ -183,6 +188,17 @@ class BatchTable:
     def revert_settlement(self, numbers: Iterable[int], step: SettlementStep) -> None:
         """Remove the record of a step of some batches, after a reorg of L1."""
         self._db.write([], [_settled_key(number, step) for number in numbers])
+
+    def revert_settlement_above(self, block: int) -> None:
+        """Remove the records of all steps that L1 took above a block, in one write, after it was reverted to that."""
+        deleted = []
+        for step in SettlementStep:
+            number = self.last_settled(step)
+            while (by := self.settled(number, step)) is not None and by.block > block:
+                deleted.append(_settled_key(number, step))
+                number -= 1
+        if deleted:
+            self._db.write([], deleted)
 
     def pending_settlement(self, step: SettlementStep) -> bytes | None:
         """Return the encoded transaction of a step that is pending, if there is one."""

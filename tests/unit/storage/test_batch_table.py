@@ -70,6 +70,21 @@ def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) 
     ]
 
 
+def test_steps_that_l1_took_above_a_block_are_reverted(store: Store) -> None:
+    table = store.batches
+    for number in range(4):
+        table.append(batch(number, 2 * number, 2 * number + 1), b"", [(0, 0), (0, 0)])
+    commit, prove, execute = SettlementStep
+    for number, block in ((1, 5), (2, 6), (3, 9)):
+        done = SettlementTransaction(Hash32(bytes([block]) * 32), block, 0)
+        table.settle([number], commit, done)
+        if number < 3:
+            table.settle([number], prove, done)
+    table.revert_settlement_above(5)
+    assert [table.last_settled(step) for step in SettlementStep] == [1, 1, 0]
+    assert [table.last_settled_block(step) for step in (commit, execute)] == [3, 1]
+
+
 def test_a_settled_step_is_recorded_and_clears_its_pending_transaction(store: Store) -> None:
     table, done = store.batches, SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
     for step in SettlementStep:

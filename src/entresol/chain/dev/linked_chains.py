@@ -61,7 +61,7 @@ class LinkedChains:
             for it, number in zip(self.chains, numbers, strict=True)
             if number < it.number
         ]
-        return PairRevertPlan(plans, lambda: self._report("rolled back"))
+        return PairRevertPlan(plans, lambda: self._on_rolled_back(numbers[0]))
 
     def reset(self) -> None:
         """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""
@@ -99,6 +99,12 @@ class LinkedChains:
         """Reject to replace a chain that has batches on a foreign L1."""
         for chain in self.chains:
             self._check_batches(chain, chain.ledger.first)
+
+    def _on_rolled_back(self, l1_block: int) -> None:
+        # L2 may still have the block that it had when L1 settled its batches.
+        for it in self.chains[1:]:
+            it.follow_l1_revert(l1_block)
+        self._report("rolled back")
 
     def _check_batches(self, chain: Chain, number: int) -> None:
         """Reject to revert a batch that a foreign L1 may have: it is not reverted with us."""

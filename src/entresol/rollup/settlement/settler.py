@@ -159,10 +159,11 @@ class Settler:
         sender = self._sender(step)
         while sender.transactions.pending is not None:
             await self._step_or_wait(sender, clock())
-        if (by := self._batches.settled(number, step)) is not None:
-            return by
         async with self._lock:
+            # A reorg may have removed what is recorded.
             await self._l1_sync.refresh()
+            if (by := self._batches.settled(number, step)) is not None:
+                return by
             if sender.transactions.pending is None:
                 await sender.send(SettlementOperation(step, number, number), clock())
         while (by := self._batches.settled(number, step)) is None:

@@ -11,6 +11,8 @@ from entresol.chain.dev.checkpoints import Checkpoints
 from entresol.chain.dev.linked_chains import LinkedChains
 from entresol.chain.events import BlocksReverted
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
+from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from tests.support.chain.dev_chain import ALICE, NOBODY, balance, deposit, open_chain, transaction
 from tests.support.coroutines import completed
@@ -80,6 +82,25 @@ def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
     with pytest.raises(BelowSettledBatch):
         linked.reset()
     assert chain.number == 2
+
+
+def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chain]) -> None:
+    l1, l2 = chains
+    linked = LinkedChains(l1, l2)
+    l2.seal()
+    completed(Batcher(l2.blocks, l2.batches).seal(0.0))
+    for step in SettlementStep:
+        l1.seal()
+        done = SettlementTransaction(Hash32(bytes([step]) * 32), l1.number, 0)
+        l2.batches.settle([1], step, done)
+    l2.set_finality(1, 1)
+    l2.schedule.seal_on_request()
+    l2.enqueue(deposit(0))
+    linked.roll_back(l1, 1)
+    assert (l1.number, l2.number) == (2, 1)
+    assert [l2.batches.last_settled(step) for step in SettlementStep] == [1, 1, 0]
+    assert (l2.finality.safe, l2.finality.finalized) == (1, 0)
+    assert not l2.producer.has_work
 
 
 def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> None:

@@ -382,6 +382,19 @@ def test_a_single_step_can_be_done_by_hand(steered: SteeredLayerOne) -> None:
     run(steered, play)
 
 
+def test_a_step_by_hand_is_taken_again_after_a_reorg_removed_it(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        before = scenario.layer_one.checkpoint()
+        await scenario.settler.settle(SettlementStep.COMMIT, 1)
+        scenario.layer_one.restore(before)
+        again = await scenario.settler.settle(SettlementStep.COMMIT, 1)
+        assert await scenario.contracts.chain.totals() == BatchTotals(1, 0, 0)
+        assert await scenario.l1.receipt(again.transaction) is not None
+
+    run(steered, play)
+
+
 def test_run_settles_and_retries_while_l1_is_unreachable(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,7 +98,8 @@ class AnvilReorg:
     def rollback(self, depth: Number | None = None) -> Deferred[None] | None:
         """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
-        The other layer of a development pair is rolled back to its head at that time, with batches and deposits.
+        The other layer of a development pair is rolled back to its head at that time, with batches and deposits. Steps
+        of settlement that L1 no longer has are undone, also of batches that stay.
         """
         plan = self._plan(1 if depth is None else int(depth))
         return self._reverts.run(plan, None, None)
