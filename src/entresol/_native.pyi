@@ -253,7 +253,8 @@ class Tracer:
 
     Beside geth's tracers there are `accessListTracer`, `transferTracer`, `internalOperationsTracer` and
     `otterscanTracer`; `localizedTracer` for Parity's frames that match the filter in `tracerConfig`, and
-    `replayTracer` for the types of Parity's traces that it lists.
+    `replayTracer` for the types of Parity's traces that it lists. `first_log` is the number of logs that the
+    transactions before it in the block have emitted.
     """
 
     def __new__(
@@ -263,6 +264,7 @@ class Tracer:
         transaction_hash: bytes | None = None,
         transaction_index: int | None = None,
         block_hash: bytes | None = None,
+        first_log: int = 0,
     ) -> Tracer: ...
 
 @final

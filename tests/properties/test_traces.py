@@ -173,15 +173,17 @@ def check_block(chain: Chain, number: int) -> None:
     block = SealedBlock(record, parent, rules, before)
     struct_logs = list(traces(block, {}))
     differences = list(traces(block, DIFFERENCE))
+    logs_before = 0
     for index, frame in enumerate(traces(block, CALLS)):
         result = record.results[index]
         assert int(frame["gasUsed"], 16) == struct_logs[index]["gas"] == result.gas_used
         failed = not result.succeeded
         assert ("error" in frame, struct_logs[index]["failed"]) == (failed, failed)
-        assert [log for _, log in sorted(logs_of(frame))] == [
-            (hexed(address), [hexed(topic) for topic in topics], hexed(data))
-            for address, topics, data in result.logs
+        assert sorted(logs_of(frame)) == [
+            (number, (hexed(address), [hexed(topic) for topic in topics], hexed(data)))
+            for number, (address, topics, data) in enumerate(result.logs, logs_before)
         ]
+        logs_before += len(result.logs)
     check_states(chain, block, differences)
 
 

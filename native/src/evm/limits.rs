@@ -196,10 +196,9 @@ pub fn halt<C: LimitedContext>(context: &mut C, limit: LimitReached) -> Instruct
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evm::trace::Tracer;
+    use crate::evm::trace::{Position, Tracer};
     use crate::evm::{ExecutionError, execute};
     use crate::testing::{World, transaction};
-    use alloy_rpc_types_eth::TransactionInfo;
     use revm::bytecode::opcode::{ADDRESS, DUP1, GAS, JUMP, PUSH0};
 
     const LOOP: &[u8] = &[JUMPDEST, PUSH0, JUMP];
@@ -260,7 +259,7 @@ mod tests {
         let (_, snapshot) = World::with_contract(LOOP).snapshot();
         let mut env = transaction(0);
         env.limits.trace_bytes = Some(100_000);
-        let tracer = Tracer::parse(b"{}", TransactionInfo::default()).unwrap();
+        let tracer = Tracer::parse(b"{}", Position::default()).unwrap();
         let error = execute(snapshot.as_ref(), &env, Some(&tracer)).unwrap_err();
         assert!(matches!(error, ExecutionError::LimitReached(LimitReached::Trace)));
     }

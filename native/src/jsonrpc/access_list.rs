@@ -5,17 +5,16 @@ use std::sync::LazyLock;
 
 use alloy_eips::eip2930::{AccessList, AccessListItem};
 use alloy_primitives::{Address, B256};
-use alloy_rpc_types_eth::TransactionInfo;
 use revm::context::TransactionType;
 
 use super::call::{Call, Outcome, prepare, run_with};
 use super::hex::{put_data, put_number};
 use crate::evm::env::ExecutionEnv;
-use crate::evm::trace::Tracer;
+use crate::evm::trace::{Position, Tracer};
 use crate::state::State;
 
 static ACCESS_LIST_TRACER: LazyLock<Tracer> = LazyLock::new(|| {
-    Tracer::parse(br#"{"tracer": "accessListTracer"}"#, TransactionInfo::default())
+    Tracer::parse(br#"{"tracer": "accessListTracer"}"#, Position::default())
         .expect("a known tracer")
 });
 

@@ -21,13 +21,14 @@ pub struct Tracer(trace::Tracer);
 impl Tracer {
     #[new]
     #[pyo3(signature = (
-        options, *, transaction_hash = None, transaction_index = None, block_hash = None
+        options, *, transaction_hash = None, transaction_index = None, block_hash = None, first_log = 0
     ))]
     fn new(
         options: &[u8],
         transaction_hash: Option<PyHash>,
         transaction_index: Option<u64>,
         block_hash: Option<PyHash>,
+        first_log: u64,
     ) -> PyResult<Self> {
         let info = TransactionInfo {
             block_hash: block_hash.map(|hash| hash.0),
@@ -35,7 +36,7 @@ impl Tracer {
             hash: transaction_hash.map(|hash| hash.0),
             ..TransactionInfo::default()
         };
-        trace::Tracer::parse(options, info)
+        trace::Tracer::parse(options, trace::Position { info, first_log })
             .map(Self)
             .map_err(|error| UnknownTracer::new_err(error.to_string()))
     }

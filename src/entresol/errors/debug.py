@@ -60,8 +60,8 @@ class GenesisNotTraceable(GenesisNotExecuted):
 class PendingNotTraceable(NotInspectable):
     """The pending block changes all the time."""
 
-    def __init__(self) -> None:
-        super().__init__("tracing on top of pending is not supported")
+    def __init__(self, text: str = "tracing on top of pending is not supported") -> None:
+        super().__init__(text)
 
 
 class SearchTooLong(NotInspectable):

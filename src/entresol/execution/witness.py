@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ExecutionWitness(NamedTuple):
-    """What a block reads of the state before it."""
+    """What a block reads of the state before it; all but the headers are sorted, and nothing is there twice."""
 
     headers: list[bytes]
     """Encoded headers: the parent's, and those down to the oldest whose hash is read; ascending."""
@@ -27,7 +27,7 @@ class ExecutionWitness(NamedTuple):
     state: list[bytes]
     """Trie nodes, which also suffice to compute the state root after the block."""
     keys: list[bytes]
-    """Addresses and slots that are read; each address comes before its slots."""
+    """Addresses and slots that are read."""
 
 
 class _RecordedState(HistoricalState):
@@ -93,7 +93,9 @@ def witness_of(
         trie.prove(parent.state_root, Address(address), map(Hash32, slots))
     return ExecutionWitness(
         headers=[blocks.record(it).header_rlp for it in range(state.oldest, number)],
-        codes=list(state.codes.values()),
-        state=list(nodes.read.values()),
-        keys=[key for address, slots in state.accounts.items() for key in (address, *slots)],
+        codes=sorted(state.codes.values()),
+        state=sorted(nodes.read.values()),
+        keys=sorted(
+            {key for address, slots in state.accounts.items() for key in (address, *slots)}
+        ),
     )

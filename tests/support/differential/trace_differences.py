@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import NamedTuple
 
 from entresol._native import Account, keccak256
@@ -51,6 +52,17 @@ def with_intrinsic_gas(trace: Trace, each: Traced, options: Options) -> Trace:
         first = trace[0] | {"action": with_intrinsic_gas(trace[0]["action"], each, CALL)}
         return [first, *trace[1:]]
     return trace | {"gas": hex(int(trace["gas"], 16) + intrinsic_gas(each.signed))}
+
+
+def with_indexes_of_receipts(trace: Trace, each: Traced, _: Options) -> Trace:
+    trace = deepcopy(trace)
+    if "error" in trace:
+        trace.pop("logs", None)
+    logs = [log for call in calls_of(trace) for log in call.get("logs", ())]
+    logs.sort(key=lambda log: int(log["index"], 16))
+    for index, log in enumerate(logs, each.logs_before):
+        log["index"] = hex(index)
+    return trace
 
 
 def up_to_limit(trace: Trace, _: Traced, options: Options) -> Trace:
@@ -301,6 +313,12 @@ DIFFERENCES: dict[str, Difference] = {
         {"callTracer", "flatCallTracer"},
         "anvil gives the gas of the first frame; geth gives the gas limit of the transaction",
         with_intrinsic_gas,
+    ),
+    "indexes of logs": Difference(
+        {"callTracer"},
+        "anvil counts the logs of each transaction anew, with those of failed frames, and shows those of a "
+        "failed transaction; geth gives the index of the receipt",
+        with_indexes_of_receipts,
     ),
     "errors of steps": Difference(
         {""},

@@ -35,6 +35,11 @@ class Traced:
         """The gas that the earlier transactions of the block used."""
         return sum(outcome.gas_used for outcome in self.mined.ran.results[: self.index])
 
+    @property
+    def logs_before(self) -> int:
+        """The number of logs of the earlier transactions of the block."""
+        return sum(len(outcome.logs) for outcome in self.mined.ran.results[: self.index])
+
     def ours(self, options: Options) -> Trace:
         """Return our trace."""
         tracer = Tracer(
@@ -42,6 +47,7 @@ class Traced:
             transaction_hash=self.signed.hash,
             transaction_index=self.index,
             block_hash=unhex(self.mined.block["hash"]),
+            first_log=self.logs_before,
         )
         rules, env = self.both.replay.rules, self.mined.ran.env
         outcome = execute(self.state, rules, env, self.signed.message, tracer=tracer)

@@ -2,7 +2,6 @@
 
 use alloy_primitives::map::HashSet;
 use alloy_primitives::{Address, Bytes, TxKind, U256};
-use alloy_rpc_types_eth::TransactionInfo;
 use alloy_rpc_types_trace::filter::TraceFilterMatcher;
 use alloy_rpc_types_trace::geth::erc7562::Erc7562Config;
 use alloy_rpc_types_trace::geth::{CallConfig, FlatCallConfig};
@@ -13,7 +12,7 @@ use revm_inspectors::tracing::types::{CallKind, CallTrace, CallTraceNode};
 use revm_inspectors::tracing::{TracingInspector, TracingInspectorConfig};
 use serde::Serialize;
 
-use super::{TraceError, encode};
+use super::{Position, TraceError, encode};
 use crate::evm::env::ExecutionEnv;
 use crate::state::database::StateDatabase;
 
@@ -54,7 +53,7 @@ impl FrameFormat {
     pub fn trace(
         &self,
         inspector: &mut TracingInspector,
-        info: TransactionInfo,
+        position: Position,
         env: &ExecutionEnv,
         finished: &ResultAndState,
         database: &StateDatabase<'_>,
@@ -72,6 +71,11 @@ impl FrameFormat {
         }
         match self {
             Self::Calls(config) => {
+                number_logs(inspector.traces_mut().nodes_mut(), position.first_log);
+                if config.only_top_call.unwrap_or_default() {
+                    let logs = &mut inspector.traces_mut().nodes_mut()[0].logs;
+                    logs.iter_mut().for_each(|log| log.position = 0);
+                }
                 encode(&inspector.geth_builder().geth_call_traces_with_result_gas(*config, *gas))
             }
             Self::Flat(config) => {
@@ -79,7 +83,7 @@ impl FrameFormat {
                 let errors = (!converts).then(|| geth_errors(inspector.traces().nodes()));
                 let builder = std::mem::take(inspector).into_parity_builder();
                 let builder = builder.with_transaction_gas_used(gas.tx_gas_used());
-                let mut frames = builder.into_localized_transaction_traces(info);
+                let mut frames = builder.into_localized_transaction_traces(position.info);
                 let calls = frames.iter_mut().filter(|it| !it.trace.action.is_selfdestruct());
                 for (frame, error) in calls.zip(errors.into_iter().flatten()) {
                     frame.trace.error = error;
@@ -87,13 +91,14 @@ impl FrameFormat {
                 encode(&frames)
             }
             Self::Erc7562(config) => {
+                number_logs(inspector.traces_mut().nodes_mut(), position.first_log);
                 let builder = inspector.geth_builder();
                 let config = config.as_ref().clone();
                 encode(&builder.geth_erc7562_traces(config, gas.tx_gas_used(), database))
             }
             Self::Localized(filter) => {
                 let builder = std::mem::take(inspector).into_parity_builder();
-                let mut frames = builder.into_localized_transaction_traces(info);
+                let mut frames = builder.into_localized_transaction_traces(position.info);
                 frames.retain(|frame| filter.matches(&frame.trace));
                 encode(&frames)
             }
@@ -104,6 +109,23 @@ impl FrameFormat {
             }
             Self::Otterscan => encode(&otterscan(inspector.traces().nodes())),
         }
+    }
+}
+
+/// Drop the logs of frames that failed, and number the others as the receipts of the block do.
+fn number_logs(nodes: &mut [CallTraceNode], first: u64) {
+    let mut failed = Vec::with_capacity(nodes.len());
+    for node in nodes.iter_mut() {
+        failed.push(node.trace.is_error() || node.parent.is_some_and(|parent| failed[parent]));
+        if failed[failed.len() - 1] {
+            node.logs.clear();
+        }
+    }
+    let logs = nodes.iter().flat_map(|node| &node.logs);
+    let mut emitted: Vec<u64> = logs.map(|log| log.index).collect();
+    emitted.sort_unstable();
+    for log in nodes.iter_mut().flat_map(|node| &mut node.logs) {
+        log.index = first + emitted.partition_point(|earlier| *earlier < log.index) as u64;
     }
 }
 

@@ -44,10 +44,10 @@ impl TracerInspector {
         finished: &ResultAndState,
         database: &StateDatabase<'_>,
     ) -> Result<Vec<u8>, TraceError> {
-        let mut info = tracer.info;
-        info.block_number = Some(env.block.number.saturating_to());
-        info.base_fee = Some(env.block.basefee);
-        self.recorder.finish(info, env, finished, database)
+        let mut position = tracer.position;
+        position.info.block_number = Some(env.block.number.saturating_to());
+        position.info.base_fee = Some(env.block.basefee);
+        self.recorder.finish(position, env, finished, database)
     }
 
     /// Record a contract that is about to name itself as the beneficiary.

@@ -43,7 +43,16 @@ const MAX_NAME: usize = 70;
 #[derive(Clone, Debug)]
 pub struct Tracer {
     kind: Kind,
-    info: TransactionInfo,
+    position: Position,
+}
+
+/// Where the traced transaction is in the chain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// Its block, and its index there.
+    pub info: TransactionInfo,
+    /// How many logs the transactions before it in the block have emitted.
+    pub first_log: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -85,14 +94,14 @@ impl Tracer {
     /// Beside those of [`NAMES`] there are `accessListTracer`, `transferTracer`,
     /// `internalOperationsTracer` and `otterscanTracer`, `localizedTracer` for frames of Parity that match
     /// a filter, and `replayTracer` for the types of traces that Parity knows.
-    pub fn parse(text: &[u8], info: TransactionInfo) -> Result<Self, TraceError> {
+    pub fn parse(text: &[u8], position: Position) -> Result<Self, TraceError> {
         let malformed = |error: serde_json::Error| TraceError::Tracer(error.to_string());
         let options: Options = serde_json::from_slice(text).map_err(malformed)?;
         let kind = match options.tracer.as_deref().unwrap_or_default() {
             "" => Kind::StructLog(serde_json::from_slice(text).map_err(malformed)?),
             name => Kind::parse(name, options.tracer_config)?,
         };
-        Ok(Self { kind, info })
+        Ok(Self { kind, position })
     }
 }
 

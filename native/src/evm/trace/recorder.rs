@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, Log, U256};
-use alloy_rpc_types_eth::TransactionInfo;
 use alloy_rpc_types_trace::geth::FourByteFrame;
 use revm::Inspector;
 use revm::context_interface::ContextTr;
@@ -21,7 +20,7 @@ use super::frames::FrameFormat;
 use super::preimages::PreimageRecorder;
 use super::prestate::{PrestateOptions, prestate};
 use super::struct_log::StructLogger;
-use super::{Kind, TraceError, encode};
+use super::{Kind, Position, TraceError, encode};
 use crate::evm::env::ExecutionEnv;
 use crate::state::database::StateDatabase;
 
@@ -73,7 +72,7 @@ impl Recorder {
     /// Return the trace as JSON.
     pub fn finish(
         &mut self,
-        info: TransactionInfo,
+        position: Position,
         env: &ExecutionEnv,
         finished: &ResultAndState,
         database: &StateDatabase<'_>,
@@ -84,7 +83,7 @@ impl Recorder {
             Self::Transfers(inspector) => encode(&transfers(inspector)),
             Self::StructLog(logger) => Ok(logger.finish(&finished.result)),
             Self::Frames(inspector, format) => {
-                format.trace(inspector, info, env, finished, database)
+                format.trace(inspector, position, env, finished, database)
             }
             Self::Prestate(options) => prestate(*options, finished, database),
             Self::FourByte(inspector) => encode(&FourByteFrame::from(&*inspector)),
@@ -93,7 +92,7 @@ impl Recorder {
             Self::Mux(recorders) => {
                 let mut traces = BTreeMap::new();
                 for (name, recorder) in recorders {
-                    let trace = recorder.finish(info, env, finished, database)?;
+                    let trace = recorder.finish(position, env, finished, database)?;
                     let text = String::from_utf8_lossy(&trace).into_owned();
                     let raw = RawValue::from_string(text)
                         .map_err(|error| TraceError::Tracer(error.to_string()))?;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from entresol._native import Tracer, keccak256
@@ -59,7 +60,8 @@ def trace_transaction(
     executor = block.replay()
     for before in range(index):
         replay_transaction(executor, block.record, before)
-    outcome = _trace(executor, block, index, options, budget).outcome
+    first_log = sum(len(it.logs) for it in block.record.results[:index])
+    outcome = _trace(executor, block, index, first_log, options, budget).outcome
     if isinstance(outcome, DeadlinePassed):
         raise outcome
     return outcome
@@ -70,18 +72,24 @@ def trace_block(
 ) -> Iterator[TracedTransaction]:
     """Yield all transactions of a block, or `only` some; one that takes too long has an error instead of a trace."""
     executor = block.replay()
-    for index in range(len(block.record.transactions)):
+    logs_before = accumulate((len(it.logs) for it in block.record.results), initial=0)
+    for index, first_log in zip(range(len(block.record.transactions)), logs_before, strict=False):
         if only is not None and index not in only:
             replay_transaction(executor, block.record, index)
             continue
-        traced = _trace(executor, block, index, options, budget)
+        traced = _trace(executor, block, index, first_log, options, budget)
         if isinstance(traced.outcome, DeadlinePassed):
             replay_transaction(executor, block.record, index)
         yield traced
 
 
 def _trace(
-    executor: BlockExecutor, block: SealedBlock, index: int, options: bytes, budget: TraceBudget
+    executor: BlockExecutor,
+    block: SealedBlock,
+    index: int,
+    first_log: int,
+    options: bytes,
+    budget: TraceBudget,
 ) -> TracedTransaction:
     transaction = block.record.transaction(index)
     tracer = Tracer(
@@ -89,6 +97,7 @@ def _trace(
         transaction_hash=transaction.hash,
         transaction_index=index,
         block_hash=keccak256(block.record.header_rlp),
+        first_log=first_log,
     )
     outcome: TraceOutcome
     limits = budget.left()

@@ -60,14 +60,14 @@ class DebugRaw:
         return work() if _is_short(record) else Offload(work)
 
     @method(served_by=ServedBy.STORE)
-    def get_raw_transaction(self, hash: Hash32) -> Annotated[Raw, Data]:
-        """Return the bytes of a transaction, in a block or pending; `0x` if there is none.
+    def get_raw_transaction(self, hash: Hash32) -> Annotated[Raw, Data] | None:
+        """Return the bytes of a transaction, in a block or pending; null if there is none.
 
         Their hash is that of the transaction, but for two types of the L2: one of type 0x71 is known by the hash of
         its EIP-712 digest and its signature, and one from L1 by the hash of the first item after the type byte, the
         request as L1 encodes it.
         """
-        return self._rendered.raw_transaction(hash) or raw(data(b""))
+        return self._rendered.raw_transaction(hash)
 
     @method(BlockNotFound, served_by=ServedBy.BLOCK)
     def get_raw_receipts(

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from entresol.chain.finality import BlockTag
 from entresol.chain.genesis.chain_config import chain_config
-from entresol.errors import BlockNotFound, GenesisNotExecuted, MalformedValue, NotExecutedHere
+from entresol.errors import (
+    BlockNotFound,
+    GenesisNotExecuted,
+    MalformedValue,
+    NotExecutedHere,
+    PendingNotTraceable,
+)
 from entresol.execution.witness import witness_of
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -21,7 +28,7 @@ _CODE_KEY_SIZE: Final = 33
 
 
 class WitnessResult(JsonModel, frozen=True, kw_only=True):
-    """What suffices to execute a block without a node, as reth writes it."""
+    """What suffices to execute a block without a node: sorted, but for the headers."""
 
     state: list[Data]
     codes: list[Data]
@@ -55,12 +62,21 @@ class DebugState:
             raise MalformedValue("Key prefix must be 0x63 for code hash lookups")
         return Data(self._store.code(bytes(key[1:])) or b"")
 
-    @method(BlockNotFound, NotExecutedHere, offload=True, served_by=ServedBy.BLOCK)
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        GenesisNotExecuted,
+        NotExecutedHere,
+        offload=True,
+        served_by=ServedBy.BLOCK,
+    )
     def execution_witness(self, block: BlockId) -> WitnessResult:
         """Return the trie nodes, codes and headers that suffice to execute a block again."""
+        if block.tag is BlockTag.PENDING:
+            raise PendingNotTraceable("pending block has no witness")
         number = self._resolver.inspected(block)
         if number == self._ledger.first:
-            raise GenesisNotExecuted
+            raise GenesisNotExecuted(f"block {number:#x} found, but parent missing")
         self._ledger.check_executed(number)
         ledger = self._ledger
         record = ledger.record(number)

@@ -6,7 +6,7 @@ import pytest
 
 from entresol._native import keccak256
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import LOG_CODE
+from tests.support.chain.dev_chain import LOG_CODE, LOGGER
 from tests.support.rpc_client import RpcError
 
 CODE_HASH = keccak256(LOG_CODE).hex()
@@ -45,9 +45,27 @@ def test_a_witness_has_the_keys_that_a_transfer_reads(client: ApiClient) -> None
     assert {shown["from"], shown["to"]} <= set(witness["keys"])
 
 
-def test_the_genesis_has_no_witness(client: ApiClient) -> None:
-    with pytest.raises(RpcError, match="no transaction in genesis") as rejection:
-        client("debug_executionWitness", "0x0")
+def test_a_witness_is_sorted_and_has_nothing_twice(client: ApiClient) -> None:
+    for nonce in range(3):
+        send(client, nonce, to=LOGGER, wei=0)
+    witness = client("debug_executionWitness", "latest")
+    for part in ("state", "codes", "keys"):
+        assert witness[part] == sorted(set(witness[part]))
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        ("0x0", "block 0x0 found, but parent missing"),
+        ("pending", "pending block has no witness"),
+        ("0x63", "block #99 not found"),
+    ],
+)
+def test_a_block_that_was_not_executed_has_no_witness(
+    client: ApiClient, block: str, text: str
+) -> None:
+    with pytest.raises(RpcError, match=text) as rejection:
+        client("debug_executionWitness", block)
     assert rejection.value.code == -32000
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from entresol.node.config.limits import LimitsConfig
+from entresol.primitives.values import Address
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, ETHER, LOGGER
 from tests.support.chain.sample_chain import SampleChain
@@ -54,6 +55,27 @@ def test_a_block_has_the_traces_of_its_transactions(traced: ApiClient) -> None:
     encoded = traced("debug_getRawBlock", "0x2")
     assert traced("debug_traceBlock", encoded, CALLS) == by_number
     assert traced("debug_traceBlockByNumber", "0x1") == []
+
+
+def test_logs_have_the_indexes_of_the_receipts_and_failed_frames_have_none(
+    client: ApiClient,
+) -> None:
+    # The second logs and reverts; the first calls it, then itself logs.
+    caller, failing = "0x" + "a1" * 20, "0x" + "a2" * 20
+    client("anvil_setCode", failing, "0x5f5fa05f5ffd")
+    client("anvil_setCode", caller, f"0x5f5f5f5f5f73{failing[2:]}5af1505f5fa0")
+    client.chain.schedule.seal_on_request()
+    for nonce, target in enumerate((caller, failing, caller)):
+        send(client, nonce, to=Address.parse(target), wei=0)
+    client.chain.seal()
+    for tracer in ("callTracer", "erc7562Tracer"):
+        options = CALLS | {"tracer": tracer}
+        traces = [it["result"] for it in client("debug_traceBlockByNumber", "latest", options)]
+        assert [[log["index"] for log in it.get("logs", ())] for it in traces] == [
+            [log["logIndex"] for log in it["logs"]]
+            for it in client("eth_getBlockReceipts", "latest")
+        ]
+        assert not any("logs" in call for it in traces for call in it.get("calls", ()))
 
 
 def test_the_last_intermediate_root_is_the_state_root(traced: ApiClient) -> None:
