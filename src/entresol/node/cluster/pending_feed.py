@@ -133,6 +133,7 @@ class PendingFollower:
         self._wanted = asyncio.Event()
         self._connected = asyncio.Event()
         self._ready_by = 0.0
+        self._expected_url: str | None = None
         self._task: asyncio.Task[None] | None = None
         subscriptions.on_change = self._on_change
 
@@ -150,11 +151,13 @@ class PendingFollower:
         await cancel(self._task)
 
     async def ready(self) -> None:
-        """Wait a moment for the connection after subscribers have come: they see what their node forwards next.
+        """Wait a moment for the connection after subscribers or a producer have come: they see what is forwarded next.
 
         Not later, as beside a producer that feeds nobody.
         """
         if self._wanted.is_set() and not self._connected.is_set():
+            if self._member.producer_url != self._expected_url:
+                self._expect_connection()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(self._ready_by):
                     await self._connected.wait()
@@ -169,6 +172,7 @@ class PendingFollower:
             self._expect_connection()
 
     def _expect_connection(self) -> None:
+        self._expected_url = self._member.producer_url
         self._ready_by = asyncio.get_running_loop().time() + READY_SECONDS
 
     async def _run(self) -> None:

@@ -86,7 +86,9 @@ def test_a_node_of_an_earlier_version_is_accepted_and_gets_nothing() -> None:
     assert replica.sent == []
 
 
-def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers() -> None:
+def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
+    None
+):
     subscriptions = cast("Any", SimpleNamespace(on_change=None, count=lambda _kind: 1))
     member = cast("Any", SimpleNamespace(producer_url=None))
 
@@ -101,11 +103,14 @@ def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers(
             await follower.ready()
             times.append(loop.time() - started)
             subscriptions.on_change()
-        return times
+        member.producer_url = "http://next"
+        await follower.ready()
+        return [*times, loop.time() - started]
 
-    first, *others = asyncio.run(waited())
+    first, _, third, after_takeover = asyncio.run(waited())
     assert first >= READY_SECONDS
-    assert others[-1] < first + READY_SECONDS
+    assert third < first + READY_SECONDS
+    assert after_takeover >= third + READY_SECONDS
 
 
 def test_a_node_that_does_not_produce_rejects_replicas_and_passes_nothing_on() -> None:
