@@ -155,6 +155,64 @@ def test_a_body_that_is_no_json_is_rejected_behind_a_cached_head(
     assert client.post().body == HELLO
 
 
+def _send_received(server: RunningServer, client: RawConnection, data: bytes) -> None:
+    """Send `data`, and return once the server has it, so that it does not come together with what follows."""
+    counters = server.server.counters
+    expected = counters.bytes_received + len(data)
+    client.send(data)
+    eventually(lambda: counters.bytes_received == expected)
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_a_body_may_follow_its_head(serve: Serve, known: int, pieces: int) -> None:
+    head, half = post_request(HELLO)[: -len(HELLO)], len(HELLO) // pieces
+    with serve(echo) as server, server.client() as client:
+        for _ in range(known):
+            assert client.post().body == HELLO
+        for _ in range(3):
+            _send_received(server, client, head)
+            for at in range(0, len(HELLO), half):
+                _send_received(server, client, HELLO[at : at + half])
+            assert client.response().body == HELLO
+        assert client.post().body == HELLO
+
+
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_what_follows_a_head_is_checked(serve: Serve, known: int) -> None:
+    with serve(echo) as server, server.client() as client:
+        for _ in range(known):
+            assert client.post().body == HELLO
+        _send_received(server, client, post_request(HELLO)[: -len(HELLO)])
+        client.send(b"x" * len(HELLO) + post_request(HELLO))
+        assert client.response().status == 400
+        assert client.response().body == HELLO
+
+
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_a_head_whose_body_does_not_follow_times_out(serve: Serve, known: int) -> None:
+    with serve(echo, body_seconds=0.2) as server, server.client() as client:
+        for _ in range(known):
+            assert client.post().body == HELLO
+        client.send(post_request(HELLO)[: -len(HELLO)])
+        assert client.response().status == 408
+        assert client.rest() == b""
+
+
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_stopping_waits_for_the_body_that_follows_a_head(serve: Serve, known: int) -> None:
+    with serve(echo) as server, server.client() as client:
+        for _ in range(known):
+            assert client.post().body == HELLO
+        _send_received(server, client, post_request(HELLO)[: -len(HELLO)])
+        stopped = server.begin(server.server.stop(10))
+        eventually(lambda: server.server._state.stopping)
+        client.send(HELLO)
+        assert client.response().body == HELLO
+        assert client.rest() == b""
+        stopped()
+
+
 def test_a_client_that_expects_100_continue_gets_it(client: RawConnection) -> None:
     whole = post_request(HELLO, "Expect: 100-continue")
     client.send(whole[: -len(HELLO)])

@@ -65,7 +65,7 @@ _named: dict[str, str] = {}
 
 def as_python(body: bytes) -> bytes:
     """Return the same request as only Python reads it: with an escape in the name of the method."""
-    return body.replace(b'"method": "eth_', b'"method": "\\u0065th_')
+    return body.replace(b'"method": "e', b'"method": "\\u0065')
 
 
 def encoded(request: object) -> bytes:
@@ -380,6 +380,7 @@ def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> No
         ("eth_getUncleCountByBlockNumber", ["latest"]),
         ("eth_getFilterChanges", ["logs"]),
         ("eth_getFilterLogs", ["logs"]),
+        ("evm_revert", ["0xffff"]),
     ],
 )
 def test_what_clients_send_most_is_plain(

@@ -16,7 +16,7 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
@@ -56,6 +56,8 @@ class BlockProducer:
     @property
     def is_heavy(self) -> bool:
         """Whether the pending transactions take more than a few milliseconds to execute."""
+        if not self.priority and not self._pool:
+            return False
         return are_heavy(chain(self.priority, self._pool.best()))
 
     def enqueue(self, payload: PriorityTransaction) -> Transaction:
@@ -67,8 +69,8 @@ class BlockProducer:
     def build(
         self,
         timestamp: int,
-        edits: Iterable[StoredChange] = (),
-        codes: Iterable[bytes] = (),
+        edits: Sequence[StoredChange] = (),
+        codes: Sequence[bytes] = (),
         *,
         limit: int | None = None,
     ) -> ExecutedBlock:
@@ -77,13 +79,14 @@ class BlockProducer:
         return executor.finish(self._ledger.trie)
 
     def open(
-        self, timestamp: int, edits: Iterable[StoredChange] = (), codes: Iterable[bytes] = ()
+        self, timestamp: int, edits: Sequence[StoredChange] = (), codes: Sequence[bytes] = ()
     ) -> BlockExecutor:
         """Return the next block without transactions."""
         ledger = self._ledger
         env = self._with_room(ledger.next_block_env(timestamp))
         executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent)
-        executor.edit(edits, codes)
+        if edits or codes:
+            executor.edit(edits, codes)
         executor.begin()
         return executor
 
@@ -111,14 +114,14 @@ class BlockProducer:
     def fill(
         self,
         timestamp: int,
-        edits: Iterable[StoredChange] = (),
-        codes: Iterable[bytes] = (),
+        edits: Sequence[StoredChange] = (),
+        codes: Sequence[bytes] = (),
         *,
         limit: int | None = None,
     ) -> BlockExecutor:
         """Return the next block with its transactions executed, but no roots yet."""
         executor = self.open(timestamp, edits, codes)
-        if include_priority(executor, self.first_priority(), limit):
+        if include_priority(executor, self.first_priority(), limit) and self._pool:
             best = self.best_for(executor, limit)
             while best.take():
                 best.execute()

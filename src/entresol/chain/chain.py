@@ -69,16 +69,13 @@ class Chain(SealingChain):
         if was is None:
             return None
 
-        def pool() -> Mempool | None:
-            # A new pool takes longer than everything else of a revert of a few empty blocks.
-            if not was.pool.entries and not self.pool:
-                return None
+        def pool() -> Mempool:
             state = self.ledger.state_after(was.number) if was.edited is None else was.edited
             return self.pool.restored(was.pool, state, was.base_fee)
 
         def finish(plan: RevertPlan) -> None:
-            self.checkpoints.take(checkpoint)
             self._unwind(plan, was.edited)
+            self.checkpoints.take(checkpoint)
             if plan.pool is None:
                 self.pool.clear(self.ledger.latest if was.edited is None else was.edited)
             self.pool.restore_penalties(was.pool, was.number)
@@ -89,7 +86,10 @@ class Chain(SealingChain):
             if was.batches is not None:
                 self.batches.revert_to(was.batches)
 
-        return RevertPlan(self, was.number, pool, finish, pooled=len(was.pool.entries))
+        pooled = len(was.pool.entries)
+        # A new pool takes longer than everything else of a revert of a few empty blocks.
+        restore_pool = pool if pooled or self.pool else None
+        return RevertPlan(self, was.number, restore_pool, finish, pooled=pooled)
 
     def roll_back(self, number: int) -> None:
         """Revert to block `number` and its time; the transactions of the reverted blocks are gone."""

@@ -54,6 +54,10 @@ class TransactionPending(msgspec.Struct, frozen=True):
 Event: TypeAlias = BlockSealed | BlocksReverted | TransactionPending
 Listener: TypeAlias = "Callable[[Event], None]"
 
+BLOCK_EVENTS: Final = (BlockSealed, BlocksReverted)
+"""The events of sealed blocks."""
+ALL_EVENTS: Final[tuple[type[Event], ...]] = (*BLOCK_EVENTS, TransactionPending)
+
 
 class EventSubscription:
     """A bounded queue of events for one subscriber.
@@ -89,34 +93,35 @@ class ChainEvents:
     """
 
     def __init__(self) -> None:
-        # Never changed, only replaced, so that a listener may remove itself or others while an event is published.
-        self._listeners: tuple[Listener, ...] = ()
-        self._of_transactions: tuple[Listener, ...] = ()
+        # The tuples are never changed, only replaced, so that a listener may remove itself or others while an event is
+        # published.
+        self._listeners: dict[type[Event], tuple[Listener, ...]] = dict.fromkeys(ALL_EVENTS, ())
 
-    def listen(self, listener: Listener, *, transactions: bool = True) -> None:
+    def listen(self, listener: Listener, *kinds: type[Event]) -> None:
         """Call `listener` with each further event, on the chain's thread, which it must not hold up.
 
-        Without `transactions`, only with those of blocks: there are far more transactions.
+        With `kinds`, only with those: there are far more transactions than blocks, and far more blocks than reverts.
         """
-        self._listeners = (*self._listeners, listener)
-        if transactions:
-            self._of_transactions = (*self._of_transactions, listener)
+        for kind in kinds or ALL_EVENTS:
+            self._listeners[kind] += (listener,)
 
     def remove(self, listener: Listener) -> None:
         """Call `listener` no more."""
-        self._listeners = tuple(it for it in self._listeners if it != listener)
-        self._of_transactions = tuple(it for it in self._of_transactions if it != listener)
+        for kind, listeners in self._listeners.items():
+            self._listeners[kind] = tuple(it for it in listeners if it != listener)
 
     def subscribe(
         self,
-        *,
+        *kinds: type[Event],
         backlog: int = BACKLOG,
         wake: Callable[[], None] | None = None,
-        transactions: bool = True,
     ) -> EventSubscription:
-        """Queue all further events for a subscriber; `wake` is called after each, on the thread of the chain."""
+        """Queue further events, of some kinds or all, for a subscriber.
+
+        `wake` is called after each, on the thread of the chain.
+        """
         subscription = EventSubscription(backlog, wake)
-        self.listen(subscription.put, transactions=transactions)
+        self.listen(subscription.put, *kinds)
         return subscription
 
     def unsubscribe(self, subscription: EventSubscription) -> None:
@@ -125,6 +130,5 @@ class ChainEvents:
 
     def publish(self, event: Event) -> None:
         """Pass an event to all that want it."""
-        is_transaction = isinstance(event, TransactionPending)
-        for listener in self._of_transactions if is_transaction else self._listeners:
+        for listener in self._listeners[type(event)]:
             listener(event)

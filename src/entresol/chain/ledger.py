@@ -48,9 +48,9 @@ class RevertedBlocks(NamedTuple):
     """What a revert from the block with the hash `head` removes."""
 
     head: Hash32
-    records: tuple[BlockRecord, ...]
+    records: tuple[BlockRecord, ...] = ()
     """Those of blocks that are not empty, newest first."""
-    size: int
+    size: int = 0
     """How many bytes the records take, roughly."""
 
 

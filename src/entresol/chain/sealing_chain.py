@@ -335,11 +335,12 @@ class SealingChain(ChainView):
 
     def _on_sealed(self, executed: ExecutedBlock) -> None:
         self.producer.on_sealed(executed)
-        self.clock.on_sealed(executed.header.timestamp)
-        self.ledger.settings = self.settings.after_block()
-        self.sidecars.add(self.number, executed.transactions)
+        header, ledger = executed.header, self.ledger
+        self.clock.on_sealed(header.timestamp)
+        ledger.settings = ledger.settings.after_block()
+        self.sidecars.add(header.number, executed.transactions)
         sealed = BlockSealed(
-            self.number, self.ledger.head_hash, self.head, executed.failures, executed.console
+            header.number, ledger.head_hash, header, executed.failures, executed.console
         )
         self._on_new_head(executed.record, executed.transactions, sealed)
 
@@ -381,7 +382,7 @@ class SealingChain(ChainView):
     ) -> None:
         self._edits.restore(None)
         self.pool.blob_base_fee = self.next_blob_base_fee()
-        self.pool.penalties.block = self.number
+        self.pool.penalties.block = sealed.number
         self.pool.on_block(
             [transaction.hash for transaction in transactions],
             self.ledger.latest,

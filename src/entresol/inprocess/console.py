@@ -64,7 +64,7 @@ class ConsoleRecorder:
                 for calls in event.console.values():
                     self.record(layer, "transaction", calls)
 
-        chain.events.listen(on_event, transactions=False)
+        chain.events.listen(on_event, BlockSealed)
 
     def also(self, layer: str, report: ReportConsole) -> ReportConsole:
         """Return a `report` of calls and estimates that records them, too."""

@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import Account, keccak256
+from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.logs import find_logs
 from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, PoolRejection
 from entresol.execution.call.call import CallRequest, call
@@ -144,7 +145,7 @@ class EmbeddedLayerOne:
     async def wait_for_block(self, seconds: float) -> None:
         """Wait for the next block, up to so many seconds."""
         woken = asyncio.Event()
-        subscription = self._chain.events.subscribe(backlog=1, wake=woken.set, transactions=False)
+        subscription = self._chain.events.subscribe(*BLOCK_EVENTS, backlog=1, wake=woken.set)
         try:
             with contextlib.suppress(TimeoutError):
                 # Not `wait_for`, which on Python 3.11 can lose a cancellation.

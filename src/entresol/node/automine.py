@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from entresol.chain.events import BLOCK_EVENTS
 from entresol.errors import StoreFailed
 from entresol.node.background_task import cancel
 
@@ -38,7 +39,7 @@ class Automine:
         self._pending: dict[Hash32, list[OnIncluded]] = {}
         self._task: asyncio.Task[None] | None = None
         self._is_scheduled = False
-        chain.events.listen(self._on_event, transactions=False)
+        chain.events.listen(self._on_event, *BLOCK_EVENTS)
 
     @property
     def is_busy(self) -> bool:

@@ -7,6 +7,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
+from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.journal import StoreJournal
 from entresol.errors import StoreDamaged
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
@@ -123,7 +124,7 @@ class Batcher:
 
     async def run(self, chain_events: ChainEvents) -> None:
         """Seal batches for ever."""
-        subscription = chain_events.subscribe(backlog=1, wake=self._worker.wake, transactions=False)
+        subscription = chain_events.subscribe(*BLOCK_EVENTS, backlog=1, wake=self._worker.wake)
         try:
             await self._worker.run()
         finally:

@@ -11,6 +11,7 @@ from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.values import Address
 from entresol.storage import tables
 from entresol.storage.log_index import index_keys
+from entresol.storage.nonempty_blocks import has_contents
 from entresol.storage.published_bytecodes import published_by
 
 if TYPE_CHECKING:
@@ -22,23 +23,30 @@ _NATIVE_TYPES = frozenset({1, 2, 3, 4})
 
 def rows_of(db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[Row]) -> list[Row]:
     """Return every row that is derived from the record of block `number`."""
+    block_hash, key = keccak256(record.header_rlp), tables.number(number)
+    rows = [
+        (tables.HASH_OF_NUMBER + key, block_hash),
+        (tables.NUMBER_OF_HASH + block_hash, key),
+        *[(tables.NODE + node_hash, node) for node_hash, node in nodes],
+    ]
+    if not has_contents(record):
+        return rows
     # Computed once, because it decodes the transactions that may have factory dependencies.
     published = [(name, code, keccak256(code)) for name, code in published_by(record)]
     codes = {code_hash: code for _, code, code_hash in published}
-    block_hash = keccak256(record.header_rlp)
     return [
-        (tables.HASH_OF_NUMBER + tables.number(number), block_hash),
-        (tables.NUMBER_OF_HASH + block_hash, tables.number(number)),
+        *rows,
         *_contents_rows(db, record, number),
         *((tables.published_key(name, number), code_hash) for name, _, code_hash in published),
         *((tables.CODE + code_hash, code) for code_hash, code in codes.items()),
-        *[(tables.NODE + node_hash, node) for node_hash, node in nodes],
     ]
 
 
 def keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
     """Yield the keys of the rows that block `number` shares with no other: not those of codes and nodes."""
     yield tables.NUMBER_OF_HASH + keccak256(record.header_rlp)
+    if not has_contents(record):
+        return
     for index, (raw, sender) in enumerate(record.transactions):
         for key, _ in _transaction_rows(raw, sender, number, index):
             yield key

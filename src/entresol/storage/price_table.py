@@ -32,17 +32,17 @@ class Prices(NamedTuple):
 class PriceTable:
     """The prices of a chain's blocks.
 
-    Remembers: the row of the last block. Persists: a row for each block whose prices differ from the previous block's,
+    Remembers: the prices of the last block. Persists: a row for each block whose prices differ from the previous block's,
     in the write that appends the block. They were observed on L1, so they cannot be rebuilt from the records.
     """
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
-        self._last: tuple[int, bytes] = (-1, b"")
+        self._last: tuple[int, Prices | None] = (-1, None)
 
     def refresh(self) -> None:
-        """Forget the last row, because all were replaced."""
-        self._last = (-1, b"")
+        """Forget the last prices, because all rows were replaced."""
+        self._last = (-1, None)
 
     def at(self, block: int) -> Prices | None:
         """Return the prices of a block, or None if none were recorded."""
@@ -55,10 +55,10 @@ class PriceTable:
         """Return the rows for the prices of a new block; none if they equal the last block's."""
         if prices is None:
             return []
-        row = prices.pack()
-        last, self._last = self._last, (block, row)
-        if last == (block - 1, row):
+        last, self._last = self._last, (block, prices)
+        if last == (block - 1, prices):
             return []
+        row = prices.pack()
         # A reverted block may have left a row for this one.
         if block and Prices.unpack(row) == self.at(block - 1):
             return []

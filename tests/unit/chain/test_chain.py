@@ -14,7 +14,7 @@ from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
-from entresol.errors import InsufficientFunds, NonceTooLow, StoreFull, UnknownBlock
+from entresol.errors import InsufficientFunds, NonceTooLow, StoreFailed, StoreFull, UnknownBlock
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
@@ -214,6 +214,24 @@ def test_a_checkpoint_is_restored_once_and_drops_the_later_ones(chain: Chain) ->
     assert chain.restore(first)
     assert not chain.restore(first)
     assert not chain.restore(second)
+
+
+def test_a_checkpoint_survives_a_revert_that_fails(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = chain.checkpoint()
+    chain.seal()
+
+    def fail(_number: int) -> None:
+        raise StoreFailed("no space")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chain.ledger.store, "unwind", fail)
+        with pytest.raises(StoreFailed):
+            chain.restore(checkpoint)
+    assert chain.number == 1
+    assert chain.restore(checkpoint)
+    assert chain.number == 0
 
 
 def test_the_oldest_of_too_many_checkpoints_are_dropped(chain: Chain) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.chain.events import BlocksReverted, ChainEvents, TransactionPending
+from entresol.chain.events import BLOCK_EVENTS, BlocksReverted, ChainEvents, TransactionPending
 from tests.support.chain.dev_chain import transaction
 
 
@@ -63,7 +63,7 @@ def test_a_listener_may_leave_while_it_is_woken() -> None:
 
 def test_a_listener_of_blocks_is_not_woken_by_transactions() -> None:
     feed, woken = ChainEvents(), []
-    blocks = feed.subscribe(wake=lambda: woken.append(1), transactions=False)
+    blocks = feed.subscribe(*BLOCK_EVENTS, wake=lambda: woken.append(1))
     everything = feed.subscribe()
     pending = TransactionPending(transaction(0))
     feed.publish(pending)
@@ -81,7 +81,7 @@ def test_a_listener_gets_each_event_until_it_is_removed() -> None:
     every: list[object] = []
     of_blocks: list[object] = []
     feed.listen(every.append)
-    feed.listen(of_blocks.append, transactions=False)
+    feed.listen(of_blocks.append, *BLOCK_EVENTS)
     pending = TransactionPending(transaction(0))
     feed.publish(pending)
     feed.publish(event(1))
@@ -89,3 +89,16 @@ def test_a_listener_gets_each_event_until_it_is_removed() -> None:
     feed.publish(event(2))
     assert every == [pending, event(1)]
     assert of_blocks == [event(1), event(2)]
+
+
+def test_a_listener_of_one_kind_gets_no_other() -> None:
+    feed = ChainEvents()
+    reverts: list[object] = []
+    transactions: list[object] = []
+    feed.listen(reverts.append, BlocksReverted)
+    feed.listen(transactions.append, TransactionPending)
+    pending = TransactionPending(transaction(0))
+    feed.publish(event(1))
+    feed.publish(pending)
+    assert reverts == [event(1)]
+    assert transactions == [pending]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
@@ -25,12 +25,17 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def apply(self, env: BlockEnv) -> BlockEnv:
         """Return the environment of the next block with these values."""
+        if self == _NOTHING_SET:
+            return env
         given: dict[str, Any] = msgspec.structs.asdict(self)
         changed = {name: value for name, value in given.items() if value is not None}
-        return msgspec.structs.replace(env, **changed) if changed else env
+        return msgspec.structs.replace(env, **changed)
 
     def after_block(self) -> Self:
         """Return the settings without those of the next block only."""
         if self.base_fee is None and self.prevrandao is None:
             return self
         return msgspec.structs.replace(self, base_fee=None, prevrandao=None)
+
+
+_NOTHING_SET: Final = BlockSettings()

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from operator import gt, itemgetter
 from typing import TYPE_CHECKING, Final
 
+from entresol.chain.events import BLOCK_EVENTS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,7 +31,7 @@ class PairJournal:
         self._cuts: list[tuple[int, ...]] = []
         self.restart()
         for chain in chains:
-            chain.events.listen(self._on_event, transactions=False)
+            chain.events.listen(self._on_event, *BLOCK_EVENTS)
 
     def restart(self) -> None:
         """Forget everything but where the chains are now."""

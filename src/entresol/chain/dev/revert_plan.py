@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BlocksReverted
+from entresol.chain.ledger import RevertedBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from entresol.chain.ledger import RevertedBlocks
     from entresol.chain.mempool import Mempool
     from entresol.chain.sealing_chain import SealingChain
 
@@ -30,7 +30,7 @@ class RevertPlan:
         self,
         chain: SealingChain,
         number: int,
-        restore_pool: Callable[[], Mempool | None],
+        restore_pool: Callable[[], Mempool] | None,
         finish: Callable[[RevertPlan], None],
         *,
         pooled: int,
@@ -41,17 +41,14 @@ class RevertPlan:
         self._head = chain.ledger.head_hash
         self._restore_pool = restore_pool
         self._finish = finish
-        self._pooled = pooled
         self._version = version
         self.pool: Mempool | None = None
         """The pool after the revert; None if it was empty and is."""
-        self._reverted: RevertedBlocks | None = None
-
-    @property
-    def is_quick(self) -> bool:
+        self._reverted = RevertedBlocks(self._head)
+        blocks = chain.ledger.store.nonempty.count_above(number)
+        self._is_prepared = not blocks and restore_pool is None
+        self.is_quick = blocks <= QUICK_BLOCKS and pooled <= QUICK_TRANSACTIONS
         """Whether it takes less than a few milliseconds."""
-        blocks = self._chain.ledger.store.nonempty.count_above(self.number)
-        return blocks <= QUICK_BLOCKS and self._pooled <= QUICK_TRANSACTIONS
 
     @property
     def is_current(self) -> bool:
@@ -62,20 +59,22 @@ class RevertPlan:
 
     def prepare(self) -> None:
         """Read the reverted blocks, and build the pool."""
-        self.pool = self._restore_pool()
+        if self._restore_pool is not None:
+            self.pool = self._restore_pool()
         self._reverted = self._chain.ledger.reverted_by(self.number)
+        self._is_prepared = True
 
     def apply(self) -> None:
         """Revert the chain; what is not prepared is prepared now."""
-        if self._reverted is None:
+        if not self._is_prepared:
             self.prepare()
-        assert self._reverted is not None
-        before = self._chain.ledger.head.number, self._chain.batches.last()
+        chain, number = self._chain, self.number
+        head, batch = chain.ledger.head, chain.batches.last()
         self._finish(self)
         # Clients see the batch of a block, too.
-        if before != (self.number, self._chain.batches.last()):
+        if head.number != number or batch != chain.batches.last():
             _, records, size = self._reverted
-            self._chain.events.publish(BlocksReverted(records, self.number, size))
+            chain.events.publish(BlocksReverted(records, number, size))
 
 
 class PairRevertPlan:

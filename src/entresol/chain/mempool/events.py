@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from entresol.errors import EntresolError
@@ -31,5 +33,9 @@ class TransactionDropped(msgspec.Struct, frozen=True):
 class PoolUpdated(msgspec.Struct, frozen=True):
     """The result of an update of the pool to a new head."""
 
-    promoted: tuple[bytes, ...]
-    dropped: tuple[TransactionDropped, ...]
+    promoted: tuple[bytes, ...] = ()
+    dropped: tuple[TransactionDropped, ...] = ()
+
+
+NOTHING_UPDATED: Final = PoolUpdated()
+"""What an empty pool has of any block."""

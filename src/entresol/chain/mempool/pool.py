@@ -13,7 +13,12 @@ from entresol.chain.mempool.account_rules import (
     check_zk_sender,
 )
 from entresol.chain.mempool.config import PoolConfig
-from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
+from entresol.chain.mempool.events import (
+    NOTHING_UPDATED,
+    PoolUpdated,
+    TransactionAdded,
+    TransactionDropped,
+)
 from entresol.chain.mempool.eviction import IncomingTransaction, select_own_victims
 from entresol.chain.mempool.ordering import Pricing
 from entresol.chain.mempool.pool_index import PoolIndex
@@ -120,6 +125,8 @@ class Mempool(PoolIndex):
         self.version += 1
         self._accounts = accounts
         self.base_fee = base_fee
+        if not self._senders:
+            return NOTHING_UPDATED
         if touched is None:
             senders = list(self._senders)
         else:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from entresol.chain.dev.keyring import Keyring
-from entresol.chain.events import BlocksReverted
+from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.node.api.adapters import (
     BatchInclusion,
     NotificationRenderer,
@@ -68,7 +68,7 @@ class ApiServices:
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)
         self.fees = new_fee_history(chain)
         # Before filters and subscriptions listen: they read what is cached.
-        chain.events.listen(self._on_event)
+        chain.events.listen(self._on_event, BlocksReverted, TransactionPending)
         self.resolver = BlockResolver(chain, self.pending_builder.executor)
         self.runner = CallRunner(
             call_limits(self.limits), override_limits(self.limits), self.limits.call_limit

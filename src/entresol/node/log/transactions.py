@@ -59,7 +59,7 @@ class TransactionLog:
         self._is_enabled = is_enabled
         self._sends = sends or OpenSends()
         self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
-        events.listen(self._on_event, transactions=False)
+        events.listen(self._on_event, BlockSealed)
 
     def close(self) -> None:
         """Log the blocks that are left, and listen no more."""

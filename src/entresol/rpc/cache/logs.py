@@ -30,6 +30,10 @@ class LogCache:
         self._batches = batches
         # Not the cache of responses: a search through many blocks must not evict those.
         self._cache: BlockCache[int, BlockLogs] = BlockCache(max_bytes, lambda logs: logs.weight)
+        self.invalidate = self._cache.invalidate
+        """Drop the logs of the blocks from one to another: they have a batch now."""
+        self.invalidate_above = self._cache.invalidate_above
+        """Drop the logs of the blocks above one: they are reverted."""
 
     @property
     def size(self) -> int:
@@ -75,11 +79,3 @@ class LogCache:
         if logs is None or logs.hash != keccak256(record.header_rlp):
             return BlockLogs(record, None)
         return logs
-
-    def invalidate(self, first: int, last: int) -> None:
-        """Drop the logs of the blocks from `first` to `last`: they have a batch now."""
-        self._cache.invalidate(first, last)
-
-    def invalidate_above(self, number: int) -> None:
-        """Drop the logs of blocks above `number`: they are reverted."""
-        self._cache.invalidate_above(number)

@@ -95,6 +95,8 @@ class Dispatcher:
             executor=executor,
             forwarding=self._forwarding,
         ).call
+        self.invalidate_cache = self._native.clear
+        """Drop all cached results, because blocks changed."""
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -109,10 +111,6 @@ class Dispatcher:
     def cached_bytes(self) -> int:
         """How many bytes the cached results take."""
         return self._native.size
-
-    def invalidate_cache(self) -> None:
-        """Drop all cached results, because blocks changed."""
-        self._native.clear()
 
     def render_metrics(self) -> str:
         """Return the metrics of all methods in the text format of Prometheus."""

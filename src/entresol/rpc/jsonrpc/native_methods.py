@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
 from entresol._native import FeeHistory, Getter, NativeDispatcher, StateReads
-from entresol.primitives.values import Address, Hash32, Quantity, Quantity64
+from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Method, ServedBy
 from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
 from entresol.rpc.jsonrpc.params import Parameter
@@ -20,11 +20,11 @@ _NEVER_FORWARDED: Final = (ServedBy.REPLICA, ServedBy.BLOCK)
 _KINDS: Final[dict[Any, str]] = {
     Hash32: "hash",
     Address: "address",
-    Quantity: "quantity",
-    Quantity64: "quantity64",
     bool: "boolean",
 }
 """The parameters of getters, as the crate names them."""
+_QUANTITIES: Final = {64: "quantity64", 256: "quantity"}
+"""Numbers by their width, of which hex digits are plain, whatever else their type reads."""
 
 
 class NativeReads(NamedTuple):
@@ -70,7 +70,10 @@ def _getter(method: Method) -> Getter:
 
 def _kind(method: Method, parameter: Parameter) -> str | Callable[[int | None], object]:
     """Return what a parameter of a getter is; a block is given by the function that makes it of a number."""
-    kind = _KINDS.get(parameter.hint) or getattr(parameter.hint, "at", None)
+    hint = parameter.hint
+    if isinstance(hint, type) and issubclass(hint, Quantity):
+        return _QUANTITIES[hint.bits]
+    kind = _KINDS.get(hint) or getattr(hint, "at", None)
     if kind is None:
         raise TypeError(f"{method.name} cannot be a getter, because of {parameter.name}")
     return kind

@@ -85,7 +85,7 @@ class Filters:
         self._pending = PendingHashes()
         self._reorgs = ReorgLog()
         self._chain_events = chain_events
-        chain_events.listen(self._on_event)
+        chain_events.listen(self._on_event, BlocksReverted, TransactionPending)
 
     def __len__(self) -> int:
         return len(self._cursors)

@@ -40,6 +40,8 @@ class HttpConnection(HttpResponder):
         self._upgraded = False
         # Whether the next request that is parsed is served at once.
         self._direct = True
+        # A cached head without its body, which many clients send next.
+        self._held = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start serving, or reject a connection over the limit."""
@@ -57,6 +59,9 @@ class HttpConnection(HttpResponder):
     def data_received(self, data: bytes) -> None:
         """Serve the requests in `data`, from the head cache if it has them."""
         self._counters.bytes_received += len(data)
+        if self._held:
+            data, self._held = self._held + data, b""
+            self._set_timeout(self._config.idle_seconds)
         head = self._last_head
         body = head.body(data)
         if body is not None:
@@ -69,11 +74,16 @@ class HttpConnection(HttpResponder):
         is_new = was_ready or (self._parser.is_at_start and not self._busy())
         head = self._heads.find(data) if is_new else NO_HEAD
         body = head.body(data)
-        if body is None:
-            self._receive(data)
-        elif was_ready:
+        if was_ready and head is not NO_HEAD:
             self.path, self.host = head.path, head.host
             self._last_head = head
+        if body is None and head.is_all_of(data):
+            self._held = data
+            self._set_timeout(self._config.body_seconds)
+        elif body is None:
+            self._last_head = NO_HEAD
+            self._receive(data)
+        elif was_ready:
             self._serve_cached(head, body)
         else:
             self._direct = True
@@ -147,6 +157,8 @@ class HttpConnection(HttpResponder):
         """Close a connection that exceeded its time, with a response if a request had begun."""
         if self._lingering or self._write_paused:
             self._transport.abort()
+        elif self._held:
+            self._reject(TIMED_OUT)
         elif self._parser.phase == IDLE and self._is_active:
             self._is_active = False
             self._set_timeout(self._config.idle_seconds)
@@ -158,7 +170,7 @@ class HttpConnection(HttpResponder):
     def stop(self) -> None:
         """Close as soon as the responses in progress are sent."""
         self._last_head = NO_HEAD
-        if not self._busy() and self._parser.phase == IDLE:
+        if not self._busy() and self._parser.phase == IDLE and not self._held:
             self._close()
 
     def abort(self) -> None:
@@ -178,6 +190,7 @@ class HttpConnection(HttpResponder):
     def _drop_backlog(self) -> None:
         self._pending.clear()
         self._parser.discard()
+        self._held = b""
 
     def _is_ready(self) -> bool:
         """Whether the next request can be served at once, without counting it against a rate."""
@@ -241,6 +254,7 @@ class HttpConnection(HttpResponder):
         request = HttpRequest("/", "", b"", headers, closes=True, rejection=response)
         # What follows cannot be parsed.
         self._parser.discard()
+        self._held = b""
         self._last_head = NO_HEAD
         self._lingering = True
         if self._write_paused:

@@ -36,6 +36,10 @@ class CachedHead(Struct, frozen=True):
         body = data[len(self.head) :]
         return body if body[0] in _JSON else None
 
+    def is_all_of(self, data: bytes) -> bool:
+        """Return whether `data` is this head without its body."""
+        return len(data) == len(self.head) < self.size
+
     def request(self, body: bytes) -> HttpRequest:
         """Return the request with this head and `body`."""
         return HttpRequest(self.path, self.host, body, self.response_headers, self.gzip)

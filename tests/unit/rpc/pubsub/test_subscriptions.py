@@ -338,7 +338,7 @@ def test_the_event_loop_is_woken_once_until_it_publishes(
     chain.seal()
     assert len(woken) == 2
     subscriptions.close()
-    assert not chain.events._listeners
+    assert not any(chain.events._listeners.values())
 
 
 def test_notifications_are_sent_in_turns_that_others_interrupt(

@@ -42,7 +42,7 @@ class TimeTravel:
         self._checkpoints = checkpoints
         self._reverts = reverts
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method(getter=True, served_by=ServedBy.PRODUCER)
     def snapshot(self) -> Quantity:
         """Take a snapshot of the chain and return its id.
 
@@ -52,7 +52,7 @@ class TimeTravel:
         """
         return Quantity(self._checkpoints.create())
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method(getter=True, served_by=ServedBy.PRODUCER)
     def revert(self, snapshot: Number) -> bool | Deferred[bool]:
         """Revert the chain to a snapshot, and return whether that snapshot existed."""
         return self._reverts.run(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw
 
+from entresol.chain.events import BLOCK_EVENTS
 from entresol.errors import (
     AccountsLocked,
     ExecutionFailed,
@@ -81,7 +82,7 @@ class EthSendSync:
         wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
         seconds = min(wanted, self._max_seconds)
         event = asyncio.Event()
-        subscription = self._chain.events.subscribe(backlog=1, wake=event.set, transactions=False)
+        subscription = self._chain.events.subscribe(*BLOCK_EVENTS, backlog=1, wake=event.set)
         try:
             async with asyncio.timeout(seconds):
                 while (receipt := self._rendered.receipt(sent)) is None:

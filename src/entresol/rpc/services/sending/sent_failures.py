@@ -30,7 +30,7 @@ class SentFailures:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
         self._failures: BoundedMap[int, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
-        chain.events.listen(self._on_event, transactions=False)
+        chain.events.listen(self._on_event, BlockSealed)
 
     def error_of(self, sent: Hash32) -> TransactionFailed | None:
         """Return the error for the sender of a transaction that failed in its block; None for any other."""

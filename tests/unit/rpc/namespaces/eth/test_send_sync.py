@@ -78,9 +78,9 @@ def test_a_rejection_comes_at_once(client: ApiClient) -> None:
 
 
 def test_the_event_subscription_ends_with_the_request(client: ApiClient) -> None:
-    listeners = len(client.chain.events._listeners)
+    listeners = dict(client.chain.events._listeners)
     client("eth_sendRawTransactionSync", RAW)
-    assert len(client.chain.events._listeners) == listeners
+    assert client.chain.events._listeners == listeners
 
 
 def test_a_transaction_of_an_account_of_the_node_returns_its_receipt(client: ApiClient) -> None:
