@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.chain.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, LayerOneFailed
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from entresol.storage.replication.entries import Entry
 
 log = logging.getLogger(__name__)
+
+WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, not bound
 
 
 class ClusterRole(ServiceRole):
@@ -118,13 +120,24 @@ class ClusterNode:
         except BaseException:
             await self.stop()
             raise
-        url = self._config.cluster.advertise_url or f"http://{self.service.address}"
-        self.member.start(url)
+        self.member.start(self._advertised_url())
         self._pending.start()
         self._reporter.start()
         if self._workers is not None:
             cluster = WorkerCluster(self._joined.genesis, PATH)
             await self._workers.start(self._config, [self.service], self._settled, cluster)
+
+    def _advertised_url(self) -> str:
+        """Return where other nodes reach this one, and warn if only those on the same machine do."""
+        cluster, host = self._config.cluster, self._config.server.hosts[0]
+        if cluster.advertise_url is not None:
+            return cluster.advertise_url
+        if cluster.takeover and host in WILDCARD_HOSTS:
+            log.warning(
+                "nodes on other machines do not reach this one at %s: name an address by --advertise-url",
+                self.service.address,
+            )
+        return f"http://{self.service.address}"
 
     async def stop(self) -> None:
         """Give up the lease, let requests in progress finish, and close everything."""
@@ -247,18 +260,10 @@ def check_flags(config: NodeConfig) -> None:
     for flag, is_set in rejected.items():
         if is_set:
             raise InvalidConfig(flag, "this cannot be combined with --cluster")
-    _check_advertised_url(config)
-
-
-def _check_advertised_url(config: NodeConfig) -> None:
-    """Reject a node that may produce, but that others could not reach then."""
-    url, flag = config.cluster.advertise_url, "--advertise-url"
+    url = config.cluster.advertise_url
     if url is not None and not is_http_url(url):
-        raise InvalidConfig(flag, f"{url!r} is no URL that begins with http:// or https://")
-    host = config.server.hosts[0]
-    if url is None and config.cluster.takeover and host in {"0.0.0.0", "::"}:  # noqa: S104 - rejected
         raise InvalidConfig(
-            flag, f"--host {host} is no address that other nodes reach: name one that is"
+            "--advertise-url", f"{url!r} is no URL that begins with http:// or https://"
         )
 
 
