@@ -205,5 +205,5 @@ class ProducerUnavailable(EntresolError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(
-            f"the producer of this node {problem}; it is safe to send the request again"
+            f"the producer of this node {problem}; it is safe to send a raw transaction again"
         )

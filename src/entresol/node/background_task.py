@@ -6,8 +6,16 @@ import asyncio
 
 
 async def cancel(*tasks: asyncio.Task[None] | None) -> None:
-    """Cancel tasks and wait for their ends, whatever those are; None was never started."""
+    """Cancel tasks and wait for their ends, whatever those are; None was never started.
+
+    The event loop of a task that has ended may be closed.
+    """
     started = [task for task in tasks if task is not None]
-    for task in started:
+    running = [task for task in started if not task.done()]
+    for task in running:
         task.cancel()
-    await asyncio.gather(*started, return_exceptions=True)
+    await asyncio.gather(*running, return_exceptions=True)
+    for task in started:
+        if not task.cancelled():
+            # What nobody has retrieved, asyncio logs.
+            task.exception()

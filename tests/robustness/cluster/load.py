@@ -116,7 +116,7 @@ class Sender(threading.Thread):
             self._history.acknowledged.append(Acknowledged(sent, node.name, time.monotonic()))
             self._check_own_write(client, node, sent, began)
         except RpcError as error:
-            if "safe to send the request again" not in error.message:
+            if "safe to send a raw transaction again" not in error.message:
                 self._history.violations.append(f"{node.name} rejects a send: {error}")
             return False
         except FAILURES:

@@ -78,7 +78,7 @@ class Member:
         self._takes_over = takes_over
         self._follower = Follower(chain, self._applied)
         self._notifications = Notifications()
-        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._waiting: dict[asyncio.Future[None], int] = {}
         self._changed = asyncio.Event()
         self.on_change: Callable[[], None] = lambda: None
         """Called when the lease was read again, or the role has changed."""
@@ -132,10 +132,13 @@ class Member:
         """Wait until an entry of the log is applied."""
         if self.seq >= seq:
             return
-        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((seq, waiting))
+        applied: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[applied] = seq
         self._notifications.wake()
-        await waiting
+        try:
+            await applied
+        finally:
+            del self._waiting[applied]
 
     async def wait_for_change(self) -> None:
         """Wait until the lease was read again, or the role has changed."""
@@ -252,12 +255,9 @@ class Member:
 
     def _applied(self, entry: Entry) -> None:
         self._on_applied(entry)
-        if self._waiting:
-            seq, waiting = self.seq, self._waiting
-            self._waiting = [it for it in waiting if it[0] > seq]
-            for wanted, future in waiting:
-                if wanted <= seq and not future.done():
-                    future.set_result(None)
+        for applied, seq in self._waiting.items():
+            if seq <= self.seq and not applied.done():
+                applied.set_result(None)
 
     def _announce_change(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()
