@@ -268,13 +268,15 @@ class Ledger:
 
     def _advance(self, record: BlockRecord, overlay: Overlay) -> None:
         header = record.header()
-        self._snapshots.advance(header.number, overlay)
-        self._set_head(header, Hash32(keccak256(record.header_rlp)))
+        latest = self._snapshots.advance(header.number, overlay)
+        self._set_head(header, Hash32(keccak256(record.header_rlp)), latest)
 
-    def _set_head(self, header: Header, block_hash: Hash32 | None = None) -> None:
+    def _set_head(
+        self, header: Header, block_hash: Hash32 | None = None, latest: Snapshot | None = None
+    ) -> None:
         self.head = header
         self.head_hash = header.hash() if block_hash is None else block_hash
-        self.latest = self._snapshots.after(header.number)
+        self.latest = self._snapshots.after(header.number) if latest is None else latest
         self._heads.put(header.number, (header, self.head_hash))
 
     def _init_genesis(self, genesis: Genesis) -> None:
