@@ -13,7 +13,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, Outbox
 from tests.support.http_server import (
     HELLO,
     RunningServer,
@@ -51,6 +51,27 @@ class Subscriptions:
     def push(self, data: bytes) -> bool:
         assert self.connection is not None
         return self.connection.send(data)
+
+
+class Batches:
+    """A handler with a subscription in each request; `b"slow"` gets its response when the gate opens."""
+
+    def __init__(self) -> None:
+        self.outboxes: list[Outbox] = []
+        self.gate = asyncio.Event()
+
+    def __call__(self, body: bytes, connection: ClientConnection) -> bytes | Awaitable[bytes]:
+        self.outboxes.append(connection.outbox())
+        self.push()
+        return self.later(body, connection) if body == b'"slow"' else body
+
+    async def later(self, body: bytes, connection: ClientConnection) -> bytes:
+        self.outboxes.append(connection.outbox())
+        await self.gate.wait()
+        return body
+
+    def push(self, data: bytes = b"") -> bool:
+        return all(it.send(data or b"[%d]" % number) for number, it in enumerate(self.outboxes))
 
 
 @pytest.mark.parametrize("kind", [Opcode.TEXT, Opcode.BINARY])
@@ -131,6 +152,50 @@ def test_documents_are_pushed_as_text(serve: Serve) -> None:
         assert client.frame() == (Opcode.BINARY, HELLO)
         assert server.call(lambda: handler.push(b"[1]"))
         assert client.frame() == (Opcode.TEXT, b"[1]")
+
+
+def test_an_outbox_sends_after_the_response_to_its_request(serve: Serve) -> None:
+    handler = Batches()
+    with serve(handler) as server, server.client() as client:
+        client.open_websocket()
+        for body in (b'"first"', b'"slow"'):
+            client.send_frame(Opcode.TEXT, body)
+        assert [client.frame()[1] for _ in range(3)] == [b'"first"', b"[0]", b"[0]"]
+        eventually(lambda: len(handler.outboxes) == 3)
+        assert server.call(handler.push)
+        assert client.frame()[1] == b"[0]"
+        server.call(handler.gate.set)
+        assert [client.frame()[1] for _ in range(4)] == [b'"slow"', b"[1]", b"[1]", b"[2]"]
+        server.call(handler.push)
+        assert [client.frame()[1] for _ in range(3)] == [b"[0]", b"[1]", b"[2]"]
+
+
+def test_a_client_is_closed_if_too_much_is_held_for_its_response(serve: Serve) -> None:
+    handler = Batches()
+    with (
+        serve(handler, websocket_queue_bytes=1_000_000) as server,
+        server.client() as client,
+    ):
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, b'"slow"')
+        eventually(lambda: len(handler.outboxes) == 2)
+        accepted = [server.call(partial(handler.push, b"1" * 300_000)) for _ in range(2)]
+        assert accepted == [True, False]
+        assert client.close_code() == 1008
+        server.call(handler.gate.set)
+
+
+def test_what_is_held_counts_among_the_unsent_bytes_of_all(serve: Serve) -> None:
+    handler = Batches()
+    limits = {"unsent_limit_bytes": 1_000_000}
+    with serve(handler, **limits) as server, server.client() as client:
+        client.open_websocket()
+        client.send_frame(Opcode.TEXT, b'"slow"')
+        eventually(lambda: len(handler.outboxes) == 2)
+        for _ in range(2):
+            server.call(partial(handler.push, b"1" * 300_000))
+        eventually(lambda: server.server.counters.websockets_open == 0)
+        server.call(handler.gate.set)
 
 
 def test_close_callbacks_run_once(serve: Serve) -> None:

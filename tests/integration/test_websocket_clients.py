@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support.clients.accounts import ALICE
@@ -34,6 +35,20 @@ def request(client: ClientConnection, method: str, *params: object) -> str:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     client.send(json.dumps(body))
     return receive(client)
+
+
+@pytest.mark.parametrize("kind", ["newHeads", "syncing"])
+def test_a_batch_responds_before_its_subscription_notifies(kind: str) -> None:
+    calls = [("eth_subscribe", [kind]), ("evm_mine", []), ("anvil_mine", ["0x20"])]
+    batch = [
+        {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        for number, (method, params) in enumerate(calls)
+    ]
+    with connected() as client:
+        client.send(json.dumps(batch))
+        subscription = json.loads(receive(client))[0]["result"]
+        notification = json.loads(receive(client))
+        assert notification["params"]["subscription"] == subscription
 
 
 def test_a_trace_of_more_than_32_mib_arrives() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 
@@ -45,6 +45,10 @@ class InProcessConnection:
             return False
         self._receive(data)
         return True
+
+    def outbox(self) -> Self:
+        """Return itself: a batch of web3.py, the only client, has no subscriptions."""
+        return self
 
     def mark_read(self, size: int) -> None:
         """Note that the subscriber has read so many bytes; one thread calls it."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from entresol.server.held_outbox import HeldOutbox
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
 from entresol.server.state import ServerState
 
@@ -14,18 +15,47 @@ logger = logging.getLogger(__name__)
 
 Reply: TypeAlias = Callable[[bytes], object]
 """Sends the response to a request."""
+TOO_MUCH_HELD: Final = "too much to send before a response"
 
 
 class DuplexConnection(ClientProtocol):
     """One client's requests in progress; each response is sent when it is ready.
 
-    Remembers: the tasks of requests. Persists: nothing. Assumes: the subclass reads no request while `_is_full`.
+    Remembers: the tasks of requests, and what is to be sent after their responses. Persists: nothing. Assumes: the subclass reads no request while `_is_full`.
     """
 
     def __init__(self, state: ServerState) -> None:
         super().__init__(state)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._outboxes: dict[asyncio.Task[None] | None, list[HeldOutbox]] = {}
+        """By the task of the request that each was made in; None is the request whose handler is being called."""
+        self._held_bytes = 0
         self._stopping = False
+
+    @property
+    def unsent(self) -> int:
+        """Return the number of bytes that were written or held, and not sent."""
+        return self._transport.get_write_buffer_size() + self._held_bytes
+
+    def outbox(self) -> HeldOutbox:
+        """Return an outbox that holds its documents until the response to the request being handled is written."""
+        outbox = HeldOutbox(self)
+        task = asyncio.current_task()
+        request = task if task in self._tasks else None
+        self._outboxes.setdefault(request, []).append(outbox)
+        return outbox
+
+    def hold(self, size: int) -> bool:
+        """Count bytes that an outbox is to hold, and return whether it may; disconnect a client with too many."""
+        if self.closed or self._transport.is_closing():
+            return False
+        # One document of any size, as among those that are written.
+        if self._held_bytes and self._held_bytes + size > self._config.websocket_queue_bytes:
+            self.disconnect(TOO_MUCH_HELD)
+            return False
+        self._held_bytes += size
+        self._unsent_bytes.hold(size, self._counters.bytes_sent)
+        return True
 
     def _is_full(self) -> bool:
         return self._write_paused or len(self._tasks) >= self._config.websocket_concurrency
@@ -40,9 +70,16 @@ class DuplexConnection(ClientProtocol):
         if isinstance(result, bytes):
             reply(result)
         elif result is not None:
-            task = asyncio.ensure_future(self._await_result(result, reply))
-            self._tasks.add(task)
-            task.add_done_callback(self._on_task_done)
+            self._start_task(result, reply)
+        if self._outboxes:
+            self._release(None)
+
+    def _start_task(self, result: Awaitable[bytes | None], reply: Reply) -> None:
+        task = asyncio.ensure_future(self._await_result(result, reply))
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
+        if None in self._outboxes:
+            self._outboxes[task] = self._outboxes.pop(None)
 
     async def _await_result(self, result: Awaitable[bytes | None], reply: Reply) -> None:
         try:
@@ -52,6 +89,14 @@ class DuplexConnection(ClientProtocol):
             body = self._state.internal_error
         if body is not None:
             reply(body)
+        if self._outboxes:
+            self._release(asyncio.current_task())
+
+    def _release(self, request: asyncio.Task[None] | None) -> None:
+        """Send what was held for the response to a request."""
+        for outbox in self._outboxes.pop(request, ()):
+            self._held_bytes -= outbox.size
+            outbox.release()
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

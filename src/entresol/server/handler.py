@@ -18,6 +18,14 @@ PageTree: TypeAlias = Callable[[str], Page]
 """Returns the page of a target below a path: what follows the path, with the query."""
 
 
+class Outbox(Protocol):
+    """Where documents are pushed to a client."""
+
+    def send(self, data: bytes) -> bool:
+        """Push a document, now or later, and return whether it was accepted."""
+        ...
+
+
 class ClientConnection(Protocol):
     """A client's connection, as a handler sees it.
 
@@ -54,6 +62,10 @@ class ClientConnection(Protocol):
 
         A client that does not read what it is sent is disconnected; later documents are not accepted.
         """
+        ...
+
+    def outbox(self) -> Outbox:
+        """Return where to push what must not arrive before the response to the request being handled."""
         ...
 
     def disconnect(self, reason: str) -> None:

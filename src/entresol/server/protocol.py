@@ -8,7 +8,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, Outbox
 from entresol.server.responses import TOO_MUCH_UNSENT, HttpResponse, text
 from entresol.server.state import ServerState
 
@@ -56,6 +56,14 @@ class ClientProtocol(asyncio.Protocol):
     def closing(self) -> bool:
         """Return whether nothing more can be written."""
         return self._transport.is_closing()
+
+    def send(self, data: bytes) -> bool:
+        """Push a document, and return whether it was accepted."""
+        raise NotImplementedError
+
+    def outbox(self) -> Outbox:
+        """Return where to push what must not arrive before the response to the request being handled."""
+        return self
 
     def on_close(self, callback: Callable[[], object]) -> None:
         """Call `callback` once when the connection has closed."""

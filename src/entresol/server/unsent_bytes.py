@@ -16,7 +16,7 @@ class Writer(Protocol):
 
     @property
     def unsent(self) -> int:
-        """Return the number of bytes that were written and not sent."""
+        """Return the number of bytes that were written, or are held to be written, and not sent."""
         ...
 
     def drop(self) -> None:
@@ -51,6 +51,12 @@ class UnsentBytes:
         self._written = written
         self.check_at = math.inf
         asyncio.get_running_loop().call_soon(self._check)
+
+    def hold(self, size: int, written: int) -> None:
+        """Count bytes that a connection holds to write them later."""
+        self.check_at -= size
+        if written >= self.check_at:
+            self.schedule_check(written)
 
     def sweep(self, written: int) -> None:
         """Check, and remember how much each connection has unsent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,10 @@ class RemoteClient:
     def send(self, data: bytes) -> bool:
         """Push a document through the worker."""
         return not self.closed and self._clients.push(self.number, data)
+
+    def outbox(self) -> Self:
+        """Return itself: such a client is another node, which knows what it is sent."""
+        return self
 
     def disconnect(self, reason: str) -> None:
         """Ignore the reason: a worker limits its own clients."""

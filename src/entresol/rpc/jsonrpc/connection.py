@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Self
 
 
 class LocalConnection:
@@ -20,6 +20,10 @@ class LocalConnection:
     def send(self, data: bytes) -> bool:  # noqa: ARG002 - the interface has it
         """Drop the message."""
         return False
+
+    def outbox(self) -> Self:
+        """Return what drops messages, too."""
+        return self
 
     def disconnect(self, reason: str) -> None:
         """Ignore the reason: there is no connection."""

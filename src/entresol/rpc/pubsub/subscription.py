@@ -11,14 +11,15 @@ from entresol.errors import UnknownSubscription
 from entresol.rpc.types.log_filter import ANY_LOG, SubscriptionOptions
 
 if TYPE_CHECKING:
+    from entresol.server.handler import Outbox
     from entresol.storage.log_index import LogQuery
 
 
 class Subscriber(Protocol):
     """The connection that notifications go to; compared by identity."""
 
-    def send(self, data: bytes) -> object:
-        """Send one message, now or when there is room; the connection handles errors."""
+    def outbox(self) -> Outbox:
+        """Return where to send notifications that arrive after the response to the request being handled."""
 
     def disconnect(self, reason: str) -> None:
         """Close the connection, and say why."""
@@ -40,6 +41,7 @@ class Subscription(NamedTuple):
     """A subscription: `start` is its notification up to the result, `since` its first event."""
 
     connection: Subscriber
+    outbox: Outbox
     id: str
     start: bytes
     since: int
@@ -48,7 +50,7 @@ class Subscription(NamedTuple):
 
     def notify(self, result: bytes) -> None:
         """Send a notification with this result."""
-        self.connection.send(b"%b%b}}" % (self.start, result))
+        self.outbox.send(b"%b%b}}" % (self.start, result))
 
 
 def parse_kind(name: object) -> SubscriptionKind:
@@ -68,11 +70,12 @@ def new_subscription(
     """Return a subscription with an id of its own; reject options that its kind does not have."""
     subscription_id = _new_id()
     start = _START % subscription_id.encode()
+    subscription = Subscription(connection, connection.outbox(), subscription_id, start, since)
     if kind is SubscriptionKind.LOGS and options is not None:
-        return Subscription(connection, subscription_id, start, since, query=options.query)
+        return subscription._replace(query=options.query)
     if kind is SubscriptionKind.TRANSACTIONS and options is not None:
-        return Subscription(connection, subscription_id, start, since, full=options.full)
-    return Subscription(connection, subscription_id, start, since)
+        return subscription._replace(full=options.full)
+    return subscription
 
 
 def _new_id() -> str:

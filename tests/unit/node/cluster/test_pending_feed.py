@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 import pytest
 
@@ -40,6 +40,9 @@ class Replica:
     def send(self, data: bytes) -> bool:
         self.sent.append(data)
         return True
+
+    def outbox(self) -> Self:
+        return self
 
     def disconnect(self, reason: str) -> None:
         """Do nothing."""

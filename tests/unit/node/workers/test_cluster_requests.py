@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Literal, Self
 
 from entresol.node.workers.cluster_requests import NUMBER_BYTES, ClusterRequests
 from entresol.node.workers.messages import CLUSTER, WorkerCall, WorkerMessage
@@ -59,6 +59,9 @@ class Client:
     def send(self, data: bytes) -> bool:
         self.sent.append(data)
         return True
+
+    def outbox(self) -> Self:
+        return self
 
     def disconnect(self, reason: str) -> None:
         """Do nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from typing import Self
 
 import pytest
 
@@ -22,8 +23,11 @@ class Client:
     def __init__(self) -> None:
         self.close: Callable[[], None] = lambda: None
 
-    def send(self, _data: bytes) -> object:
+    def send(self, _data: bytes) -> bool:
         return True
+
+    def outbox(self) -> Self:
+        return self
 
     def disconnect(self, reason: str) -> None:
         """Do nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -33,11 +33,15 @@ class Client:
         self.close: Callable[[], None] = lambda: None
         self.reasons: list[str] = []
 
+    def outbox(self) -> Self:
+        return self
+
     def disconnect(self, reason: str) -> None:
         self.reasons.append(reason)
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> bool:
         self.sent.append(data)
+        return True
 
     def on_close(self, callback: Callable[[], None]) -> None:
         self.close = callback
