@@ -79,13 +79,16 @@ class Rollup:
             contract,
             {Operator(settlement_layer.l1, it.secret, limits, it.name): it.steps for it in keys},
             settlement_layer.contracts.validator_timelock,
-            SettlementConfig(confirmations=confirmations, finality=finality),
+            SettlementConfig(
+                confirmations=confirmations, finality=finality, is_on_request=not settings.settle
+            ),
         )
         self.on_batch: Callable[[Batch], None] = lambda _batch: None
         """Called with each batch that is sealed."""
         self._chain = chain
         self._fees = fees
         self._settles = settings.settle
+        self._is_remote = config.l1.l1_url is not None
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -107,6 +110,9 @@ class Rollup:
                 self.settler.run(),
                 *(balance.run() for balance in self.balances),
             ]
+        elif self._is_remote:
+            # The development L1 reports what it reverts.
+            workers.append(self.settler.run())
         self._tasks = [asyncio.create_task(_supervise(worker)) for worker in workers]
 
     async def stop(self) -> None:
@@ -138,12 +144,13 @@ class Rollup:
 
     def metrics(self) -> Iterator[Sample]:
         """Yield how far batches are settled, and which workers have a problem."""
-        totals = self.settler.totals
+        # As recorded, not as L1 had them when it was last read: if nothing is settled, nothing reads L1.
+        last_settled = self._chain.batches.last_settled
         for step, number in (
             ("sealed", self.batcher.last.number),
-            ("committed", totals.committed),
-            ("proven", totals.verified),
-            ("executed", totals.executed),
+            ("committed", last_settled(SettlementStep.COMMIT)),
+            ("proven", last_settled(SettlementStep.PROVE)),
+            ("executed", last_settled(SettlementStep.EXECUTE)),
         ):
             yield Sample(f"settlement_{step}_batch", f"Number of the last {step} batch.", number)
         yield from self._fee_metrics()

@@ -48,6 +48,9 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
     resend_seconds: float = 1.0
     """How long until a pending transaction is sent again: a reorg of L1 may have dropped it."""
     poll_seconds: float = 0.5
+    is_on_request: bool = False
+    """Whether `run` sends nothing and only follows L1: what others settle there, and what a reorg removes."""
+    follow_seconds: float = 2.0
 
 
 class Settler:
@@ -92,7 +95,7 @@ class Settler:
         self._worker = Worker(
             self._poll,
             log,
-            failing="cannot settle batches",
+            failing="cannot follow L1" if config.is_on_request else "cannot settle batches",
             backoff=Backoff(2 * config.poll_seconds),
             wait=self._wait,
         )
@@ -133,7 +136,7 @@ class Settler:
         self.wake()
 
     async def run(self) -> None:
-        """Settle for ever."""
+        """Settle for ever, or only follow L1."""
         await self._worker.run()
 
     async def step(self, now: float) -> bool:
@@ -176,6 +179,10 @@ class Settler:
     # The loop
 
     async def _poll(self) -> float:
+        if self._config.is_on_request:
+            async with self._lock:
+                await self._l1_sync.refresh()
+            return self._config.follow_seconds
         more = await self.step(time.monotonic())
         return 0.0 if more else self._config.poll_seconds
 

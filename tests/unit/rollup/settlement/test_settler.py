@@ -395,6 +395,26 @@ def test_a_step_by_hand_is_taken_again_after_a_reorg_removed_it(steered: Steered
     run(steered, play)
 
 
+def test_settlement_on_request_follows_l1_and_sends_nothing(steered: SteeredLayerOne) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        scenario.seal_batch(2)
+        before = scenario.layer_one.checkpoint()
+        await scenario.settler.settle(SettlementStep.COMMIT, 1)
+        running = asyncio.create_task(scenario.settler.run())
+        scenario.layer_one.restore(before)
+        async with asyncio.timeout(30):
+            while scenario.chain.finality.safe:
+                scenario.settler.wake()
+                await asyncio.sleep(0)
+        running.cancel()
+        assert scenario.batches.last_settled(SettlementStep.COMMIT) == 0
+        assert await scenario.contracts.chain.totals() == BatchTotals(0, 0, 0)
+        assert not scenario.is_pending
+
+    run(steered, play, config=SettlementConfig(is_on_request=True))
+
+
 def test_run_settles_and_retries_while_l1_is_unreachable(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
