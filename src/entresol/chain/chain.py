@@ -6,12 +6,12 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
+from entresol.chain.accepting_chain import AcceptingChain
 from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.dev.checkpoint import Checkpoint
 from entresol.chain.dev.revert_plan import RevertPlan
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
-from entresol.chain.sealing_chain import SealingChain
 from entresol.execution.state_edits import apply_changes
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction, with_sidecar
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from entresol.storage.store import Store
 
 
-class Chain(SealingChain):
+class Chain(AcceptingChain):
     """A chain of either layer, which its rules define, and which can be reverted.
 
-    Remembers: what `SealingChain` does. Persists: sealed blocks, through the ledger. Assumes: one
+    Remembers: what `AcceptingChain` does. Persists: sealed blocks, through the ledger. Assumes: one
     thread writes; any thread may read sealed blocks. Fails: an error leaves the chain unchanged.
     """
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from entresol.errors import ProducerUnavailable
 
 if TYPE_CHECKING:
+    from entresol.chain.accepting_chain import OnIncluded
     from entresol.chain.chain import Chain
-    from entresol.chain.open_block import OpenBlock
-    from entresol.chain.sealing_chain import OnIncluded
+    from entresol.chain.sealing.open_block import OpenBlock
     from entresol.cluster.journal import ClusterJournal
     from entresol.cluster.pool_rows import PoolRows
     from entresol.execution.block_executor import ExecutedBlock

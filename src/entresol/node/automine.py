@@ -11,9 +11,9 @@ from entresol.errors import StoreFailed
 from entresol.node.background_task import cancel
 
 if TYPE_CHECKING:
+    from entresol.chain.accepting_chain import OnIncluded
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
-    from entresol.chain.sealing_chain import OnIncluded
     from entresol.node.block_sealer import BlockSealer
     from entresol.primitives.values import Hash32
 

@@ -6,11 +6,11 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.block_producer import are_heavy
+from entresol.chain.sealing.block_producer import are_heavy
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.open_block import OpenBlock
+    from entresol.chain.sealing.open_block import OpenBlock
     from entresol.primitives.headers import Header
 
 QUICK_SYNC_SECONDS: Final = 0.01

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from entresol.chain.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.chain import Chain
-from entresol.chain.open_block import OpenBlock
+from entresol.chain.sealing.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
+from entresol.chain.sealing.open_block import OpenBlock
 from entresol.errors import StoreFailed, StoreFull
 from entresol.node import automine as module
 from entresol.node.automine import Automine

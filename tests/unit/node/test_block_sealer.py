@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from entresol._native import Overlay
-from entresol.chain import pool_inclusion
-from entresol.chain.block_producer import INLINE_GAS
 from entresol.chain.chain import Chain
-from entresol.chain.sealing_chain import QUICK_EDITS
+from entresol.chain.sealing import pool_inclusion
+from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.chain.sealing.sealing_chain import QUICK_EDITS
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.node.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.primitives.records import TransactionResult

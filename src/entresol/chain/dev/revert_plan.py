@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.chain.mempool import Mempool
-    from entresol.chain.sealing_chain import SealingChain
+    from entresol.chain.sealing.sealing_chain import SealingChain
 
 QUICK_BLOCKS: Final = 16
 """How many blocks with contents are reverted on the event loop: each takes some 20 microseconds to read."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.chain.open_block import OpenBlock
+    from entresol.chain.sealing.open_block import OpenBlock
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 
 ATTEMPTS: Final = 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.open_block import OpenBlock
+from entresol.chain.sealing.open_block import OpenBlock
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, NOBODY, transaction

@@ -1,11 +1,10 @@
-"""A block that is being built, and one on its way to the disk: threads may execute its parts, and sync it."""
+"""The next block while it is built, in parts that may execute on another thread."""
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from entresol.chain.block_producer import include_priority
+from entresol.chain.sealing.block_producer import include_priority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from entresol._native import Overlay, Snapshot
     from entresol.chain.dev.block_settings import BlockSettings
     from entresol.chain.dev.clock import ClockState
-    from entresol.chain.pool_inclusion import PoolInclusion
+    from entresol.chain.sealing.pool_inclusion import PoolInclusion
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
@@ -86,29 +85,3 @@ class OpenBlock:
 
     def _finish(self) -> None:
         self.executed = self._executor.finish(self._trie)
-
-
-class BlockWrite:
-    """An executed block that is written, but neither durable nor shown yet.
-
-    `sync` runs on a thread. A caller that needs the chain as it will be runs it, too, and waits that way. Remembers: whether
-    it is durable, and what prevented it.
-    """
-
-    def __init__(self, executed: ExecutedBlock, sync: Callable[[], None]) -> None:
-        self.executed = executed
-        self.error: Exception | None = None
-        self._sync = sync
-        self._is_done = False
-        self._lock = Lock()
-
-    def sync(self) -> None:
-        """Make the block durable; the second call waits for the first one."""
-        with self._lock:
-            if self._is_done:
-                return
-            try:
-                self._sync()
-            except Exception as error:  # noqa: BLE001  # raised where the block is shown
-                self.error = error
-            self._is_done = True

@@ -1,44 +1,27 @@
-"""A chain that accepts transactions and seals blocks."""
+"""A chain that seals blocks of what is pending."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
-from msgspec import structs
-
-from entresol.chain.block_producer import BlockProducer
 from entresol.chain.chain_view import ChainView
 from entresol.chain.dev.checkpoint import CheckpointLog
-from entresol.chain.dev.edits import PreparedEdit
-from entresol.chain.events import BlockSealed, ChainEvents, TransactionPending
+from entresol.chain.events import BlockSealed, ChainEvents
 from entresol.chain.journal import StoreJournal
 from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mempool.sidecars import BlobSidecars
-from entresol.chain.mempool.validation import check_raw, check_transaction
 from entresol.chain.mining import MiningMode, MiningSchedule
-from entresol.chain.open_block import BlockWrite, BuildState, OpenBlock
-from entresol.chain.pending_block import PendingBlock
-from entresol.errors import MissingSidecar, StoreFailed
-from entresol.execution.account_validation import runs_in_steps, validate
-from entresol.execution.evm_env import EvmEnv
-from entresol.primitives.transactions import (
-    BlobTransaction,
-    PriorityTransaction,
-    Transaction,
-    ZkTransaction,
-    decode,
-)
-from entresol.primitives.values import Address, Hash32
+from entresol.chain.sealing.block_producer import BlockProducer
+from entresol.chain.sealing.block_write import BlockWrite
+from entresol.chain.sealing.open_block import BuildState, OpenBlock
+from entresol.chain.sealing.pending_block import PendingBlock
+from entresol.primitives.values import Address
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
-    from typing import TypeAlias
 
-    from entresol._native import Overlay
-    from entresol.chain.dev.block_settings import BlockSettings
     from entresol.chain.dev.clock import Clock
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
@@ -46,22 +29,20 @@ if TYPE_CHECKING:
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.headers import Header
-    from entresol.primitives.records import BlockRecord, StoredChange
+    from entresol.primitives.records import BlockRecord
+    from entresol.primitives.transactions import Transaction
     from entresol.storage.price_table import Prices
-
-    OnIncluded: TypeAlias = Callable[[Exception | None], None]
-    """Called once a transaction is in a block, or only others can change whether it will be; with what prevented it."""
 
 QUICK_EDITS: Final = 256
 """How many edited accounts a block may have to be hashed and written on the event loop: each takes some 20 microseconds."""
 
 
 class SealingChain(ChainView):
-    """The chain of either layer without its reverts, which `Chain` adds; its rules define it.
+    """Seals blocks, and shows the pending one; `AcceptingChain` adds what comes into them.
 
-    Remembers: the pool, the priority queue, state edits since the last block, checkpoints and finality.
-    Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read sealed
-    blocks. Fails: an error leaves the chain unchanged.
+    Remembers: the pool, the priority queue, checkpoints, and the block that is being written. Persists: sealed
+    blocks, through the ledger. Assumes: one thread writes; any thread may read sealed blocks. Fails: an error leaves
+    the chain unchanged.
     """
 
     def __init__(
@@ -87,16 +68,7 @@ class SealingChain(ChainView):
         self.schedule.on_change = self._set_pool_order
         self._set_pool_order()
         self.producer = BlockProducer(self.ledger, self.pool)
-        self._pending = PendingBlock(self.ledger, self.pool, self.producer)
-        self.automine: Callable[[], None] = self.seal_pending
-        """Called in automine mode when a transaction is pending; a node may seal in the background."""
-        self.include: Callable[[Hash32, OnIncluded], None] = self._include
-        """Seal a transaction of the pool with automine, and report when its sender can have its response; a node seals
-        those of many senders together."""
-        self.seal_included: Callable[[], None] = lambda: None
-        """Seal at once what is to be included, if a node would collect more first."""
-        self.accepts_known = False
-        """Whether a transaction may be sent again that is pending or in a block, as after a lost response."""
+        self._pending = PendingBlock(self.ledger, self.pool, self.producer, self.clock, self._edits)
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self._writing: BlockWrite | None = None
@@ -137,115 +109,28 @@ class SealingChain(ChainView):
             self.settle()
         return super().recover()
 
-    # Blocks to come
-
-    def configure(self, settings: BlockSettings) -> None:
-        """Set what developers want of blocks to come."""
-        self.settle()
-        self.ledger.settings = settings
-        gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
-        if self.pool.rules.gas_limit != gas_limit:
-            self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
-        self.pool.set_base_fees(self.next_base_fee(), self.next_blob_base_fee())
-
-    def edited(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
-        """Return the edits since the last block and their codes, in the form of a record."""
-        return self._edits.stored()
+    # The pending block
 
     def pending(self) -> BlockExecutor:
         """Return the pending block with its transactions executed; it is shared and must not be changed."""
-        return self._pending.filled(self._next_timestamp(), self.latest, self._edits.stored)
+        return self._pending.filled()
+
+    def pending_block(self) -> ExecutedBlock:
+        """Return the pending block with its header and roots."""
+        return self._pending.finished()
 
     @property
     def is_pending_quick(self) -> bool:
         """Whether `pending` takes no more than a few milliseconds: it is cached, or has little to execute."""
-        timestamp, state = self._next_timestamp(), self.latest
-        return self._pending.is_cached(timestamp, state) or not self.producer.is_heavy
+        return self._pending.is_cached or not self.producer.is_heavy
 
     def adopt_pending(self, block: OpenBlock, version: int) -> None:
         """Let `pending` return a block that was built elsewhere on this version of the pool, until it would change."""
         assert block.executed is not None
         if self.pool.version == version and self.is_next(block):
-            timestamp, state = self._next_timestamp(), self.latest
-            self._pending.adopt(block.executor, block.executed, timestamp, state)
+            self._pending.adopt(block.executor, block.executed)
 
-    def pending_block(self) -> ExecutedBlock:
-        """Return the pending block with its header and roots."""
-        return self._pending.finished(self.pending())
-
-    # Transactions
-
-    def submit(self, raw: bytes) -> Hash32:
-        """Add a raw transaction to the pool, and seal it in automine mode."""
-        check_raw(raw, self.pool.rules)
-        return self.send(decode(raw))
-
-    def send(self, transaction: Transaction) -> Hash32:
-        """Add a transaction to the pool, and seal it in automine mode."""
-        self.add(transaction)
-        if self.schedule.is_automine:
-            self._automine_for(transaction.hash)
-        return transaction.hash
-
-    def add(self, transaction: Transaction, *, is_validated: bool = False) -> None:
-        """Add a transaction to the pool.
-
-        A blob transaction has to come with its blobs; account and paymaster have to agree to one that has any.
-        """
-        if isinstance(transaction.payload, BlobTransaction) and transaction.sidecar is None:
-            check_transaction(transaction, self.pool.rules)
-            raise MissingSidecar
-        if not is_validated and (validation := self.validation(transaction)) is not None:
-            validation()
-        self.pool.add(transaction)
-        self.events.publish(TransactionPending(transaction))
-
-    def validation(self, transaction: Transaction) -> Callable[[], None] | None:
-        """Return what raises if account or paymaster do not agree; any thread may call it.
-
-        None if neither has to be called. Raises what the pool rejects a transaction for before that.
-        """
-        if not isinstance(transaction.payload, ZkTransaction):
-            return None
-        state = self.latest
-        if transaction.is_impersonated or not runs_in_steps(transaction, state):
-            return None
-        self.pool.check(transaction)
-        block = self.ledger.next_block_env(self._next_timestamp())
-        env = EvmEnv(state, self.rules.evm_rules(), block)
-        return partial(validate, transaction, env, self.pool.config.validation)
-
-    def is_known(self, transaction_hash: Hash32) -> bool:
-        """Return whether a transaction is in the pool or in a block."""
-        located = self.blocks.locate_transaction(transaction_hash)
-        return transaction_hash in self.pool or located is not None
-
-    def enqueue(self, payload: PriorityTransaction) -> Hash32:
-        """Add a priority transaction from L1 to the queue."""
-        transaction = self.producer.enqueue(payload)
-        self.events.publish(TransactionPending(transaction))
-        return transaction.hash
-
-    def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:
-        """Edit the account at `address`, and perhaps others; the next block records the change."""
-        self.settle()
-        self.apply_edit(self.prepare_edit(change), [address, *others])
-
-    def prepare_edit(self, change: Callable[[Overlay], object]) -> PreparedEdit:
-        """Return the state with an edit, for `apply_edit`; any thread may call it."""
-        return PreparedEdit(self.latest, self._edits.edited(self.ledger.latest, change))
-
-    def apply_edit(self, edit: PreparedEdit, touched: Iterable[Address]) -> bool:
-        """Let an edit of these accounts take effect; return whether the state is still what it was made on."""
-        self.settle()
-        if edit.before is not self.latest:
-            return False
-        edited = list(touched)
-        self._edits.restore(edit.after, len(edited))
-        self.pool.on_block([], edit.after, self.next_base_fee(), touched=edited)
-        return True
-
-    # Blocks
+    # Sealing
 
     @property
     def is_heavy(self) -> bool:
@@ -346,23 +231,6 @@ class SealingChain(ChainView):
 
     async def _mine(self) -> Header:
         return self.seal()
-
-    def _include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
-        try:
-            if self.schedule.is_automine:
-                self._automine_for(transaction_hash)
-        except StoreFailed as error:
-            on_included(error)
-        else:
-            on_included(None)
-
-    def _automine_for(self, transaction_hash: Hash32) -> None:
-        try:
-            self.automine()
-        except StoreFailed as error:
-            # The sender receives the error, so the transaction must not be sealed later.
-            if self.pool.remove(transaction_hash, str(error)) is not None:
-                raise
 
     def _set_pool_order(self) -> None:
         """With automine transactions are included as they arrive: a later one may build on any before it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.chain.priority_queue import PriorityQueue
+from entresol.chain.sealing.priority_queue import PriorityQueue
 from entresol.primitives.transactions import Transaction
 from tests.support.rollup.settling_chain import deposit
 

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.open_block import OpenBlock
+from entresol.chain.sealing.open_block import OpenBlock
 from entresol.primitives.headers import Header
 from tests.support.chain.dev_chain import ALICE, ETHER, deposit, open_chain, transaction
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain import pool_inclusion as module
 from entresol.chain.chain import Chain
 from entresol.chain.dev.block_settings import BlockSettings
+from entresol.chain.sealing import pool_inclusion as module
 from tests.support.chain.dev_chain import BOB, transaction
 
 EACH_PART = pytest.mark.parametrize("part", [1, 2, 3, 128])

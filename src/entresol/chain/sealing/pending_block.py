@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.block_producer import BlockProducer
+    from entresol.chain.dev.clock import Clock
+    from entresol.chain.dev.edits import Edits
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
+    from entresol.chain.sealing.block_producer import BlockProducer
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
     from entresol.execution.evm_env import BlockEnv
-    from entresol.primitives.records import StoredChange
     from entresol.primitives.transactions import Transaction
 
 
@@ -49,57 +48,53 @@ class PendingBlock:
     the block. Fails: as the producer does, and caches nothing then.
     """
 
-    def __init__(self, ledger: Ledger, pool: Mempool, producer: BlockProducer) -> None:
+    def __init__(
+        self, ledger: Ledger, pool: Mempool, producer: BlockProducer, clock: Clock, edits: Edits
+    ) -> None:
         self._ledger = ledger
         self._pool = pool
         self._producer = producer
+        self._clock = clock
+        self._edits = edits
         self._inputs: _Inputs | None = None
         self._executor: BlockExecutor
         self._executed: ExecutedBlock | None = None
 
-    def filled(
-        self,
-        timestamp: int,
-        state: Snapshot | Overlay,
-        edits: Callable[[], tuple[tuple[StoredChange, ...], tuple[bytes, ...]]],
-    ) -> BlockExecutor:
-        """Return the block with its transactions executed; `state` includes what `edits` returns."""
-        inputs = self._current(timestamp, state)
+    @property
+    def is_cached(self) -> bool:
+        """Whether `filled` has nothing to execute."""
+        return self._inputs is not None and self._inputs.equals(self._current())
+
+    def filled(self) -> BlockExecutor:
+        """Return the block with its transactions executed."""
+        inputs = self._current()
         if self._inputs is None or not self._inputs.equals(inputs):
             self._inputs, self._executed = None, None
-            self._executor = self._producer.fill(timestamp, *edits())
+            self._executor = self._producer.fill(inputs.env.timestamp, *self._edits.stored())
             # Building drops invalid transactions from the pool; if it did, the next call builds it again.
             self._inputs = inputs if self._pool.version == inputs.pool else None
         return self._executor
 
-    def is_cached(self, timestamp: int, state: Snapshot | Overlay) -> bool:
-        """Return whether `filled` has nothing to execute."""
-        return self._inputs is not None and self._inputs.equals(self._current(timestamp, state))
-
-    def adopt(
-        self,
-        executor: BlockExecutor,
-        executed: ExecutedBlock,
-        timestamp: int,
-        state: Snapshot | Overlay,
-    ) -> None:
-        """Cache a block that was built elsewhere on what there is now, if it has this timestamp."""
-        if executor.env.timestamp == timestamp:
-            self._inputs = self._current(timestamp, state)
-            self._executor, self._executed = executor, executed
-
-    def finished(self, executor: BlockExecutor) -> ExecutedBlock:
-        """Return the block that `filled` has just returned, with its roots."""
-        assert executor is self._executor
+    def finished(self) -> ExecutedBlock:
+        """Return the block with its roots."""
+        executor = self.filled()
         if self._executed is None:
             self._executed = executor.finish(self._ledger.trie)
         return self._executed
 
-    def _current(self, timestamp: int, state: Snapshot | Overlay) -> _Inputs:
+    def adopt(self, executor: BlockExecutor, executed: ExecutedBlock) -> None:
+        """Cache a block that was built elsewhere on what there is now, if it has the timestamp of now."""
+        inputs = self._current()
+        if executor.env.timestamp == inputs.env.timestamp:
+            self._inputs, self._executor, self._executed = inputs, executor, executed
+
+    def _current(self) -> _Inputs:
+        ledger, edited = self._ledger, self._edits.state
+        timestamp = self._clock.next_timestamp(ledger.head.timestamp)
         return _Inputs(
-            parent=self._ledger.parent,
-            env=self._ledger.next_block_env(timestamp),
-            state=state,
+            parent=ledger.parent,
+            env=ledger.next_block_env(timestamp),
+            state=ledger.latest if edited is None else edited,
             pool=self._pool.version,
             priority=tuple(self._producer.priority),
         )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.chain.pool_inclusion import PoolInclusion
-from entresol.chain.priority_queue import PriorityQueue
+from entresol.chain.sealing.pool_inclusion import PoolInclusion
+from entresol.chain.sealing.priority_queue import PriorityQueue
 from entresol.errors import BlockFull
 from entresol.execution.block_executor import BlockExecutor
 from entresol.execution.tx_env import MAX_GAS_LIMIT

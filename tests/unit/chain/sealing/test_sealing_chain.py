@@ -11,7 +11,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.events import BlockSealed
-from entresol.chain.open_block import BlockWrite
+from entresol.chain.sealing.block_write import BlockWrite
 from entresol.errors import StoreFull
 from tests.support.chain.dev_chain import (
     ALICE,

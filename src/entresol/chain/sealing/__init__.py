@@ -1,0 +1,1 @@
+"""Build blocks of what is pending, seal them, and make them durable."""
