@@ -739,13 +739,14 @@ class FeeHistory:
 
 @final
 class StateReads:
-    """Plain reads of the state: balances, nonces, codes, slots, calls without a price, and simulations of them.
+    """Plain reads of the state: balances, nonces, codes, slots, and what calls without a price come to.
 
     `latest` returns the `EvmEnv` of the last block, and the same object until that changes, and `head_hash` its
     hash; `state_after` returns the state after a block, or raises if there is none, and `state_root` its root in
-    `trie`, that of the last block for None. `limits` and `gas_cap` bound a call, and a simulation has at most
-    `simulated_items` blocks and calls. Results of long calls on the last block are cached, in at most `cache_bytes`
-    bytes.
+    `trie`, that of the last block for None. `filling` returns the `EvmEnv` of the pending block, and the same object
+    until that changes, the next nonce of a sender, and the caps of its fee and its tip. `limits` and `gas_cap` bound a
+    call, and a simulation has at most `simulated_items` blocks and calls. Results of long calls on the last block are
+    cached, in at most `cache_bytes` bytes.
     """
 
     def __new__(
@@ -755,6 +756,7 @@ class StateReads:
         state_after: Callable[[int], Snapshot | Overlay],
         state_root: Callable[[int | None], bytes],
         head_hash: Callable[[], bytes],
+        filling: Callable[[bytes], tuple[object, int, int, int]],
         trie: Trie,
         limits: Limits,
         gas_cap: int,

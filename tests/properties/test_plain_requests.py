@@ -223,6 +223,7 @@ REQUESTS = st.one_of(
     st.tuples(st.just("eth_getStorageAt"), with_block(ADDRESS, QUANTITY)),
     st.tuples(st.just("eth_call"), with_block(CALL)),
     st.tuples(st.just("eth_estimateGas"), with_block(CALL)),
+    st.tuples(st.just("eth_fillTransaction"), with_block(CALL)),
     st.tuples(st.just("eth_simulateV1"), with_block(SIMULATION)),
     st.tuples(
         st.just("eth_feeHistory"),
@@ -245,6 +246,18 @@ def simulation(*calls: object) -> dict[str, object]:
 def test_a_simulation_is_the_same_whoever_runs_it(client: ApiClient, payload: object) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [payload]}
     ours, theirs = responses(client, request)
+    assert ours == theirs
+
+
+@settings(max_examples=100)
+@given(call=PLAIN_CALL)
+@pytest.mark.parametrize("method", ["eth_createAccessList", "eth_fillTransaction"])
+def test_a_call_comes_to_the_same_whoever_runs_it(
+    client: ApiClient, method: str, call: object
+) -> None:
+    ours, theirs = responses(
+        client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": [call]}
+    )
     assert ours == theirs
 
 
@@ -364,6 +377,8 @@ def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> No
         ("eth_estimateGas", [{"to": str(STORER), "from": str(ALICE)}]),
         ("eth_estimateGas", [{"to": str(NOBODY), "from": str(ALICE), "value": "0x1"}]),
         ("eth_createAccessList", [{"to": str(STORER), "from": str(ALICE)}]),
+        ("eth_fillTransaction", [{"to": str(STORER), "from": str(ALICE), "data": "0x1234"}]),
+        ("eth_fillTransaction", [{"to": str(NOBODY), "from": str(ALICE), "value": "0x1"}]),
         ("eth_simulateV1", [simulation({"to": str(STORER)}, {"to": str(LOGGER)}), "latest"]),
         ("eth_simulateV1", [{**simulation({"to": str(LOG)}), "validation": False}]),
         ("eth_getAccount", [str(LOGGER), "latest"]),

@@ -12,6 +12,7 @@ use revm::handler::{EthFrame, EvmTr, Handler};
 use revm::inspector::InspectorHandler;
 use revm::interpreter::InitialAndFloorGas;
 use revm::interpreter::interpreter::EthInterpreter;
+use revm_inspectors::access_list::AccessListInspector;
 
 use super::account::rules::RulesInspector;
 use super::engine::{Ctx, EngineEvm};
@@ -92,5 +93,9 @@ impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, TracerInspector>> {
 }
 
 impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, RulesInspector>> {
+    type IT = EthInterpreter;
+}
+
+impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, AccessListInspector>> {
     type IT = EthInterpreter;
 }

@@ -6,6 +6,7 @@ mod engine;
 pub mod env;
 mod frames;
 mod handler;
+pub mod inspection;
 pub mod l1_payment;
 pub mod limits;
 pub mod precompiles;

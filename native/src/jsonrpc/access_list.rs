@@ -1,22 +1,17 @@
 //! `eth_createAccessList`: the accounts and slots that a call touches.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use alloy_eips::eip2930::{AccessList, AccessListItem};
+use alloy_primitives::map::HashMap;
 use alloy_primitives::{Address, B256};
 use revm::context::TransactionType;
 
-use super::call::{Call, Outcome, prepare, run_with};
+use super::call::{Call, Outcome, is_plain, prepare};
 use super::hex::{put_data, put_number};
 use crate::evm::env::ExecutionEnv;
-use crate::evm::trace::{Position, Tracer};
+use crate::evm::inspection::TouchingCall;
 use crate::state::State;
-
-static ACCESS_LIST_TRACER: LazyLock<Tracer> = LazyLock::new(|| {
-    Tracer::parse(br#"{"tracer": "accessListTracer"}"#, Position::default())
-        .expect("a known tracer")
-});
 
 /// Return what a call touches beside sender, target and precompiles, and the gas that it uses with that list.
 ///
@@ -26,23 +21,22 @@ pub fn access_list(state: &dyn State, mut env: ExecutionEnv, call: &Call, gas_ca
     let gas = call.gas.map_or(gas_cap, |gas| gas.min(gas_cap));
     prepare(&mut env, call, gas, 0);
     env.tx.base.tx_type = TransactionType::Eip2930.into();
+    let mut limits = env.limits.clone();
+    let mut engine = TouchingCall::new(state, &env);
     let mut touched = Touched::default();
     loop {
-        env.tx.base.access_list = touched.list();
-        let result = match run_with(state, &env, Some(&ACCESS_LIST_TRACER)) {
-            Ok(Some(result)) => result,
-            Ok(None) => return Outcome::Other,
+        let run = match engine.run(touched.list(), limits.clone()) {
+            Ok(run) => run,
             Err(error) => return Outcome::of_error(&error),
         };
-        let trace = result.trace.as_deref().map_or(&b"[]"[..], Vec::as_slice);
-        let Ok(found) = serde_json::from_slice::<Vec<AccessListItem>>(trace) else {
+        if !is_plain(&run.result, &run.console) {
             return Outcome::Other;
-        };
-        let spent = result.result.gas().total_gas_spent();
-        if !touched.extend(found) {
-            return Outcome::Result(touched.render(result.result.tx_gas_used()), spent);
         }
-        if let Some(budget) = &mut env.limits.gas {
+        let spent = run.result.gas().total_gas_spent();
+        if !touched.extend(run.touched) {
+            return Outcome::Result(touched.render(run.result.tx_gas_used()), spent);
+        }
+        if let Some(budget) = &mut limits.gas {
             *budget = budget.saturating_sub(spent);
         }
     }
@@ -54,10 +48,10 @@ struct Touched(BTreeMap<Address, BTreeSet<B256>>);
 
 impl Touched {
     /// Add what a run touched; return whether any of it is new.
-    fn extend(&mut self, items: Vec<AccessListItem>) -> bool {
+    fn extend(&mut self, items: HashMap<Address, BTreeSet<B256>>) -> bool {
         let before = self.len();
-        for item in items {
-            self.0.entry(item.address).or_default().extend(item.storage_keys);
+        for (address, slots) in items {
+            self.0.entry(address).or_default().extend(slots);
         }
         self.len() > before
     }

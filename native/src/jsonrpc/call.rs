@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::hex::{parse_address, parse_data, quantity, render, render_data};
 use crate::evm::account;
+use crate::evm::console::ConsoleCalls;
 use crate::evm::env::{Checks, ExecutionEnv, TxEnv};
 use crate::evm::limits::LimitReached;
-use crate::evm::trace::Tracer;
 use crate::evm::{ExecutionError, ExecutionResult, execute};
 use crate::state::{ProviderError, State};
 
@@ -24,12 +24,16 @@ const FREE: Checks = Checks { balance: true, ..Checks::NONE };
 /// A call without a price.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Call {
-    from: Address,
-    to: Address,
+    /// The sender; zero if it names none.
+    pub from: Address,
+    /// The target.
+    pub to: Address,
     /// The gas limit, if it names one.
     pub gas: Option<u64>,
-    value: U256,
-    data: Bytes,
+    /// The value.
+    pub value: U256,
+    /// The data.
+    pub data: Bytes,
 }
 
 /// How a call ended.
@@ -58,12 +62,19 @@ pub fn call(state: &dyn State, mut env: ExecutionEnv, call: &Call, gas_cap: u64)
     let gas = call.gas.map_or(gas_cap, |gas| gas.min(gas_cap));
     prepare(&mut env, call, gas, 0);
     match run(state, &env) {
-        Ok(Some(result)) => {
+        Ok(result) => {
             let output = result.result.output().map_or(&[][..], |it| it);
             Outcome::Result(render_data(output), result.result.gas().total_gas_spent())
         }
-        Ok(None) => Outcome::Other,
-        Err(error) => Outcome::of_error(&error),
+        Err(outcome) => outcome,
+    }
+}
+
+/// Return the gas that a call needs, as JSON.
+pub fn estimate_gas(state: &dyn State, env: ExecutionEnv, call: &Call, gas_cap: u64) -> Outcome {
+    match needed_gas(state, env, call, gas_cap) {
+        Ok(gas) => Outcome::Result(render(U256::from(gas)), gas),
+        Err(outcome) => outcome,
     }
 }
 
@@ -71,64 +82,50 @@ pub fn call(state: &dyn State, mut env: ExecutionEnv, call: &Call, gas_cap: u64)
 ///
 /// That takes two runs, or one for a transfer. If it needs more than it spends, or fails, the search is
 /// left to Python.
-pub fn estimate_gas(
+pub fn needed_gas(
     state: &dyn State,
     mut env: ExecutionEnv,
     call: &Call,
     gas_cap: u64,
-) -> Outcome {
+) -> Result<u64, Outcome> {
     let mut cap = gas_cap.min(env.block.gas_limit);
     cap = cap.min(env.rules.transaction_gas_limit().unwrap_or(u64::MAX));
     cap = cap.min(call.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(u64::MAX));
-    let Ok(is_transfer) = is_transfer(state, call) else { return Outcome::Other };
+    let is_transfer = is_transfer(state, call).map_err(|_| Outcome::Other)?;
     // A contract account runs in steps, whatever the call says.
     if !matches!(account::has_code(state, call.from), Ok(false)) {
-        return Outcome::Other;
+        return Err(Outcome::Other);
     }
     let first = if is_transfer && cap >= TRANSFER_GAS { TRANSFER_GAS } else { cap };
     let price = u128::from(env.block.basefee);
     prepare(&mut env, call, first, price);
-    let spent = match run(state, &env) {
-        Ok(Some(_)) if is_transfer && first == TRANSFER_GAS => {
-            return Outcome::Result(render(U256::from(TRANSFER_GAS)), TRANSFER_GAS);
-        }
-        Ok(Some(result)) => result,
-        Ok(None) => return Outcome::Other,
-        Err(error) => return Outcome::of_error(&error),
-    };
+    let spent = run(state, &env)?;
+    if is_transfer && first == TRANSFER_GAS {
+        return Ok(TRANSFER_GAS);
+    }
     let need = gas_needed(&spent);
     if need >= cap {
-        return Outcome::Other;
+        return Err(Outcome::Other);
     }
     env.tx.base.gas_limit = need;
     if let Some(budget) = &mut env.limits.gas {
         *budget = budget.saturating_sub(spent.result.gas().total_gas_spent());
     }
-    match run(state, &env) {
-        Ok(Some(result)) if gas_needed(&result) >= need => {
-            Outcome::Result(render(U256::from(need)), need)
-        }
-        Ok(_) => Outcome::Other,
-        Err(error) => Outcome::of_error(&error),
-    }
+    let second = run(state, &env)?;
+    if gas_needed(&second) < need { Err(Outcome::Other) } else { Ok(need) }
 }
 
-/// Execute; None if the call fails, or logs to the console, which Python has to report.
-fn run(state: &dyn State, env: &ExecutionEnv) -> Result<Option<ExecutionResult>, ExecutionError> {
-    run_with(state, env, None)
+/// Execute; a call that is not plain is left to Python.
+fn run(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, Outcome> {
+    let result = execute(state, env, None).map_err(|error| Outcome::of_error(&error))?;
+    if is_plain(&result.result, &result.console) { Ok(result) } else { Err(Outcome::Other) }
 }
 
-/// Execute under a tracer; None as [`run`].
-pub fn run_with(
-    state: &dyn State,
-    env: &ExecutionEnv,
-    tracer: Option<&Tracer>,
-) -> Result<Option<ExecutionResult>, ExecutionError> {
-    let result = execute(state, env, tracer)?;
-    let is_plain = matches!(result.result, RevmResult::Success { .. })
-        && result.console.recorded.is_empty()
-        && result.console.dropped == 0;
-    Ok(is_plain.then_some(result))
+/// Whether a call has succeeded, and has not logged to the console, which Python has to report.
+pub fn is_plain(result: &RevmResult, console: &ConsoleCalls) -> bool {
+    matches!(result, RevmResult::Success { .. })
+        && console.recorded.is_empty()
+        && console.dropped == 0
 }
 
 /// The gas that a run needed: before refunds, and at least the calldata floor.

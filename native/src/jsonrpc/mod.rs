@@ -2,6 +2,7 @@
 
 pub mod access_list;
 pub mod call;
+pub mod fill;
 pub mod hex;
 pub mod latency;
 pub mod logs;

@@ -18,7 +18,7 @@ use crate::state::{Account, ProviderError, State};
 const MAX_PARAMS_BYTES: usize = 16 << 10;
 
 /// The methods that read the state.
-pub const METHODS: [&str; 10] = [
+pub const METHODS: [&str; 11] = [
     "eth_getBalance",
     "eth_getTransactionCount",
     "eth_getCode",
@@ -28,6 +28,7 @@ pub const METHODS: [&str; 10] = [
     "eth_call",
     "eth_estimateGas",
     "eth_createAccessList",
+    "eth_fillTransaction",
     "eth_simulateV1",
 ];
 
@@ -49,6 +50,8 @@ pub enum Read {
     Leaf(Address, Block),
     /// By a call on the last block.
     Call(CallKind, Call),
+    /// The transaction of a call on the pending block, which names its sender and no gas limit.
+    Fill(Call),
     /// By calls in simulated blocks on the last block.
     Simulation(Simulation),
 }
@@ -110,6 +113,11 @@ impl Read {
             "eth_call" => call(CallKind::Output),
             "eth_estimateGas" => call(CallKind::EstimateGas),
             "eth_createAccessList" => call(CallKind::AccessList),
+            "eth_fillTransaction" => {
+                let [call]: [Call; 1] = serde_json::from_str(params).ok()?;
+                let is_plain = call.gas.is_none() && !call.from.is_zero();
+                is_plain.then_some(Self::Fill(call))
+            }
             "eth_simulateV1" => Simulation::parse(params).map(Self::Simulation),
             _ => None,
         }

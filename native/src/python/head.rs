@@ -1,4 +1,4 @@
-//! The last block, as calls and simulations need it.
+//! The last or the pending block, as calls and simulations need it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::evm::env::{self, ExecutionEnv};
 use crate::jsonrpc::call::Outcome;
 use crate::state::{State, overlay, snapshot};
 
-/// The environment of the last block.
+/// The environment of a block.
 pub struct Head {
     /// The `EvmEnv` of Python.
     pub evm_env: Py<PyAny>,
@@ -88,8 +88,25 @@ impl HeadState {
 }
 
 impl Head {
+    /// Return what `cached` is, or becomes, for an `EvmEnv`.
+    pub fn cached<'a>(
+        cached: &'a mut Option<Self>,
+        evm_env: &Bound<'_, PyAny>,
+    ) -> PyResult<&'a Self> {
+        let head = match cached.take() {
+            Some(head) if head.evm_env.is(evm_env) => head,
+            _ => Self::of(evm_env)?,
+        };
+        Ok(cached.insert(head))
+    }
+
+    /// Return the state and the environment.
+    pub fn parts(&self, py: Python<'_>) -> (HeadState, Arc<ExecutionEnv>) {
+        (self.state.clone_ref(py), Arc::clone(&self.env))
+    }
+
     /// Read an `EvmEnv`.
-    pub fn of(evm_env: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn of(evm_env: &Bound<'_, PyAny>) -> PyResult<Self> {
         let rules = evm_env.getattr("rules")?.cast_into::<Rules>()?;
         let block = evm_env.getattr("block")?.getattr("native")?.cast_into::<BlockEnv>()?;
         let env = ExecutionEnv {

@@ -18,6 +18,7 @@ use super::trie::PyTrie;
 use crate::evm::env::ExecutionEnv;
 use crate::jsonrpc::access_list::access_list;
 use crate::jsonrpc::call::{self, Call, Outcome};
+use crate::jsonrpc::fill::{Filling, fill};
 use crate::jsonrpc::read::{self, Block, CallKind, Read};
 use crate::jsonrpc::request::Request;
 use crate::jsonrpc::response_cache;
@@ -37,11 +38,13 @@ pub struct StateReads {
     state_after: Py<PyAny>,
     state_root: Py<PyAny>,
     head_hash: Py<PyAny>,
+    filling: Py<PyAny>,
     trie: Py<PyTrie>,
     limits: Py<Limits>,
     gas_cap: u64,
     simulated_items: usize,
     head: Mutex<Option<Head>>,
+    pending: Mutex<Option<Head>>,
     /// Results of long calls on the last block.
     pub calls: Mutex<response_cache::ResponseCache>,
     is_budget_spent: AtomicBool,
@@ -51,8 +54,8 @@ pub struct StateReads {
 impl StateReads {
     #[new]
     #[pyo3(signature = (
-        *, latest, state_after, state_root, head_hash, trie, limits, gas_cap, simulated_items,
-        cache_bytes
+        *, latest, state_after, state_root, head_hash, filling, trie, limits, gas_cap,
+        simulated_items, cache_bytes
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -60,6 +63,7 @@ impl StateReads {
         state_after: Py<PyAny>,
         state_root: Py<PyAny>,
         head_hash: Py<PyAny>,
+        filling: Py<PyAny>,
         trie: Py<PyTrie>,
         limits: Py<Limits>,
         gas_cap: u64,
@@ -71,11 +75,13 @@ impl StateReads {
             state_after,
             state_root,
             head_hash,
+            filling,
             trie,
             limits,
             gas_cap,
             simulated_items,
             head: Mutex::new(None),
+            pending: Mutex::new(None),
             calls: Mutex::new(response_cache::ResponseCache::new(cache_bytes, 0)),
             is_budget_spent: AtomicBool::new(false),
         }
@@ -132,6 +138,7 @@ impl StateReads {
             }
             Read::Leaf(address, block) => Some(self.leaf(py, *address, *block)?),
             Read::Call(kind, call) => return self.call(py, request, *kind, call),
+            Read::Fill(call) => return self.fill(py, call).map(Found::Outcome),
             Read::Simulation(simulation) => {
                 return self.simulate(py, simulation).map(Found::Outcome);
             }
@@ -158,6 +165,16 @@ impl StateReads {
         let limits = self.limits.get().start();
         let env = ExecutionEnv { limits, ..env.as_ref().clone() };
         Ok(Found::Outcome(state.run(py, |state| work(state, env, call, self.gas_cap))))
+    }
+
+    fn fill(&self, py: Python<'_>, call: &Call) -> PyResult<Outcome> {
+        let sender = PyBytes::new(py, call.from.as_slice());
+        let (evm_env, nonce, max_fee_per_gas, max_priority_fee_per_gas) =
+            self.filling.bind(py).call1((sender,))?.extract::<(Bound<'_, PyAny>, _, _, _)>()?;
+        let filling = Filling { nonce, max_fee_per_gas, max_priority_fee_per_gas };
+        let (state, env) = Head::cached(&mut self.pending.lock(), &evm_env)?.parts(py);
+        let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
+        Ok(state.run(py, |state| fill(state, env, call, &filling, self.gas_cap)))
     }
 
     fn simulate(&self, py: Python<'_>, simulation: &Simulation) -> PyResult<Outcome> {
@@ -220,15 +237,10 @@ impl StateReads {
     fn head(&self, py: Python<'_>) -> PyResult<(HeadState, Arc<ExecutionEnv>)> {
         let evm_env = self.latest.bind(py).call0()?;
         let mut cached = self.head.lock();
-        let head = match cached.take() {
-            Some(head) if head.evm_env.is(&evm_env) => head,
-            _ => {
-                self.calls.lock().clear();
-                Head::of(&evm_env)?
-            }
-        };
-        let head = cached.insert(head);
-        Ok((head.state.clone_ref(py), Arc::clone(&head.env)))
+        if !cached.as_ref().is_some_and(|head| head.evm_env.is(&evm_env)) {
+            self.calls.lock().clear();
+        }
+        Ok(Head::cached(&mut cached, &evm_env)?.parts(py))
     }
 }
 

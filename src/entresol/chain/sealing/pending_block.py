@@ -60,10 +60,10 @@ class PendingBlock:
         self._executor: BlockExecutor
         self._executed: ExecutedBlock | None = None
 
-    @property
-    def is_cached(self) -> bool:
-        """Whether `filled` has nothing to execute."""
-        return self._inputs is not None and self._inputs.equals(self._current())
+    def cached(self) -> BlockExecutor | None:
+        """Return the block if `filled` has nothing to execute."""
+        is_current = self._inputs is not None and self._inputs.equals(self._current())
+        return self._executor if is_current else None
 
     def filled(self) -> BlockExecutor:
         """Return the block with its transactions executed."""

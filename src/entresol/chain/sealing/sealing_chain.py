@@ -119,10 +119,14 @@ class SealingChain(ChainView):
         """Return the pending block with its header and roots."""
         return self._pending.finished()
 
+    def cached_pending(self) -> BlockExecutor | None:
+        """Return the pending block if it has not changed since it was built."""
+        return self._pending.cached()
+
     @property
     def is_pending_quick(self) -> bool:
         """Whether `pending` takes no more than a few milliseconds: it is cached, or has little to execute."""
-        return self._pending.is_cached or not self.producer.is_heavy
+        return self.cached_pending() is not None or not self.producer.is_heavy
 
     def adopt_pending(self, block: OpenBlock, version: int) -> None:
         """Let `pending` return a block that was built elsewhere on this version of the pool, until it would change."""

@@ -73,11 +73,11 @@ class ApiServices:
         self.runner = CallRunner(
             call_limits(self.limits), override_limits(self.limits), self.limits.call_limit
         )
-        self.reads = new_state_reads(chain, self.resolver, self.runner)
-        self.client_version = client_version(is_layer_two=is_layer_two)
         self.filler = TransactionFiller(
             chain, self.resolver, self.runner, self.executor, sends_failing=dev_methods
         )
+        self.reads = new_state_reads(chain, self.resolver, self.runner, self.filler)
+        self.client_version = client_version(is_layer_two=is_layer_two)
         self.validations = AccountValidations(chain, self.executor)
         self.submission = self.new_submission(hardhat_errors=self.config.hardhat_errors)
         self.log_limits = log_limits(self.limits, is_layer_two=is_layer_two)

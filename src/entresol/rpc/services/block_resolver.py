@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class BlockResolver:
     """Resolves block identifiers on one chain.
 
-    Remembers: the EVM environment of the latest block, where most calls run. Fails: with `UnknownBlock`.
+    Remembers: the EVM environments of the latest block, where most calls run, and of the pending one. Fails: with `UnknownBlock`.
     """
 
     def __init__(self, chain: Chain, pending: Callable[[], BlockExecutor] | None = None) -> None:
@@ -30,6 +30,7 @@ class BlockResolver:
         self._pending = pending or chain.pending
         self._rules = chain.rules.evm_rules()
         self._latest: tuple[Header, EvmEnv] | None = None
+        self._next: EvmEnv | None = None
 
     def number(self, block: BlockNumber) -> int | None:
         """Return the number of a block, or None if there is none; the pending one follows the head."""
@@ -66,8 +67,7 @@ class BlockResolver:
         if block.tag is BlockTag.LATEST:
             return self.latest_env()
         if block.tag is BlockTag.PENDING:
-            pending = self._pending()
-            return EvmEnv(pending.overlay, self._rules, pending.env)
+            return self.pending_env()
         number = self.sealed(block)
         if number == self._chain.number:
             return self.latest_env()
@@ -89,3 +89,10 @@ class BlockResolver:
         evm_env = EvmEnv(state, self._rules, BlockEnv.of(header))
         self._latest = header, evm_env
         return evm_env
+
+    def pending_env(self) -> EvmEnv:
+        """Return the EVM environment of the pending block: the same object until that is built again."""
+        pending, cached = self._pending(), self._next
+        if cached is None or cached.state is not pending.overlay or cached.block is not pending.env:
+            self._next = cached = EvmEnv(pending.overlay, self._rules, pending.env)
+        return cached

@@ -26,10 +26,9 @@ from entresol.primitives.transactions import (
     SetCodeTransaction,
     ZkTransaction,
 )
-from entresol.primitives.values import Hash32
+from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.offload import Offload, built_first
 from entresol.rpc.services.read_sidecar import read_sidecar
-from entresol.rpc.types.block_id import PENDING
 from entresol.rpc.types.eip712_meta import Eip712Meta
 from entresol.rpc.types.number import HexOrInteger
 
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from entresol._native import BlobSidecar
     from entresol.chain.chain import Chain
     from entresol.execution.call.call import CallRequest
+    from entresol.execution.evm_env import EvmEnv
     from entresol.primitives.transactions import SignedPayload
-    from entresol.primitives.values import Address
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.types.call_request import TransactionObject
@@ -51,6 +50,16 @@ class FilledTransaction(NamedTuple):
 
     payload: SignedPayload
     sidecar: BlobSidecar | None
+
+
+class Filling(NamedTuple):
+    """What a transaction without a type or a price is filled in with, besides its gas limit."""
+
+    evm_env: EvmEnv
+    """Where the gas is estimated."""
+    nonce: int
+    max_fee_per_gas: int
+    max_priority_fee_per_gas: int
 
 
 class TransactionFiller:
@@ -117,6 +126,13 @@ class TransactionFiller:
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return FilledTransaction(payload, sidecar)
 
+    def filling(self, sender: bytes) -> Filling:
+        """Return what a plain transaction of a client is filled in with; it fails if the pending block takes long."""
+        evm_env = self._resolver.pending_env()
+        nonce = self._chain.pool.next_nonce(Address(sender))
+        base_fee, tip = self._chain.next_base_fee(), self._chain.rules.suggested_tip
+        return Filling(evm_env, nonce, _fee_cap(base_fee, tip), tip)
+
     async def _sidecar(self, given: TransactionObject) -> BlobSidecar | None:
         """Return the verified sidecar of a blob transaction; None for any other."""
         if _kind(given, self._chain.pool.rules.accepted_types) != BlobTransaction.type:
@@ -156,8 +172,7 @@ class TransactionFiller:
             tip = int(given.max_priority_fee_per_gas)
         elif cap is not None:
             tip = min(tip, int(cap))
-        # Twice the base fee, as in geth: enough for some blocks even if they are full.
-        fee_cap = 2 * base_fee + tip if cap is None else int(cap)
+        fee_cap = _fee_cap(base_fee, tip) if cap is None else int(cap)
         if kind == ZkTransaction.type and given.max_priority_fee_per_gas is None:
             # What clients send, and expect where there is none. It is never charged.
             tip = fee_cap
@@ -179,7 +194,7 @@ class TransactionFiller:
 
     async def _gas(self, request: CallRequest) -> int:
         """Return the gas that the transaction needs in the next block, after the pending ones."""
-        evm_env = await built_first(lambda: self._resolver.evm_env(PENDING))
+        evm_env = await built_first(self._resolver.pending_env)
         gas = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
         if not isinstance(gas, Offload):
             return gas
@@ -197,6 +212,11 @@ _KINDS: dict[int, type[Any]] = {
 _PRICED = frozenset({LegacyTransaction.type, AccessListTransaction.type})
 _WITHOUT_CREATION = frozenset({BlobTransaction.type, SetCodeTransaction.type})
 _WITHOUT_ACCESS_LIST = frozenset({LegacyTransaction.type, ZkTransaction.type})
+
+
+def _fee_cap(base_fee: int, tip: int) -> int:
+    # Twice the base fee, as in geth: enough for some blocks even if they are full.
+    return 2 * base_fee + tip
 
 
 def _kind(given: TransactionObject, accepted: frozenset[int]) -> int:

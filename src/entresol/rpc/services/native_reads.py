@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
+    from entresol.rpc.services.fill_transaction import TransactionFiller
 
 MAX_CALL_BYTES: Final = 1 << 20
 """The size of the cache of calls."""
 MAX_FEE_HISTORY_BYTES: Final = 8 << 20
 
 
-def new_state_reads(chain: Chain, resolver: BlockResolver, runner: CallRunner) -> StateReads:
+def new_state_reads(
+    chain: Chain, resolver: BlockResolver, runner: CallRunner, filler: TransactionFiller
+) -> StateReads:
     """Return the reads of a chain, within the limits that calls have on the event loop.
 
     A call that turns out to need more is dispatched like any other, and `runner` moves it to a worker at once.
@@ -38,6 +41,7 @@ def new_state_reads(chain: Chain, resolver: BlockResolver, runner: CallRunner) -
         state_after=resolver.state_after,
         state_root=state_root,
         head_hash=head_hash,
+        filling=filler.filling,
         trie=chain.state_trie.native,
         limits=runner.loop_limits,
         gas_cap=runner.gas_cap,

@@ -43,6 +43,8 @@ class PendingBuilder:
         """Return the pending block with its transactions executed."""
         if self._pinned is not None:
             return self._pinned.executor
+        if (cached := self._chain.cached_pending()) is not None:
+            return cached
         self._check()
         return self._chain.pending()
 

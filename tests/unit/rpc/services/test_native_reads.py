@@ -143,6 +143,53 @@ def test_a_simulation_of_many_blocks_is_left_to_python(client: ApiClient) -> Non
         assert (result is None) is left
 
 
+def filled(client: ApiClient) -> dict[str, Any]:
+    """Return a filled transaction, once it is certain that the crate and Python give the same."""
+    call = {"from": str(ALICE), "to": str(CONTRACT)}
+    ours: Any = native(client, "eth_fillTransaction", call)
+    assert ours is not None
+    # A type is left to Python.
+    assert ours == client("eth_fillTransaction", {**call, "type": "0x2"})
+    fields: dict[str, Any] = ours["tx"]
+    return fields
+
+
+def test_a_filled_transaction_follows_pending_ones_edits_and_settings(client: ApiClient) -> None:
+    before = filled(client)
+    edit(client, "1 sload stop")
+    assert int(filled(client)["gas"], 16) > int(before["gas"], 16)
+    client("evm_setAutomine", False)
+    client.chain.submit(transaction(0, wei=1).raw)
+    assert (before["nonce"], filled(client)["nonce"]) == ("0x0", "0x1")
+    client("anvil_setNextBlockBaseFeePerGas", hex(3 * FEE))
+    assert filled(client)["maxFeePerGas"] == hex(6 * FEE)
+    client("evm_mine")
+    assert filled(client)["nonce"] == "0x1"
+
+
+def test_a_transaction_behind_a_heavy_pending_block_is_left_to_python(client: ApiClient) -> None:
+    client("evm_setAutomine", False)
+    for nonce in range(3):
+        client.chain.submit(transaction(nonce, gas=2_000_000).raw)
+    call = {"from": str(ALICE), "to": str(NOBODY)}
+    assert native(client, "eth_fillTransaction", call) is None
+    assert client("eth_fillTransaction", call)["tx"]["nonce"] == "0x3"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param({"to": str(NOBODY)}, id="without a sender"),
+        pytest.param({"from": str(ALICE), "to": str(NOBODY), "gas": "0x7530"}, id="with gas"),
+        pytest.param({"from": str(ALICE), "data": "0x00"}, id="creates a contract"),
+    ],
+)
+def test_a_transaction_that_is_not_plain_is_left_to_python(
+    client: ApiClient, call: dict[str, str]
+) -> None:
+    assert native(client, "eth_fillTransaction", call) is None
+
+
 def history(client: ApiClient, first: int, last: int, *percentiles: float) -> Any:
     return json.loads(new_fee_history(client.chain).render(first, last, percentiles))
 
