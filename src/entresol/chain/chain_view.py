@@ -80,7 +80,7 @@ class ChainView:
     @property
     def number(self) -> int:
         """The number of the last block."""
-        return self.ledger.number
+        return self.ledger.head.number
 
     def resolve(self, block: int | BlockTag) -> int:
         """Return the number of a block; the pending block has the number after the head's."""

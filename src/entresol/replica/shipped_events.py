@@ -16,7 +16,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction, load
 from entresol.primitives.values import Address, Hash32
-from entresol.storage.record_cache import memory_of_record
+from entresol.storage.read_cache import memory_of_record
 
 MAX_RECORDS: Final = 256
 """Of how many blocks the records are remembered until subscribers are notified, which is in the next turn."""

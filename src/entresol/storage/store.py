@@ -182,7 +182,7 @@ class Store(StoreView):
             except BaseException:
                 self.head_number = head
                 raise
-        self.record_cache.evict_above(number)
+        self.read_cache.evict_above(number)
         self.nonempty.remove_above(number)
         if deleted:
             self.batches.refresh()
@@ -213,7 +213,7 @@ class Store(StoreView):
             except BaseException:
                 self.head_number = head
                 raise
-        self.record_cache.evict_above(-1)
+        self.read_cache.evict_above(-1)
         self.genesis.refresh()
         self.nonempty.reset(self.head_number, self.first_number)
         self.loaded.refresh()

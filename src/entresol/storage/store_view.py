@@ -20,8 +20,8 @@ from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, candidates
 from entresol.storage.price_table import PriceTable
 from entresol.storage.published_bytecodes import as_published
+from entresol.storage.read_cache import ReadCache
 from entresol.storage.readers import TransactionLocation
-from entresol.storage.record_cache import RecordCache
 from entresol.storage.replication.position import PositionTable
 from entresol.storage.state_keys import StateKeys
 
@@ -29,14 +29,14 @@ from entresol.storage.state_keys import StateKeys
 class StoreView:
     """What a store contains up to its head; `Store` adds what changes it.
 
-    Remembers: the number of the last block, and recently read records. Assumes: readers on any thread. Fails: with a
+    Remembers: the number of the last block, and what was recently read of blocks. Assumes: readers on any thread. Fails: with a
     `StoreFailed`.
     """
 
     def __init__(self, directory: Directory, db: KeyValueStore) -> None:
         self._db = db
         self._directory = directory
-        self.record_cache = RecordCache()
+        self.read_cache = ReadCache()
         self.genesis = GenesisTable(db)
         self.batches = BatchTable(db)
         self.prices = PriceTable(db)
@@ -59,7 +59,7 @@ class StoreView:
 
     def get_record(self, number: int) -> BlockRecord | None:
         """Return the record of a block, or None if there is no such block."""
-        return self.record_cache.get(number, self._read_record)
+        return self.read_cache.record(number, self._read_record)
 
     def record(self, number: int) -> BlockRecord:
         """Return the record of a block; raise `UnknownBlock` if there is none."""
@@ -92,12 +92,7 @@ class StoreView:
 
     def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
-        row = self._db.get(tables.NUMBER_OF_HASH + block_hash)
-        if row is None:
-            return None
-        number = int.from_bytes(row)
-        # The rows of reverted blocks stay until others overwrite them.
-        return number if self.block_hash(number) == block_hash else None
+        return self.read_cache.number(block_hash, self._read_number)
 
     def block_hash(self, number: int) -> Hash32 | None:
         """Return the hash of a block."""
@@ -181,6 +176,14 @@ class StoreView:
 
     def _read_record(self, number: int) -> BlockRecord | None:
         return self._decoded(number) if self._has(number) else None
+
+    def _read_number(self, block_hash: bytes) -> int | None:
+        row = self._db.get(tables.NUMBER_OF_HASH + block_hash)
+        if row is None:
+            return None
+        number = int.from_bytes(row)
+        # The rows of reverted blocks stay until others overwrite them.
+        return number if self.block_hash(number) == block_hash else None
 
     def _decoded(self, number: int) -> BlockRecord | None:
         data = self._db.get(tables.record_key(number))

@@ -180,5 +180,5 @@ def test_a_slow_read_is_not_cached_after_an_unwind(store: Store) -> None:
         fill(store, [theirs])
         return record
 
-    assert store.record_cache.get(1, slow) == ours
+    assert store.read_cache.record(1, slow) == ours
     assert store.get_record(1) == theirs

@@ -45,6 +45,8 @@ class Keyring:
         self._secrets = {} if locked else {it.address: it.secret for it in accounts}
         self._impersonated: BoundedMap[Address, Address] = BoundedMap(MAX_IMPERSONATED)
         self._impersonates_all = False
+        # Made when it is read, after each change.
+        self._addresses: list[Address] | None = None
 
     @property
     def locked(self) -> str | None:
@@ -54,7 +56,9 @@ class Keyring:
     @property
     def addresses(self) -> list[Address]:
         """The accounts with keys, then those that are impersonated by address."""
-        return list(dict.fromkeys((*self._secrets, *self._impersonated)))
+        if self._addresses is None:
+            self._addresses = list(dict.fromkeys((*self._secrets, *self._impersonated)))
+        return self._addresses
 
     def sender(self, wanted: Address | None) -> Address:
         """Return the sender of a transaction, by default the first account; reject one without a key."""
@@ -97,6 +101,7 @@ class Keyring:
 
     @impersonation.setter
     def impersonation(self, wanted: Impersonation) -> None:
+        self._addresses = None
         self._impersonated.clear()
         for address in wanted.addresses:
             self._impersonated.put(address, address)
@@ -110,10 +115,12 @@ class Keyring:
         """Accept transactions of an account without a signature."""
         if self._locked is not None:
             raise AccountsLocked(self._locked)
+        self._addresses = None
         self._impersonated.put(address, address)
 
     def stop_impersonating(self, address: Address) -> bool:
         """Require signatures of an account again, and return whether it was impersonated."""
+        self._addresses = None
         return self._impersonated.pop(address) is not None
 
     def impersonate_all(self, *, enabled: bool) -> None:

@@ -20,7 +20,7 @@ from entresol.rpc.jsonrpc.native_methods import RESPONSE_CACHE_BYTES, NativeRead
 from entresol.rpc.namespaces.net_web3 import RpcModules
 from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.services.native_reads import MAX_CALL_BYTES, MAX_FEE_HISTORY_BYTES
-from entresol.storage.record_cache import MAX_BYTES as MAX_RECORD_BYTES
+from entresol.storage.read_cache import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ class Api:
         yield MemoryUse("snapshots", chain.checkpoints.weight, MAX_CHECKPOINT_BYTES)
         yield MemoryUse("filters", criteria.used, criteria.max_bytes)
         yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
-        yield MemoryUse("blocks", chain.ledger.store.record_cache.size, MAX_RECORD_BYTES)
+        yield MemoryUse("blocks", chain.ledger.store.read_cache.size, MAX_RECORD_BYTES)
         yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
         yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
         yield MemoryUse("calls", services.reads.size, MAX_CALL_BYTES)

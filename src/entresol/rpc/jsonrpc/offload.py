@@ -119,9 +119,9 @@ class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     record_bytes: int = 16 * 1024
     """The stored record of a block whose receipts the crate renders on the loop: some forty transactions."""
     log_blocks: int = 8
-    """Blocks of a log search on the loop."""
+    """Blocks that a log search on the loop reads."""
     log_prefixes: int = 16
-    """Addresses and topics that a log search on the loop looks up in the index."""
+    """Addresses and topics that a log search on the loop looks up in the index; one if its range is longer."""
     logs: int = 128
     """Logs that a log search renders on the loop; logs that are rendered already count for less."""
 

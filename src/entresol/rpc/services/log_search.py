@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Protocol, Self
 
 import msgspec
@@ -157,16 +158,9 @@ class LogSearch(msgspec.Struct, frozen=True):
 
     def _quick_blocks(self) -> list[BlockLogs] | None:
         """Return the blocks that may have logs, unless they are many or have many."""
-        first, last = self.range.first, self.range.last
-        if last - first >= POLICY.log_blocks:
+        numbers = self._quick_numbers()
+        if numbers is None:
             return None
-        numbers: Iterable[int] = range(first, last + 1)
-        if not all(map(self.source.is_cached, numbers)):
-            if sum(map(len, self.query.criteria())) > POLICY.log_prefixes:
-                return None
-            # A single block is most often the head, which clients request again: its logs are worth caching.
-            if first != last or self.source.has_many(first, POLICY.logs):
-                numbers = self.source.blocks_with_logs(self.query, first, last)
         found: list[BlockLogs] = []
         left = POLICY.logs
         for number in numbers:
@@ -178,6 +172,24 @@ class LogSearch(msgspec.Struct, frozen=True):
                     return None
                 found.append(logs)
         return found
+
+    def _quick_numbers(self) -> Iterable[int] | None:
+        """Return the blocks to read, unless finding them may take long."""
+        first, last = self.range.first, self.range.last
+        is_short = last - first < POLICY.log_blocks
+        numbers = range(first, last + 1)
+        if is_short and all(map(self.source.is_cached, numbers)):
+            return numbers
+        values = sum(map(len, self.query.criteria()))
+        if values > (POLICY.log_prefixes if is_short else 1):
+            return None
+        # A single block is most often the head, which clients request again: its logs are worth caching.
+        if first == last and not self.source.has_many(first, POLICY.logs):
+            return numbers
+        found = list(
+            islice(self.source.blocks_with_logs(self.query, first, last), POLICY.log_blocks + 1)
+        )
+        return found if len(found) <= POLICY.log_blocks else None
 
     def _read(self, numbers: Iterable[int]) -> Iterator[BlockLogs]:
         for logs in map(self.source.logs_of, numbers):

@@ -25,12 +25,8 @@ class SealedRecords:
         self._blocks = blocks
         self._batches = batches
         self._blob_base_fee = blob_base_fee
-
-    def get(self, number: int) -> BlockRecord | None:
-        """Return the record of a block; clients send numbers that no block can have."""
-        first, head = self._blocks.first_number, self._blocks.head_number
-        is_known = head is not None and first <= number <= head
-        return self._blocks.get_record(number) if is_known else None
+        self.get = blocks.get_record
+        """Return the record of a block, or None."""
 
     def locate(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
         """Return the record of the block that a transaction is in, and its index there."""

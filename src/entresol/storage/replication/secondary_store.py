@@ -37,5 +37,5 @@ class SecondaryStore(Store):
     def set_head(self, number: int, common: int) -> None:
         """Set the head; blocks above `common` are not those that were read before."""
         self.head_number = number
-        self.record_cache.evict_above(common)
+        self.read_cache.evict_above(common)
         self.loaded.refresh()

@@ -103,7 +103,7 @@ def test_a_genesis_that_cannot_be_read_is_damage(store: Store) -> None:
     for change in broken:
         damaged = msgspec.structs.replace(record, **change)
         store._db.write([(tables.record_key(0), damaged.encode())])
-        store.record_cache.evict_above(-1)
+        store.read_cache.evict_above(-1)
         with pytest.raises(StoreDamaged, match="its genesis: "):
             read_genesis(store, GENESIS)
 

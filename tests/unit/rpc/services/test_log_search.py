@@ -204,3 +204,40 @@ def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingC
     for look in (search.run, search.run_if_quick):
         with pytest.raises(UnknownBlock):
             look()
+
+
+# What is searched on the event loop
+
+
+@pytest.fixture(scope="module")
+def long_chain() -> Iterator[EmittingChain]:
+    """Return a chain of 40 blocks, each with a log of the first emitter, and the last with one of the second."""
+    chain = EmittingChain.begin()
+    for number in range(40):
+        chain.emit(EMITTERS[0], (number, 0))
+        if number == 39:
+            chain.emit(EMITTERS[1], (number, 0))
+        chain.seal()
+    yield chain
+    chain.close()
+
+
+def quick(chain: EmittingChain, **wanted: object) -> int | None:
+    """Return how many logs are found on the event loop, or None if the search is left to a worker."""
+    search = LogSearch.of(chain.log_cache(), chain, LogFilter.parse({"fromBlock": "0x0", **wanted}))
+    found = search.run_if_quick()
+    return None if found is None else len(found)
+
+
+def test_a_value_that_few_of_many_blocks_have_is_searched_at_once(
+    long_chain: EmittingChain,
+) -> None:
+    assert quick(long_chain, address=str(EMITTERS[1])) == 1
+
+
+def test_a_value_that_many_blocks_have_is_searched_on_a_worker(long_chain: EmittingChain) -> None:
+    assert quick(long_chain, address=str(EMITTERS[0])) is None
+
+
+def test_several_values_are_searched_on_a_worker_in_many_blocks(long_chain: EmittingChain) -> None:
+    assert quick(long_chain, address=[str(EMITTERS[1]), str(EMITTERS[2])]) is None

@@ -1,15 +1,19 @@
-"""Cache of recently read block records."""
+"""Cache of what was read of blocks: their records, and their numbers by hash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Final
+from typing import Final, TypeVar
 
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
 MAX_RECORDS: Final = 4_096
+MAX_NUMBERS: Final = 16_384
 MAX_BYTES: Final = 64 * 1024 * 1024
 
 # What the parts of a record take in memory besides their bytes, roughly.
@@ -17,11 +21,12 @@ _RECORD_BYTES: Final = 2_048
 _PART_BYTES: Final = 384
 
 
-class RecordCache:
-    """An LRU cache of records; any thread may read beside the writer, which evicts deleted ones."""
+class ReadCache:
+    """Records by number, and numbers by hash; any thread may read beside the writer, which evicts reverted blocks."""
 
     def __init__(self, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES) -> None:
         self._records: BoundedMap[int, BlockRecord] = BoundedMap(max_records, max_weight=max_bytes)
+        self._numbers: BoundedMap[bytes, int] = BoundedMap(MAX_NUMBERS)
         self._lock = Lock()
         self._generation = 0
 
@@ -30,26 +35,41 @@ class RecordCache:
         """How many bytes the records take, roughly."""
         return self._records.weight
 
-    def get(self, number: int, read: Callable[[int], BlockRecord | None]) -> BlockRecord | None:
+    def record(self, number: int, read: Callable[[int], BlockRecord | None]) -> BlockRecord | None:
         """Return the record of a block, from the cache or else by `read`."""
         with self._lock:
-            generation = self._generation
             record = self._records.touch(number)
-        if record is not None:
-            return record
-        record = read(number)
-        if record is not None:
-            with self._lock:
-                # A record that was read before others were evicted may be deleted since.
-                if generation == self._generation:
-                    self._records.put(number, record, memory_of_record(record))
+        if record is None:
+            record = self._read(self._records, number, read, memory_of_record)
         return record
 
+    def number(self, block_hash: bytes, read: Callable[[bytes], int | None]) -> int | None:
+        """Return the number of the block with this hash, from the cache or else by `read`."""
+        number = self._numbers.get(block_hash)
+        return self._read(self._numbers, block_hash, read) if number is None else number
+
     def evict_above(self, number: int) -> None:
-        """Drop the records above block `number`, and those that other threads are reading now."""
+        """Drop what is known of blocks above `number`, and what other threads are reading now."""
         with self._lock:
             self._records.pop_all(number.__lt__)
+            self._numbers = BoundedMap(MAX_NUMBERS)
             self._generation += 1
+
+    def _read(
+        self,
+        entries: BoundedMap[K, V],
+        key: K,
+        read: Callable[[K], V | None],
+        weigh: Callable[[V], int] = lambda _: 0,
+    ) -> V | None:
+        generation = self._generation
+        value = read(key)
+        if value is not None:
+            with self._lock:
+                # What was read before a revert may be of a reverted block.
+                if generation == self._generation:
+                    entries.put(key, value, weigh(value))
+        return value
 
 
 def memory_of_record(record: BlockRecord) -> int:
