@@ -21,7 +21,8 @@ TOO_MUCH_HELD: Final = "too much to send before a response"
 class DuplexConnection(ClientProtocol):
     """One client's requests in progress; each response is sent when it is ready.
 
-    Remembers: the tasks of requests, and what is to be sent after their responses. Persists: nothing. Assumes: the subclass reads no request while `_is_full`.
+    Remembers: the tasks of requests, and what is to be sent after their responses. Persists: nothing. Assumes: the
+    subclass reads no request while `_is_full`.
     """
 
     def __init__(self, state: ServerState) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from entresol.errors import AccountRejection, FeeCapTooLow, InsufficientFunds, NonceTooLow
@@ -577,6 +578,22 @@ def test_the_trace_of_a_failed_transaction_says_so(l2: ScriptedWorld) -> None:
     top = l2.trace(b'{"tracer":"callTracer","tracerConfig":{"onlyTopCall":true}}')
     assert top["to"] == str(BOOTLOADER)
     assert "calls" not in top
+
+
+@pytest.mark.parametrize("tracer", ["callTracer", "erc7562Tracer"])
+def test_the_trace_of_a_failed_transaction_has_the_logs_of_the_steps_that_succeeded(
+    l2: ScriptedWorld, tracer: str
+) -> None:
+    account, paymaster = l2.account(), l2.paymaster()
+    l2.script(account, EXECUTE, ending=REVERT)
+    result = l2.include(l2.from_contract(account, paymaster=paymaster))
+    config = {"tracer": tracer, "tracerConfig": {"withLog": True}}
+    root = l2.trace(msgspec.json.encode(config))
+    logs = [log for step in root["calls"] for log in step.get("logs", ())]
+    emitted = [[address.hex(), data.hex()] for address, _, data in result.logs]
+    assert [[log["address"][2:], log["data"][2:]] for log in logs] == emitted
+    assert [log["index"] for log in logs] == [hex(at) for at in range(len(emitted))]
+    assert root["error"] == "execution reverted"
 
 
 def test_struct_logs_show_the_steps_at_depth_2(l2: ScriptedWorld) -> None:

@@ -4,7 +4,7 @@ use alloy_primitives::map::HashSet;
 use alloy_primitives::{Address, Bytes, TxKind, U256};
 use alloy_rpc_types_trace::filter::TraceFilterMatcher;
 use alloy_rpc_types_trace::geth::erc7562::Erc7562Config;
-use alloy_rpc_types_trace::geth::{CallConfig, FlatCallConfig};
+use alloy_rpc_types_trace::geth::{CallConfig, CallFrame, FlatCallConfig};
 use alloy_rpc_types_trace::parity::TraceType;
 use revm::context_interface::result::ResultAndState;
 use revm::interpreter::InstructionResult;
@@ -71,12 +71,18 @@ impl FrameFormat {
         }
         match self {
             Self::Calls(config) => {
+                let failure = FailedRoot::take(inspector.traces_mut().nodes_mut(), env);
                 number_logs(inspector.traces_mut().nodes_mut(), position.first_log);
                 if config.only_top_call.unwrap_or_default() {
                     let logs = &mut inspector.traces_mut().nodes_mut()[0].logs;
                     logs.iter_mut().for_each(|log| log.position = 0);
                 }
-                encode(&inspector.geth_builder().geth_call_traces_with_result_gas(*config, *gas))
+                let builder = inspector.geth_builder();
+                let mut root = builder.geth_call_traces_with_result_gas(*config, *gas);
+                if let Some(it) = failure {
+                    (root.output, root.error, root.revert_reason) = it.into_parts();
+                }
+                encode(&root)
             }
             Self::Flat(config) => {
                 let converts = config.convert_parity_errors.unwrap_or_default();
@@ -91,10 +97,15 @@ impl FrameFormat {
                 encode(&frames)
             }
             Self::Erc7562(config) => {
+                let failure = FailedRoot::take(inspector.traces_mut().nodes_mut(), env);
                 number_logs(inspector.traces_mut().nodes_mut(), position.first_log);
                 let builder = inspector.geth_builder();
                 let config = config.as_ref().clone();
-                encode(&builder.geth_erc7562_traces(config, gas.tx_gas_used(), database))
+                let mut root = builder.geth_erc7562_traces(config, gas.tx_gas_used(), database);
+                if let Some(it) = failure {
+                    (root.output, root.error, root.revert_reason) = it.into_parts();
+                }
+                encode(&root)
             }
             Self::Localized(filter) => {
                 let builder = std::mem::take(inspector).into_parity_builder();
@@ -109,6 +120,31 @@ impl FrameFormat {
             }
             Self::Otterscan => encode(&otterscan(inspector.traces().nodes())),
         }
+    }
+}
+
+/// How the root of a transaction that runs in steps has failed.
+///
+/// The root is no call: a step that succeeds keeps its logs, also if another one fails. So frames are built as
+/// if the root had succeeded.
+struct FailedRoot(CallFrame);
+
+impl FailedRoot {
+    /// Make the root of a transaction that runs in steps succeed, and return how it has failed.
+    fn take(nodes: &mut [CallTraceNode], env: &ExecutionEnv) -> Option<Self> {
+        let root = &mut nodes[0];
+        if env.tx.zk.is_none() || !root.trace.is_error() {
+            return None;
+        }
+        let failed = root.geth_empty_call_frame(false);
+        root.trace.success = true;
+        root.trace.status = Some(InstructionResult::Stop);
+        Some(Self(failed))
+    }
+
+    /// Return the output, the error and the reason of a revert.
+    fn into_parts(self) -> (Option<Bytes>, Option<String>, Option<String>) {
+        (self.0.output, self.0.error, self.0.revert_reason)
     }
 }
 
