@@ -73,15 +73,15 @@ def _row(
             _check(servers[at], requests[at])
         samples = in_turns(measure, len(able), ROUNDS)
     what = f"{method}, {read.what}" if read.what else method
-    return _figures(what, [Sample.median(it) for it in samples], read.ratio)
+    return _figures(what, [Sample.least(it) for it in samples], read.ratio)
 
 
-def _figures(what: str, medians: Sequence[Sample], ratio: float) -> Row:
+def _figures(what: str, samples: Sequence[Sample], ratio: float) -> Row:
     """Return the rates by processor time, which other work on the machine changes less than requests a second."""
-    ours = medians[0]
-    if len(medians) == 1:
+    ours = samples[0]
+    if len(samples) == 1:
         return Row(what=what, value=1e6 / ours.cpu, unit="/CPU s", note=_details(ours))
-    theirs = medians[1]
+    theirs = samples[1]
     return Row(
         what=what,
         value=1e6 / ours.cpu,
