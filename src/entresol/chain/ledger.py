@@ -72,9 +72,9 @@ class _NextEnv(NamedTuple):
 class Ledger:
     """Blocks and states of one chain, on a store.
 
-    Remembers: the headers of recent heads, recent snapshots, trie nodes, settings of blocks to come. Persists:
-    appended blocks, through the store. Assumes: one thread appends and unwinds; any may read. Fails: with the store's error, which
-    leaves it unchanged.
+    Remembers: the headers of recent heads, recent snapshots, trie nodes, settings of blocks to come. Persists: appended
+    blocks, through the store. Assumes: one thread appends and unwinds; any may read. Fails: with the store's error,
+    which leaves it unchanged.
     """
 
     head: Header

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class LayerOneNode:
     """A node that serves a development L1 as anvil does; the sections `chain` and `evm` describe it.
 
-    Remembers: nothing of its own. Persists: the chain in state files, if flags name them. Assumes: one event loop, whose
-    thread alone changes the chain. Fails: to start, with the error that says why.
+    Remembers: nothing of its own. Persists: the chain in state files, if flags name them. Assumes: one event loop,
+    whose thread alone changes the chain. Fails: to start, with the error that says why.
     """
 
     def __init__(self, config: NodeConfig, log: NodeLog | None = None) -> None:

@@ -26,8 +26,9 @@ class StoreFollower:
     """Applies what a producer has announced to the chain of a replica.
 
     Its events are those that caches need: the lowest block of all reverts, and the new head. Subscribers have
-    `ShippedEvents`. Between two rewrites of the store it only gains blocks, and what is above the announced head is not read. So the
-    store may be read further at any time but while the producer rewrites something: then the replica is stale.
+    `ShippedEvents`. Between two rewrites of the store it only gains blocks, and what is above the announced head is not
+    read. So the store may be read further at any time but while the producer rewrites something: then the replica is
+    stale.
 
     Remembers: the state applied last. Persists: nothing. Assumes: one event loop. Fails: never; a replica that cannot
     follow is stale, and forwards all requests until it can.

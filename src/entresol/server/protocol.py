@@ -22,8 +22,8 @@ MAX_HELD_WHILE_READING = 64 * 1024
 class ClientProtocol(asyncio.Protocol):
     """One client's connection, without what is particular to HTTP or WebSocket.
 
-    `_write_paused` means that the client does not read; `_lingering` that the last byte is sent and the client is to close;
-    `_queued` that the backlog is served in later turns of the event loop.
+    `_write_paused` means that the client does not read; `_lingering` that the last byte is sent and the client is to
+    close; `_queued` that the backlog is served in later turns of the event loop.
     """
 
     def __init__(self, state: ServerState) -> None:

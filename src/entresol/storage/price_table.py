@@ -32,8 +32,8 @@ class Prices(NamedTuple):
 class PriceTable:
     """The prices of a chain's blocks.
 
-    Remembers: the prices of the last block. Persists: a row for each block whose prices differ from the previous block's,
-    in the write that appends the block. They were observed on L1, so they cannot be rebuilt from the records.
+    Remembers: the prices of the last block. Persists: a row for each block whose prices differ from the previous
+    block's, in the write that appends the block. They were observed on L1, so they cannot be rebuilt from the records.
     """
 
     def __init__(self, db: KeyValueStore) -> None:

@@ -29,8 +29,8 @@ from entresol.storage.state_keys import StateKeys
 class StoreView:
     """What a store contains up to its head; `Store` adds what changes it.
 
-    Remembers: the number of the last block, and what was recently read of blocks. Assumes: readers on any thread. Fails: with a
-    `StoreFailed`.
+    Remembers: the number of the last block, and what was recently read of blocks. Assumes: readers on any thread.
+    Fails: with a `StoreFailed`.
     """
 
     def __init__(self, directory: Directory, db: KeyValueStore) -> None:

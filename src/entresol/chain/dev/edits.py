@@ -24,8 +24,8 @@ class PreparedEdit(NamedTuple):
 class Edits:
     """The state edits since the last block.
 
-    Remembers: the edited state, and about how many accounts it has. Persists: nothing until the next block, whose record contains the edits
-    before its first transaction.
+    Remembers: the edited state, and about how many accounts it has. Persists: nothing until the next block, whose
+    record contains the edits before its first transaction.
     """
 
     def __init__(self) -> None:

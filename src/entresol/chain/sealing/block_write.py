@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class BlockWrite:
     """An executed block that is written, but neither durable nor shown yet.
 
-    `sync` runs on a thread. A caller that needs the chain as it will be runs it, too, and waits that way. Remembers: whether
-    it is durable, and what prevented it.
+    `sync` runs on a thread. A caller that needs the chain as it will be runs it, too, and waits that way. Remembers:
+    whether it is durable, and what prevented it.
     """
 
     def __init__(self, executed: ExecutedBlock, sync: Callable[[], None]) -> None:

@@ -39,10 +39,10 @@ _NOTHING: Final[frozenset[ServedBy]] = frozenset()
 class ClusterForwarder:
     """Forwards requests to the node that holds the lease.
 
-    While there is none, a request is pending. A forwarded request may be sent again, so it is, until its deadline, and to
-    the next producer if one takes over before the last has responded. A request carries how far this node has applied the
-    log, and its response how far the producer has: each waits until it has applied the other's. Remembers: connections,
-    and requests in progress. Fails: with `ProducerUnavailable`.
+    While there is none, a request is pending. A forwarded request may be sent again, so it is, until its deadline, and
+    to the next producer if one takes over before the last has responded. A request carries how far this node has
+    applied the log, and its response how far the producer has: each waits until it has applied the other's. Remembers:
+    connections, and requests in progress. Fails: with `ProducerUnavailable`.
     """
 
     def __init__(self, member: Member, seconds: float, receipt_seconds: float) -> None:

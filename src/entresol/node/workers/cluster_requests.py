@@ -30,7 +30,8 @@ class _WebSocket:
 class ClusterRequests:
     """Passes requests to the paths of a cluster on to the producer, and what it pushes back to WebSockets.
 
-    Remembers: WebSockets that have sent such a request. Persists: nothing. Assumes: one event loop. Fails: as the channel.
+    Remembers: WebSockets that have sent such a request. Persists: nothing. Assumes: one event loop. Fails: as the
+    channel.
     """
 
     def __init__(self, path: str, channel: Channel) -> None:

@@ -99,8 +99,8 @@ class Forwarding:
     ) -> bytes | None:
         """Return the response to a batch: runs of items that are ours by `handle`, others by the producer, in order.
 
-        An item that follows a forwarded one starts after it, and sees what it did. Raise `BatchResponseSizeError` once the
-        responses of all runs exceed `limit` bytes; no more calls start.
+        An item that follows a forwarded one starts after it, and sees what it did. Raise `BatchResponseSizeError` once
+        the responses of all runs exceed `limit` bytes; no more calls start.
         """
         responses: list[bytes] = []
         size = 0

@@ -65,8 +65,8 @@ class ParamsReader:
     A missing or null value takes the parameter's default, and surplus values are ignored.
 
     Remembers: the latest arguments by their JSON if they `may_repeat`, because clients repeat requests, and decoding
-    takes as long as many a call. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError; with
-    LongParams if `may_offload` allows decoding on a worker.
+    takes as long as many a call. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError;
+    with LongParams if `may_offload` allows decoding on a worker.
     """
 
     def __init__(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class BlockResolver:
     """Resolves block identifiers on one chain.
 
-    Remembers: the EVM environments of the latest block, where most calls run, and of the pending one. Fails: with `UnknownBlock`.
+    Remembers: the EVM environments of the latest block, where most calls run, and of the pending one. Fails: with
+    `UnknownBlock`.
     """
 
     def __init__(self, chain: Chain, pending: Callable[[], BlockExecutor] | None = None) -> None:

@@ -93,8 +93,8 @@ class TransactionFiller:
     ) -> FilledTransaction:
         """Return the complete unsigned transaction; reject one that contradicts itself or the chain.
 
-        If it `is_sent`, the caller must add it to the pool before the event loop goes on, or another may take the nonce.
-        If it `is_for_client`, a contract account may sign it, and then counts by its own nonce.
+        If it `is_sent`, the caller must add it to the pool before the event loop goes on, or another may take the
+        nonce. If it `is_for_client`, a contract account may sign it, and then counts by its own nonce.
         """
         # First, because it takes a thread and some milliseconds: prices and nonce may change meanwhile.
         sidecar = await self._sidecar(given)

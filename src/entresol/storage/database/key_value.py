@@ -159,8 +159,8 @@ class KeyValueStore:
     ) -> None:
         """Delete and put in one atomic write.
 
-        Without `sync` a power cut may undo it, until the next write that syncs. Without `rewrites` it only adds a block,
-        or what no reader reads.
+        Without `sync` a power cut may undo it, until the next write that syncs. Without `rewrites` it only adds a
+        block, or what no reader reads.
         """
         if rewrites and self.before_rewrite is not None:
             self.before_rewrite()

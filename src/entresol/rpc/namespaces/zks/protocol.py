@@ -57,8 +57,8 @@ class FundedAccount(msgspec.Struct, frozen=True, kw_only=True):
 class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
     """The genesis of a chain; zksync-os uses snake case here.
 
-    Code and storage by address, and the state root of the genesis block. `initial_accounts` is this node's own: balances
-    and nonces, without which the root could not be computed.
+    Code and storage by address, and the state root of the genesis block. `initial_accounts` is this node's own:
+    balances and nonces, without which the root could not be computed.
     """
 
     initial_contracts: list[tuple[Address, Data]]

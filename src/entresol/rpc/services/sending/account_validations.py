@@ -29,8 +29,9 @@ _ZK_PREFIX: Final = bytes([ZkTransaction.type])
 class AccountValidations:
     """Runs validations in the background, for all methods that submit transactions.
 
-    Remembers: those in progress, and what failed ones have taken. Persists: nothing. Assumes: one event loop. Fails: with
-    `TooManyValidations`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is validated.
+    Remembers: those in progress, and what failed ones have taken. Persists: nothing. Assumes: one event loop. Fails:
+    with `TooManyValidations`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is
+    validated.
     """
 
     def __init__(
