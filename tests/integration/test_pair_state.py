@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,8 @@ import pytest
 from tests.support.node_process import running_node, starting_node
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, Pair, running_pair
-from tests.support.rpc_client import HttpRpcClient, RpcError, get
+from tests.support.rollup.settled import settled_in_metrics
+from tests.support.rpc_client import HttpRpcClient, RpcError
 
 STEPS = ("commit", "prove", "execute")
 
@@ -30,16 +30,6 @@ def received(pair: Pair) -> int:
 
 def heads(pair: Pair) -> tuple[int, int]:
     return int(pair.l1("eth_blockNumber"), 16), int(pair.l2("eth_blockNumber"), 16)
-
-
-def settled_in_metrics(pair: Pair) -> list[int]:
-    """Return the last batch that is sealed, committed, proven and executed, as the metrics have it."""
-    metrics = get(f"{pair.l2.url}/metrics").decode()
-    steps = ("sealed", "committed", "proven", "executed")
-    found = (
-        re.search(rf"^entresol_settlement_{it}_batch (\d+)$", metrics, re.MULTILINE) for it in steps
-    )
-    return [int(it[1]) for it in found if it is not None]
 
 
 def bridges(pair: Pair) -> None:
@@ -82,13 +72,13 @@ def test_steps_that_l1_no_longer_has_are_taken_again(method: str) -> None:
     with running_pair("--l1-delay", "0", "--no-settle") as pair:
         sent = pair.send_message(b"settled twice")
         done = [pair.l2(f"anvil_zks_{step}Batch", 1) for step in STEPS]
-        assert settled_in_metrics(pair) == [1, 1, 1, 1]
+        assert settled_in_metrics(pair.l2.url) == [1, 1, 1, 1]
         before = heads(pair)[1]
         pair.l1(method, 2)
         assert heads(pair)[1] == before
         details = pair.l2("zks_getL1BatchDetails", 1)
         assert [details[f"{step}TxHash"] for step in STEPS] == [done[0], None, None]
-        assert settled_in_metrics(pair) == [1, 1, 0, 0]
+        assert settled_in_metrics(pair.l2.url) == [1, 1, 0, 0]
         tags = [pair.l2("eth_getBlockByNumber", it, False) for it in ("safe", "finalized")]
         assert [int(it["number"], 16) for it in tags] == [before, 0]
         for step in STEPS:

@@ -30,6 +30,7 @@ from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.node_process import run_entresol, running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rollup.settled import settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.peer
@@ -186,6 +187,19 @@ def test_each_development_feature_has_a_flag_on_a_remote_l1(anvil: Anvil) -> Non
         assert l2("eth_getBalance", str(OPERATOR.address), "latest") == hex(10_000 * ETHER)
         assert len(l2("eth_accounts")) == 3
         assert l2("evm_mine") == "0x0"
+        l2.close()
+
+
+def test_a_node_that_settles_on_request_notices_a_reorg_of_l1(anvil: Anvil) -> None:
+    flags = ("--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
+    with running_node(*flags, "--no-settle", "--dev-methods") as node:
+        l2 = HttpRpcClient(node.url)
+        l2("evm_mine")
+        before = anvil("evm_snapshot")
+        l2("anvil_zks_commitBatch", 1)
+        assert settled_in_metrics(node.url) == [1, 1, 0, 0]
+        anvil("evm_revert", before)
+        eventually(lambda: settled_in_metrics(node.url) == [1, 0, 0, 0])
         l2.close()
 
 

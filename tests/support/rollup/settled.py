@@ -1,0 +1,17 @@
+"""How far the metrics of a node say that batches are settled."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.rpc_client import get
+
+
+def settled_in_metrics(url: str) -> list[int]:
+    """Return the last batch that is sealed, committed, proven and executed."""
+    metrics = get(f"{url}/metrics").decode()
+    steps = ("sealed", "committed", "proven", "executed")
+    found = (
+        re.search(rf"^entresol_settlement_{it}_batch (\d+)$", metrics, re.MULTILINE) for it in steps
+    )
+    return [int(it[1]) for it in found if it is not None]
