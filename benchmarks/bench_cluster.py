@@ -20,6 +20,7 @@ from benchmarks.cluster_lag import lags_under
 from benchmarks.cluster_log import log_rows
 from benchmarks.harness import Row
 from benchmarks.load import Load, load
+from benchmarks.processor_time import cpu_seconds
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
@@ -132,10 +133,10 @@ def _cost_rows(
         for at, (url, pid) in enumerate(targets):
             sent = _transfers(nonces[at], BATCHED)
             bodies = [msgspec.json.encode(it) for it in batched(sent, BATCH)]
-            before = _cpu_seconds(pid)
+            before = cpu_seconds(pid)
             with closing(HttpRpcClient(url)) as client:
                 rates[at].append(len(sent) / seconds_of(client, bodies, CONNECTIONS))
-            costs[at].append((_cpu_seconds(pid) - before) / len(sent) * 1e6)
+            costs[at].append((cpu_seconds(pid) - before) / len(sent) * 1e6)
     names = ("a node alone", f"the producer of a cluster of {NODES}")
     for name, rate, cost in zip(names, rates, costs, strict=True):
         what = f"transfers, {CONNECTIONS} connections, batches of {BATCH}, durable, {name}"
@@ -185,10 +186,10 @@ def _read_rows(nodes: Sequence[ClusterNodeProcess]) -> Iterator[Row]:
 
 def _read_round(requests: Load, nodes: Sequence[ClusterNodeProcess]) -> tuple[float, float]:
     """Return requests a second of all nodes together, and the CPU time of one in microseconds."""
-    before = sum(_cpu_seconds(it.pid) for it in nodes)
+    before = sum(cpu_seconds(it.pid) for it in nodes)
     with ThreadPoolExecutor(len(nodes)) as threads:
         samples = list(threads.map(lambda it: requests.put_on(it.url), nodes))
-    cpu = sum(_cpu_seconds(it.pid) for it in nodes) - before
+    cpu = sum(cpu_seconds(it.pid) for it in nodes) - before
     return sum(it.rate for it in samples), cpu / sum(it.requests for it in samples) * 1e6
 
 
@@ -231,13 +232,7 @@ def _join(cluster: ClusterProcesses, seq: int) -> Joined:
     """Start a node, and wait until it has an entry."""
     began = time.perf_counter()
     node = cluster.add("--no-takeover", *QUIET)
-    listening, before = time.perf_counter(), _cpu_seconds(node.pid)
+    listening, before = time.perf_counter(), cpu_seconds(node.pid)
     eventually(lambda: node.health()["seq"] >= seq)
     now = time.perf_counter()
-    return Joined(now - began, now - listening, _cpu_seconds(node.pid) - before)
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Return how long a process has computed, in all its threads."""
-    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(it.read_text(encoding="utf-8").split()[0]) for it in threads) / 1e9
+    return Joined(now - began, now - listening, cpu_seconds(node.pid) - before)

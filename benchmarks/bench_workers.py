@@ -14,6 +14,7 @@ import msgspec
 
 from benchmarks.harness import Row, Target
 from benchmarks.load import Load, Sample, load
+from benchmarks.processor_time import cpu_seconds
 from tests.support.clients.accounts import ALICE
 from tests.support.node_process import RunningNode, running_node
 from tests.support.workers import ProcessClient, processes_of
@@ -36,8 +37,7 @@ class Measured(NamedTuple):
     def cpu_seconds(self, pids: Iterable[int] | None = None) -> float:
         """Return how long the node's processes have computed."""
         chosen = processes_of(self.node) if pids is None else pids
-        threads = (it for pid in chosen for it in Path(f"/proc/{pid}/task").glob("*/schedstat"))
-        return sum(int(it.read_text(encoding="utf-8").split()[0]) for it in threads) / 1e9
+        return sum(map(cpu_seconds, chosen))
 
 
 def rows() -> Iterable[Row]:

@@ -12,6 +12,7 @@ import msgspec
 
 from benchmarks.harness import Peer, Row, Target
 from benchmarks.load import SERVER_CORE, Load, Sample, pinned
+from benchmarks.processor_time import cpu_seconds
 from tests.support.anvil import free_port, running_anvil
 from tests.support.node_process import running_node
 from tests.support.rpc_client import HttpRpcClient
@@ -34,9 +35,8 @@ class Server(msgspec.Struct, frozen=True):
         return int(line.split()[1]) * 1024
 
     def cpu_seconds(self) -> float:
-        """Return how long the threads of the process have computed."""
-        threads = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
-        return sum(int(it.read_text(encoding="utf-8").split()[0]) for it in threads) / 1e9
+        """Return how long the process has computed."""
+        return cpu_seconds(self.pid)
 
     def under(self, requests: Load) -> Sample:
         """Put a load on the server for one round."""

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from itertools import chain, islice
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from benchmarks.harness import Peer, Row, Target, best_seconds, table
+from benchmarks.processor_time import cpu_seconds
 from benchmarks.read_chain import ReadChain, SettledChain
 from benchmarks.read_requests import ETH, NOT_READS, REQUESTS, ZKS, bodies
 
@@ -50,6 +54,19 @@ def test_timing_counts_the_calls_it_makes() -> None:
     made: list[None] = []
     assert best_seconds(lambda: made.append(None), calls=3) > 0
     assert len(made) == 15
+
+
+def test_the_processor_time_of_threads_that_have_ended_counts() -> None:
+    until = time.process_time() + 0.02
+
+    def compute() -> None:
+        while time.process_time() < until:
+            pass
+
+    thread = Thread(target=compute)
+    thread.start()
+    thread.join()
+    assert cpu_seconds(os.getpid()) >= until
 
 
 def test_every_read_method_has_a_row() -> None:
