@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 import pytest
@@ -26,12 +27,18 @@ MAX_SECONDS_OF_A_REVERT = 0.02
 REVERTS = frozenset({"evm_revert", "anvil_revert", "anvil_rollback"})
 
 
-@pytest.fixture(scope="module")
-def full() -> Iterator[FullNode]:
+ATTEMPTS = 3
+"""A machine with other work on it adds to the time: what is too long is so on each of several nodes."""
+
+
+@contextmanager
+def full_node() -> Iterator[FullNode]:
     full = FullNode()
-    full.fill_pool()
-    yield full
-    full.close()
+    try:
+        full.fill_pool()
+        yield full
+    finally:
+        full.close()
 
 
 def loop_seconds(dispatcher: Dispatcher, request: Request) -> float:
@@ -55,19 +62,33 @@ def is_short_pending(request: Request) -> bool:
     return method.startswith("eth_getBlock") and "pending" in params
 
 
-def test_no_request_keeps_the_event_loop_for_long(full: FullNode) -> None:
+def test_no_request_keeps_the_event_loop_for_long() -> None:
+    with full_node() as full:
+        too_long = found_too_long(full)
+    for _ in range(1, ATTEMPTS):
+        if too_long:
+            with full_node() as full:
+                again = found_too_long(full)
+            too_long = {request: again[request] for request in too_long if request in again}
+    assert not too_long
+
+
+def found_too_long(full: FullNode) -> dict[tuple[int, str], float]:
+    """Return the requests that keep the event loop for too long, by place and method: how often their time they take."""
     dispatcher = full.api.dispatcher
     requests = [*largest_traces(full), *largest_requests(full)]
     assert {method for method, _ in requests} == set(dispatcher.methods)
-    too_long = {}
     gc.disable()
     try:
-        for request in requests:
-            bounded = request[0] in REVERTS or is_short_pending(request)
-            allowed = MAX_SECONDS_OF_A_REVERT if bounded else MAX_SECONDS
-            taken = loop_seconds(dispatcher, request)
-            if taken > allowed:
-                too_long[request[0], msgspec.json.encode(request[1])[:80]] = taken
+        taken = {
+            (at, request[0]): loop_seconds(dispatcher, request) / allowed_seconds(request)
+            for at, request in enumerate(requests)
+        }
     finally:
         gc.enable()
-    assert not too_long
+    return {request: parts for request, parts in taken.items() if parts > 1}
+
+
+def allowed_seconds(request: Request) -> float:
+    is_bounded = request[0] in REVERTS or is_short_pending(request)
+    return MAX_SECONDS_OF_A_REVERT if is_bounded else MAX_SECONDS
