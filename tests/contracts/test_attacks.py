@@ -29,6 +29,7 @@ from tests.support.contracts.l1_contracts import (
     two_bridges,
 )
 from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, path_of, proof_of
+from tests.support.rollup.messages import message_log
 
 MALLORY = Address(b"\x3a" * 20)
 TWO_BRIDGES_MAGIC = (int.from_bytes(keccak256(b"TWO_BRIDGES_MAGIC_VALUE")) - 1).to_bytes(32)
@@ -46,7 +47,7 @@ def token_message(token: Contract, receiver: Address, amount: int) -> bytes:
 
 def claim(l1: Deployed, message: bytes, sender: Address) -> tuple[Any, ...]:
     """Settle a batch with this message, and return the nullifier's parameters of its claim."""
-    logs = (L2ToL1Log.of_message(0, sender, message),)
+    logs = (message_log(0, sender, message),)
     return CHAIN_ID, l1.settle(*logs), 0, sender, 0, message, proof_of(logs, 0)
 
 
@@ -212,7 +213,7 @@ def test_the_same_withdrawal_in_another_batch_is_another_withdrawal(l1: Deployed
 
 
 def test_an_inner_node_passes_only_where_the_caller_knows_that_it_is_a_leaf(l1: Deployed) -> None:
-    logs = tuple(L2ToL1Log.of_message(number, ALICE, b"text") for number in range(4))
+    logs = tuple(message_log(number, ALICE, b"text") for number in range(4))
     batch = l1.settle(*logs)
     leaves = [keccak256(log.pack()) for log in logs]
     parent = keccak256(leaves[0] + leaves[1])
@@ -230,7 +231,7 @@ def test_an_inner_node_passes_only_where_the_caller_knows_that_it_is_a_leaf(l1: 
 def test_nothing_is_proven_beside_the_tree_of_logs(l1: Deployed, index: int) -> None:
     # The right half of a batch's root is the aggregated root of other chains, of which there are none.
     message = ether_message(BOB, ETHER)
-    logs = (L2ToL1Log.of_message(0, L2_BASE_TOKEN, message),)
+    logs = (message_log(0, L2_BASE_TOKEN, message),)
     batch, proof = l1.settled_proof(*logs, index=0)
     params = (CHAIN_ID, batch, index, L2_BASE_TOKEN, 0, message, proof)
     with pytest.raises(Reverted, match="InvalidProof"):

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from entresol.primitives.addresses import alias
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address
 from tests.support.contracts.engine import ETHER, GWEI, Contract, Reverted
 from tests.support.contracts.l1_contracts import (
@@ -26,6 +25,7 @@ from tests.support.contracts.l1_contracts import (
 )
 from tests.support.contracts.merkle_trees import proof_of
 from tests.support.contracts.requests import fee, payload, requested
+from tests.support.rollup.messages import message_log
 
 
 def arguments(**fields: Any) -> tuple[Any, ...]:
@@ -151,7 +151,7 @@ def test_a_chain_that_is_not_registered_takes_no_requests(l1: Deployed) -> None:
 
 
 def withdrawal(l1: Deployed, message: bytes, sender: Address = L2_BASE_TOKEN) -> tuple[Any, ...]:
-    logs = (L2ToL1Log.of_message(3, sender, message),)
+    logs = (message_log(3, sender, message),)
     return (l1.settle(*logs), 0, 3, message, proof_of(logs, 0))
 
 

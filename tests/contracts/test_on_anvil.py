@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Data, Hash32
 from tests.support.anvil import Anvil
 from tests.support.contracts.engine import ETHER, GWEI, Contract, Done, Engine, Reverted, error_of
@@ -22,6 +21,7 @@ from tests.support.contracts.l1_contracts import (
     direct,
 )
 from tests.support.contracts.merkle_trees import proof_of
+from tests.support.rollup.messages import message_log
 from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer
@@ -97,7 +97,7 @@ def test_a_deposit_and_a_withdrawal_go_through(anvil: Anvil) -> None:
     assert (last.name, last.fields["txHash"]) == ("NewPriorityRequest", tx_hash)
 
     message = bytes.fromhex("6c0960f9") + BOB + ETHER.to_bytes(32)
-    logs = (L2ToL1Log.of_message(0, L2_BASE_TOKEN, message),)
+    logs = (message_log(0, L2_BASE_TOKEN, message),)
     batch = l1.settle(*logs)
     claim = (CHAIN_ID, batch, 0, L2_BASE_TOKEN, 0, message, proof_of(logs, 0))
     engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", claim)

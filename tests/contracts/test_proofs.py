@@ -12,6 +12,7 @@ from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.engine import Contract, Reverted
 from tests.support.contracts.l1_contracts import ALICE, CHAIN_ID, DEPLOYER, OTHER_CHAIN_ID, Deployed
 from tests.support.contracts.merkle_trees import METADATA, path_of, proof_of, root_of
+from tests.support.rollup.messages import message_log
 
 # The worked example of the protocol's description.
 SENDER = Address((0x800A).to_bytes(20))
@@ -21,8 +22,8 @@ MESSAGE = bytes.fromhex(
 PRIORITY_TX = Hash32(keccak256(b"priority-tx"))
 LOGS = (
     L2ToL1Log.of_status(0, PRIORITY_TX, succeeded=True),
-    L2ToL1Log.of_message(1, SENDER, MESSAGE),
-    L2ToL1Log.of_message(2, Address((0x1234).to_bytes(20)), b"hello"),
+    message_log(1, SENDER, MESSAGE),
+    message_log(2, Address((0x1234).to_bytes(20)), b"hello"),
 )
 BATCH_ROOT = bytes.fromhex("312af259f31040b79a03132288c63155d21e9d94dd3f4181d1c35f08b9e134a1")
 
@@ -66,7 +67,7 @@ def test_a_bare_path_proves_a_message_as_well(l1: Deployed) -> None:
 
 
 def test_every_log_of_a_batch_is_proven(l1: Deployed) -> None:
-    logs = [L2ToL1Log.of_message(n, ALICE, b"message %d" % n) for n in range(37)]
+    logs = [message_log(n, ALICE, b"message %d" % n) for n in range(37)]
     l1.settle(*logs)
     for n in range(37):
         proof = proof_of(logs, n)

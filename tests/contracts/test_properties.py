@@ -39,6 +39,7 @@ from tests.support.contracts.l1_contracts import (
 from tests.support.contracts.merkle_trees import proof_of
 from tests.support.contracts.requests import payload
 from tests.support.evm.in_memory_state import InMemoryState
+from tests.support.rollup.messages import message_log
 
 AMOUNTS = st.integers(1, 3 * ETHER)
 CHAINS = st.sampled_from([CHAIN_ID, OTHER_CHAIN_ID])
@@ -80,7 +81,7 @@ class Bridge:
         else:
             message = bytes.fromhex("6c0960f9") + BOB + amount.to_bytes(32)
             sender = L2_BASE_TOKEN
-        logs = (L2ToL1Log.of_message(0, sender, message),)
+        logs = (message_log(0, sender, message),)
         batch = self.l1.settle(*logs, chain=self.chains[chain_id])
         claim = (chain_id, batch, 0, sender, 0, message, proof_of(logs, 0))
         if amount > self.owed[chain_id, is_token]:
@@ -163,7 +164,7 @@ def test_batches_of_any_size_have_the_requests_in_order(sizes: list[int], more: 
 @given(st.data(), st.integers(1, 70))
 def test_any_log_of_any_batch_is_proven_only_at_its_index(data: st.DataObject, size: int) -> None:
     l1 = deploy()
-    logs = [L2ToL1Log.of_message(n, ALICE, n.to_bytes(2)) for n in range(size)]
+    logs = [message_log(n, ALICE, n.to_bytes(2)) for n in range(size)]
     l1.settle(*logs)
     index = data.draw(st.integers(0, size - 1))
     claimed = data.draw(st.integers(0, size - 1))

@@ -23,6 +23,7 @@ from tests.support.contracts.l1_contracts import (
     two_bridges,
 )
 from tests.support.contracts.merkle_trees import proof_of
+from tests.support.rollup.messages import message_log
 
 ORIGIN = Address(b"\x70" * 20)
 ASSET = asset_id(ORIGIN, CHAIN_ID)
@@ -50,7 +51,7 @@ def arrive(
     described = metadata(answers) if raw is None else raw
     data = abi.encode(MINT, [BOB, ALICE, ORIGIN, amount, described])
     message = bytes.fromhex("9c884fd1") + chain_id.to_bytes(32) + ASSET + data
-    logs = (L2ToL1Log.of_message(0, L2_ASSET_ROUTER, message),)
+    logs = (message_log(0, L2_ASSET_ROUTER, message),)
     batch = l1.settle(*logs, chain=chain)
     claim = (chain_id, batch, 0, L2_ASSET_ROUTER, 0, message, proof_of(logs, 0))
     l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", claim)

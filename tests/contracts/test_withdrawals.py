@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from eth_abi import abi
 
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address
 from tests.support.contracts.engine import ETHER, Contract, Reverted, error_of
 from tests.support.contracts.l1_contracts import (
@@ -27,8 +26,9 @@ from tests.support.contracts.l1_contracts import (
     two_bridges,
 )
 from tests.support.contracts.merkle_trees import proof_of
+from tests.support.rollup.messages import message_log
 
-FILLER = L2ToL1Log.of_message(0, ALICE, b"something else")
+FILLER = message_log(0, ALICE, b"something else")
 
 
 def ether_message(receiver: Address, amount: int, extra: bytes = b"") -> bytes:
@@ -58,7 +58,7 @@ def legacy_ether_message(receiver: Address, amount: int) -> bytes:
 
 def claim(l1: Deployed, message: bytes, sender: Address, /, **changes: Any) -> tuple[Any, ...]:
     """Settle a batch with the message, and return the claim for the nullifier."""
-    logs = (FILLER, L2ToL1Log.of_message(7, sender, message))
+    logs = (FILLER, message_log(7, sender, message))
     batch = l1.settle(*logs)
     params = {
         "chain_id": CHAIN_ID,

@@ -18,11 +18,11 @@ from entresol.primitives.l2_to_l1_logs import L2ToL1Log, ProvenLog
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
-from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import Settler
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
+from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settlement_contracts import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 

@@ -40,22 +40,6 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     runtime: Data
     """The runtime code, with zeros for immutable variables."""
 
-    def with_immutables(self, values: dict[str, bytes]) -> Data:
-        """Return the runtime code with the immutable variables set to `values`.
-
-        Values come without padding; every immutable variable must be given, and no other.
-        """
-        if values.keys() != self.immutables.keys():
-            missing = sorted(values.keys() ^ self.immutables.keys())
-            raise ValueError(
-                f"immutable variables of {self.name} do not match: {', '.join(missing)}"
-            )
-        code = bytearray(self.runtime)
-        for name, offsets in self.immutables.items():
-            for start in offsets:
-                code[start : start + 32] = values[name].rjust(32, b"\0")
-        return Data(code)
-
 
 @cache
 def artifact(name: str) -> Artifact:

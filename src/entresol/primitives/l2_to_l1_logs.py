@@ -41,13 +41,6 @@ class L2ToL1Log(msgspec.Struct, frozen=True, kw_only=True):
     value: Hash32
 
     @classmethod
-    def of_message(cls, tx_number: int, sender: Address, message: bytes) -> Self:
-        """Return the log of a message that `sender` sent through the L1 messenger."""
-        key = Hash32(sender.rjust(32, b"\0"))
-        value = Hash32(keccak256(message))
-        return cls(tx_number=tx_number, sender=L1_MESSENGER, key=key, value=value)
-
-    @classmethod
     def of_status(cls, tx_number: int, tx_hash: Hash32, *, succeeded: bool) -> Self:
         """Return the bootloader's log of a priority transaction's status."""
         value = SUCCEEDED if succeeded else FAILED

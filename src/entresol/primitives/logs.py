@@ -68,12 +68,6 @@ def union(blooms: Iterable[Bloom]) -> Bloom:
     return Bloom(bits.to_bytes(Bloom.size))
 
 
-def may_contain(bloom: Bloom, value: bytes) -> bool:
-    """Return whether an address or topic may be in `bloom`; False is certain."""
-    bits = _bits(value)
-    return int.from_bytes(bloom) & bits == bits
-
-
 @lru_cache(MAX_CACHED_BITS)
 def _bits(value: bytes) -> int:
     digest = keccak256(value)

@@ -21,7 +21,7 @@ from entresol.primitives.l2_to_l1_logs import (
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 DEPTH: Final = TREE_DEPTH
 CAPACITY: Final = MAX_LOGS_PER_BATCH
@@ -88,19 +88,6 @@ class MessageTree:
 def batch_root(local_root: bytes, aggregated_root: bytes = NO_AGGREGATED_ROOT) -> Hash32:
     """Return the root that L1 stores for a batch."""
     return Hash32(keccak256(local_root + aggregated_root))
-
-
-def root_of_proof(leaf: bytes, index: int, words: Sequence[bytes]) -> Hash32 | None:
-    """Return the root of a proof, as L1 computes it; None if L1 rejects the proof."""
-    if leaf == DEFAULT_LEAF or not words or words[0] != _METADATA:
-        return None
-    path = words[1:]
-    if len(path) != DEPTH + 1 or not 0 <= index < 1 << len(path):
-        return None
-    node = bytes(leaf)
-    for height, sibling in enumerate(path):
-        node = keccak256(sibling + node if index >> height & 1 else node + sibling)
-    return Hash32(node)
 
 
 def _parents(level: bytes, height: int) -> bytes:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import InvalidProof
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Hash32
 
@@ -82,24 +81,6 @@ class Frontier(msgspec.Struct, frozen=True):
     def _node(self, height: int) -> Hash32:
         below = (self.count & ((1 << height) - 1)).bit_count()
         return Hash32(self.nodes[below])
-
-
-def root_of_range(start: int, proof: PriorityOpsBatchInfo) -> Hash32:
-    """Return the root of a range proof, as L1 computes it."""
-    level, height = list(proof.hashes), len(proof.left_path)
-    if height != len(proof.right_path) or height >= _MAX_HEIGHT:
-        raise InvalidProof("the two paths differ in length, or are too long")
-    if not level or start + len(level) > 1 << height:
-        raise InvalidProof("the transactions do not fit into a tree of that height")
-    for left, right in zip(proof.left_path, proof.right_path, strict=True):
-        if start & 1:
-            level.insert(0, left)
-        if len(level) & 1:
-            level.append(right)
-        pairs = zip(level[::2], level[1::2], strict=True)
-        level = [Hash32(keccak256(one + other)) for one, other in pairs]
-        start >>= 1
-    return level[0]
 
 
 def rolling_hash(hashes: Iterable[bytes]) -> Hash32:

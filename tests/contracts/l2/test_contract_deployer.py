@@ -6,11 +6,11 @@ import pytest
 
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
-from entresol.primitives.addresses import create2_address
 from entresol.primitives.bytecode import eravm_hash, evm_hash
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, CREATE2_FACTORY, NONCE_HOLDER
+from tests.support.contracts.create2 import create2_address
 from tests.support.contracts.layer_two import (
     ALICE,
     BOB,

@@ -6,7 +6,7 @@ import pytest
 
 from entresol._native import rlp_encode
 from entresol.contracts import artifact
-from entresol.primitives.addresses import create2_address, create_address
+from entresol.primitives.addresses import create_address
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import Transaction, decode
 from entresol.primitives.values import Address, Hash32
@@ -18,6 +18,7 @@ from entresol.rollup.deterministic_deployers import (
     SINGLETON_CODE,
     SINGLETON_FACTORY,
 )
+from tests.support.contracts.create2 import create2_address
 from tests.support.contracts.layer_two import LayerTwo, calldata
 
 SALT = Hash32(b"\x5a" * 32)

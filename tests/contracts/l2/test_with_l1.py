@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
@@ -32,6 +32,7 @@ from tests.support.contracts.layer_two import (
     messages_of,
 )
 from tests.support.contracts.merkle_trees import proof_of
+from tests.support.rollup.messages import message_log
 
 AMOUNT = 5 * ETHER
 RECEIVER = Address(b"\x91" * 20)
@@ -87,7 +88,7 @@ def claim(l1: Deployed, outcome: TransactionResult) -> tuple[object, ...]:
     assert outcome.succeeded
     ((_, topics, data),) = logs_of(outcome, L1_MESSENGER, L1_MESSAGE_SENT)
     message = decode("(bytes)", data)
-    logs = [L2ToL1Log.of_message(7, RECEIVER, b"of somebody else"), *messages_of(outcome)]
+    logs = [message_log(7, RECEIVER, b"of somebody else"), *messages_of(outcome)]
     batch = l1.settle(*logs)
     number = logs[1].tx_number
     return CHAIN_ID, batch, 1, topics[1][12:], number, message, proof_of(logs, 1)

@@ -21,7 +21,6 @@ from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.addresses import create_address
 from entresol.primitives.headers import EMPTY_TRIE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
-from entresol.primitives.logs import may_contain
 from entresol.primitives.records import StoredChange, l2_to_l1_logs_of, stored_account
 from entresol.primitives.transactions import (
     AccessListTransaction,
@@ -49,7 +48,9 @@ from tests.support.chain.block_production import (
 )
 from tests.support.chain.records import EMPTY_CODE
 from tests.support.evm.assembler import assemble, initcode
+from tests.support.evm.blooms import may_contain
 from tests.support.hex_data import word
+from tests.support.rollup.messages import message_log
 
 ALICE, BOB = sender(1), sender(2)
 MAX_WEI = (1 << 256) - 1
@@ -400,16 +401,16 @@ def test_messages_come_in_order_with_caller_and_hash(producer: Producer) -> None
         call(2, 1, L1_MESSENGER, data=b"two"),
     )
     first, none, second = (list(l2_to_l1_logs_of(result)) for result in executed.record.results)
-    assert first == [L2ToL1Log.of_message(0, ALICE, b"one")]
+    assert first == [message_log(0, ALICE, b"one")]
     assert none == []
-    assert second == [L2ToL1Log.of_message(2, BOB, b"two")]
+    assert second == [message_log(2, BOB, b"two")]
 
 
 def test_the_status_comes_after_the_messages(producer: Producer) -> None:
     transaction = priority(L1_MESSENGER, data=b"hello")
     (result,) = producer.seal(transaction).record.results
     assert list(l2_to_l1_logs_of(result)) == [
-        L2ToL1Log.of_message(0, Address(SOURCE), b"hello"),
+        message_log(0, Address(SOURCE), b"hello"),
         L2ToL1Log.of_status(0, transaction.hash, succeeded=True),
     ]
 

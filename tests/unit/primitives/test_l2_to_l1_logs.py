@@ -18,6 +18,7 @@ from entresol.primitives.l2_to_l1_logs import (
     L2ToL1Log,
 )
 from entresol.primitives.values import Address, Hash32
+from tests.support.rollup.messages import message_log
 
 ALICE = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")
 BASE_TOKEN = Address.parse("0x000000000000000000000000000000000000800a")
@@ -48,7 +49,7 @@ def test_damaged_logs_are_rejected_or_are_other_logs(
 
 def test_the_packed_withdrawal_of_the_worked_example() -> None:
     message = bytes.fromhex("6c0960f9") + ALICE + (10**15).to_bytes(32)
-    log = L2ToL1Log.of_message(1, BASE_TOKEN, message)
+    log = message_log(1, BASE_TOKEN, message)
     assert log.pack().hex() == (
         "00010001"
         "0000000000000000000000000000000000008008"
@@ -67,7 +68,7 @@ def test_the_status_of_the_worked_example() -> None:
 
 def test_the_worked_example_folds_to_its_node() -> None:
     sender = Address((0x1234).to_bytes(20))
-    leaf = L2ToL1Log.of_message(2, sender, b"hello").leaf()
+    leaf = message_log(2, sender, b"hello").leaf()
     node = "66ca0406d7b44bbc77b2050eccea9ae7b85fd0b3220d440843282a7c12f94cd5"
     assert keccak256(leaf + DEFAULT_LEAF).hex() == node
 
@@ -89,7 +90,7 @@ def test_the_worked_example_folds_to_its_node() -> None:
     ],
 )
 def test_messages_have_the_leaves_that_clients_compute(message: bytes, leaf: str) -> None:
-    assert L2ToL1Log.of_message(0, ALICE, message).leaf().hex() == leaf
+    assert message_log(0, ALICE, message).leaf().hex() == leaf
 
 
 def test_a_failure_has_the_value_zero() -> None:
@@ -137,6 +138,6 @@ def test_other_bytes_are_no_log(packed: bytes, problem: str) -> None:
 
 
 def test_a_transaction_number_that_no_batch_has_is_rejected() -> None:
-    log = L2ToL1Log.of_message(65_536, ALICE, b"")
+    log = message_log(65_536, ALICE, b"")
     with pytest.raises(MalformedValue, match="txNumberInBatch: a batch has at most 65536"):
         log.pack()

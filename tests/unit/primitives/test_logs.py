@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from entresol._native import rlp_decode, rlp_encode
 from entresol.errors import MalformedValue
-from entresol.primitives.logs import Log, bloom_of, may_contain, union
+from entresol.primitives.logs import Log, bloom_of, union
 from entresol.primitives.values import Address, Bloom, Hash32
+from tests.support.evm.blooms import may_contain
 
 if TYPE_CHECKING:
     from entresol._native import RlpItem

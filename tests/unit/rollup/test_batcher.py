@@ -20,9 +20,10 @@ from entresol.rollup import batches
 from entresol.rollup.batcher import RETRY_SECONDS, Batcher
 from entresol.rollup.batches import SealingPolicy, priority_hashes, priority_ops_of, stored_info_of
 from entresol.rollup.message_tree import MessageTree
-from entresol.rollup.priority_tree import Frontier, rolling_hash, root_of_range
+from entresol.rollup.priority_tree import Frontier, rolling_hash
 from entresol.storage.batch_table import BatchPosition
 from tests.support.coroutines import completed
+from tests.support.rollup.proof_roots import root_of_range
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 
 NEVER = SealingPolicy(max_age=1e9, max_blocks=10_000)

@@ -17,8 +17,9 @@ from entresol.rollup.message_tree import (
     EMPTY_ROOTS,
     MessageTree,
     batch_root,
-    root_of_proof,
 )
+from tests.support.rollup.messages import message_log
+from tests.support.rollup.proof_roots import root_of_proof
 
 BASE_TOKEN = Address.parse("0x000000000000000000000000000000000000800a")
 USER = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")
@@ -26,8 +27,8 @@ WITHDRAWAL = bytes.fromhex("6c0960f9") + USER + (10**15).to_bytes(32)
 
 WORKED_EXAMPLE = (
     L2ToL1Log.of_status(0, Hash32(keccak256(b"priority-tx")), succeeded=True),
-    L2ToL1Log.of_message(1, BASE_TOKEN, WITHDRAWAL),
-    L2ToL1Log.of_message(2, Address((0x1234).to_bytes(20)), b"hello"),
+    message_log(1, BASE_TOKEN, WITHDRAWAL),
+    message_log(2, Address((0x1234).to_bytes(20)), b"hello"),
 )
 
 
@@ -86,7 +87,7 @@ def test_three_logs_have_the_root_of_the_worked_example() -> None:
 
 
 def test_a_single_message_has_the_root_of_other_implementations() -> None:
-    log = L2ToL1Log.of_message(0, USER, b"Some L2->L1 message")
+    log = message_log(0, USER, b"Some L2->L1 message")
     aggregated = Hash32.parse("a9dab58cc1c014fc8188b493c38c9a498a0dbb6a80e4389f9faaf356b1f59aaa")
     tree = MessageTree([log.leaf()], aggregated)
     assert tree.local_root.hex() == (
@@ -126,17 +127,6 @@ def test_a_proof_with_a_flipped_bit_has_another_root(count: int, data: st.DataOb
     words[bit // 256][bit % 256 // 8] ^= 1 << bit % 8
     changed = [bytes(word) for word in words]
     assert root_of_proof(leaves(count)[index], index, changed) != tree.root
-
-
-def test_a_proof_that_l1_rejects_has_no_root() -> None:
-    words = MessageTree(leaves(2)).prove(0).words
-    leaf = leaves(2)[0]
-    assert root_of_proof(DEFAULT_LEAF, 0, words) is None
-    assert root_of_proof(leaf, 0, ()) is None
-    assert root_of_proof(leaf, 0, words[:-1]) is None
-    assert root_of_proof(leaf, 0, (*words, words[-1])) is None
-    assert root_of_proof(leaf, 1 << 15, words) is None
-    assert root_of_proof(leaf, -1, words) is None
 
 
 @pytest.mark.parametrize("index", [-1, 2, CAPACITY])

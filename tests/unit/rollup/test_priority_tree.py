@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol._native import keccak256
-from entresol.errors import InvalidProof
 from entresol.primitives.values import Hash32
 from entresol.rollup.priority_tree import (
     EMPTY_LEAF,
@@ -15,8 +13,8 @@ from entresol.rollup.priority_tree import (
     PriorityOpsBatchInfo,
     height_of,
     rolling_hash,
-    root_of_range,
 )
+from tests.support.rollup.proof_roots import root_of_range
 
 HASHES = [Hash32(keccak256(number.to_bytes(4))) for number in range(300)]
 
@@ -105,20 +103,6 @@ def test_a_batch_without_priority_transactions_has_empty_paths() -> None:
 
 def test_a_single_transaction_in_a_new_tree_needs_no_path() -> None:
     assert Frontier().prove(HASHES[:1]) == PriorityOpsBatchInfo((), (), (HASHES[0],))
-
-
-@pytest.mark.parametrize(
-    "proof",
-    [
-        PriorityOpsBatchInfo((), (), ()),
-        PriorityOpsBatchInfo((HASHES[0],), (), (HASHES[0],)),
-        PriorityOpsBatchInfo((), (), tuple(HASHES[:2])),
-        PriorityOpsBatchInfo(tuple(HASHES[:256]), tuple(HASHES[:256]), (HASHES[0],)),
-    ],
-)
-def test_a_proof_that_l1_rejects_is_rejected(proof: PriorityOpsBatchInfo) -> None:
-    with pytest.raises(InvalidProof):
-        root_of_range(0, proof)
 
 
 def test_the_rolling_hash_starts_at_the_empty_hash_and_adds_each_in_order() -> None:

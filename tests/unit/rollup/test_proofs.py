@@ -14,11 +14,11 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER, ProvenLo
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from entresol.rollup.message_tree import root_of_proof
 from entresol.rollup.proofs import LogProver
 from tests.support.chain.block_production import sender
 from tests.support.coroutines import completed
 from tests.support.hex_data import word
+from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settling_chain import USER, SettlingChain
 
 DONE = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)

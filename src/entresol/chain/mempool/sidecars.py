@@ -52,10 +52,6 @@ class BlobSidecars:
         blobs = (it.sidecar.blob(versioned_hash) for it in self._sealed.values())
         return next((blob for blob in blobs if blob is not None), None)
 
-    def of_block(self, number: int) -> list[BlobSidecar]:
-        """Return those of a block, in the order of its transactions."""
-        return [it.sidecar for it in self._sealed.values() if it.number == number]
-
     def drop_above(self, number: int) -> None:
         """Drop those of the blocks above `number`, which are reverted."""
         if self._sealed:

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.execution.trace.block_trace import trace_transaction
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.nested_json import decode_nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.execution.trace.block_trace import SealedBlock
 
 CALL_FRAMES: Final = b'{"tracer":"callTracer","tracerConfig":{"withLog":true}}'
 """The options of the tracer whose traces `decode_call_frame` reads."""
@@ -62,16 +59,6 @@ class CallFrame(
 
 
 _decode: Final = msgspec.json.Decoder(CallFrame).decode
-
-
-def call_frame(
-    block: SealedBlock,
-    position: int,
-    limits: TraceLimits = TraceLimits(),  # noqa: B008  # frozen
-) -> CallFrame:
-    """Execute a transaction of a sealed block again, and return its outermost frame."""
-    ran = trace_transaction(block, position, CALL_FRAMES, TraceBudget(limits))
-    return decode_call_frame(ran.trace or b"")
 
 
 def decode_call_frame(trace: bytes) -> CallFrame:

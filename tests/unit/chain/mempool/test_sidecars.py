@@ -19,7 +19,6 @@ def test_blobs_are_found_by_their_hash_and_by_their_transaction() -> None:
     assert found.blobs == (sample_blob(1), sample_blob(2))
     assert sidecars.blob(sample_sidecar(2).hashes[0]) == sample_blob(2)
     assert sidecars.blob(sample_sidecar(3).hashes[0]) is None
-    assert [it.blobs for it in sidecars.of_block(7)] == [found.blobs]
 
 
 def test_reverted_blocks_take_their_blobs_along() -> None:

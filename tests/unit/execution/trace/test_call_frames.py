@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from entresol.execution.trace.block_trace import SealedBlock
-from entresol.execution.trace.call_frames import call_frame, decode_call_frame
+from entresol.execution.trace.block_trace import SealedBlock, trace_transaction
+from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
 from tests.support.chain.dev_chain import BOB
 from tests.support.chain.traced_chain import INNER, OUTER, traced_chain
 
@@ -15,7 +16,8 @@ def test_a_transaction_has_a_tree_of_frames() -> None:
         ledger = chain.client.chain.ledger
         record, parent = ledger.record(1), ledger.header(0)
         block = SealedBlock(record, parent, ledger.rules.evm_rules(), ledger.state_after(0))
-        frame = call_frame(block, 0)
+        ran = trace_transaction(block, 0, CALL_FRAMES, TraceBudget(TraceLimits()))
+    frame = decode_call_frame(ran.trace or b"")
     assert (frame.type, frame.to, frame.error) == ("CALL", str(OUTER), None)
     assert [(inner.to, inner.value) for inner in frame.calls] == [
         (str(INNER), "0x0"), (str(BOB), "0x1"),

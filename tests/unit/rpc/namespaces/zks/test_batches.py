@@ -17,7 +17,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import OpenBatch, SealingPolicy, stored_info_of
-from entresol.rollup.message_tree import MessageTree, root_of_proof
+from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier
 from entresol.rollup.proofs import LogProver
 from entresol.rpc.namespaces.zks.batches import ZksBatches
@@ -28,6 +28,8 @@ from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.sending.account_validations import AccountValidations
 from tests.support.chain.block_production import sender
 from tests.support.coroutines import completed
+from tests.support.rollup.messages import message_log
+from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
 from tests.support.rpc_client import NamespaceClient, RpcError
 
@@ -264,7 +266,7 @@ def test_a_proof_leads_from_the_log_to_the_root_of_its_batch(rollup: Rollup) -> 
     key = Hash32(bytes(sender(USER)).rjust(32, b"\0"))
     log = L2ToL1Log(
         tx_number=2,
-        sender=L2ToL1Log.of_message(0, sender(USER), b"").sender,
+        sender=message_log(0, sender(USER), b"").sender,
         key=key,
         value=Hash32((4).to_bytes(32)),
     )
