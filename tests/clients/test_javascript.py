@@ -35,8 +35,10 @@ ELSEWHERE: Final = {
     "hardhat-upgrades.mjs",
     "viem-actions.mjs",
     "blobs.mjs",
+    "ethers-defaults.mjs",
 }
-"""What test_javascript_bridges.py, test_javascript_blobs.py, test_zksync_ethers_tokens.py and test_hardhat.py run, and what they use."""
+"""What test_javascript_bridges.py, test_javascript_blobs.py, test_ethers_defaults.py, test_zksync_ethers_tokens.py and
+test_hardhat.py run, and what they use."""
 
 
 def test_no_file_is_missing() -> None:

@@ -52,7 +52,8 @@ class RequestBatch(Generic[_T]):
 
     Calls that respond at once run one after another, for a slice of time, before the event loop serves others.
     The rest run concurrently, except that a call which is not grouped starts after the grouped ones before it: what
-    reads the chain sees the transactions that the batch has sent. Once the responses exceed `limit` bytes, no more
+    reads the chain sees the transactions that the batch has sent. Calls that are `last` start after all others have
+    their responses, wherever they stand. The responses stand as the calls do. Once they exceed `limit` bytes, no more
     calls start.
     """
 
@@ -62,15 +63,20 @@ class RequestBatch(Generic[_T]):
         respond: Callable[[_T], Response],
         limit: int,
         is_grouped: Callable[[_T], bool] = lambda _item: False,
+        is_last: Callable[[_T], bool] = lambda _item: False,
     ) -> None:
         self._items = items
         self._is_grouped = is_grouped
+        last = [index for index, item in enumerate(items) if is_last(item)]
+        self._order = _with_last(len(items), last) if last else range(len(items))
+        self._last_from = len(items) - len(last)
+        self._started = 0
         self._group: list[tuple[int, DeferredResponse]] = []
         self._group_tasks: list[asyncio.Task[None]] = []
         self._waits = False
         self._respond = respond
         self._limit = limit
-        self._responses: list[bytes | None] = []
+        self._responses: list[bytes | None] = [None] * len(items)
         self._tasks: list[asyncio.Task[None]] = []
         self._size = 0
 
@@ -82,21 +88,20 @@ class RequestBatch(Generic[_T]):
     def advance(self) -> bool:
         """Run calls for a slice of time; say whether all responses are there."""
         end = perf_counter() + POLICY.batch_seconds
-        for item in islice(self._items, len(self._responses), None):
-            if (self._group or self._group_tasks) and not self._is_grouped(item):
+        for index in islice(self._order, self._started, None):
+            item = self._items[index]
+            if (self._group or self._tasks) and self._must_wait(item):
                 self._waits = True
                 return False
+            self._started += 1
             response = self._respond(item)
             if type(response) is bytes:
-                self._responses.append(response)
+                self._responses[index] = response
                 self._size += len(response)
-            elif response is None:
-                self._responses.append(None)
             elif type(response) is DeferredResponse:
-                self._group.append((len(self._responses), response))
-                self._responses.append(None)
-            else:
-                task = self._start_task(cast("Awaitable[bytes | None]", response))
+                self._group.append((index, response))
+            elif response is not None:
+                task = self._start_task(index, cast("Awaitable[bytes | None]", response))
                 if self._is_grouped(item):
                     self._group_tasks.append(task)
             if self._size > self._limit or perf_counter() > end:
@@ -108,7 +113,7 @@ class RequestBatch(Generic[_T]):
         try:
             while not self._all_started():
                 if self._waits:
-                    await self._finish_group()
+                    await self._finish_started()
                     self._waits = False
                 else:
                     await asyncio.sleep(0)
@@ -128,15 +133,26 @@ class RequestBatch(Generic[_T]):
         responses = [response for response in self._responses if response is not None]
         return b"[" + b",".join(responses) + b"]" if responses else None
 
-    def _all_started(self) -> bool:
-        return len(self._responses) == len(self._items) or self.too_large
+    def _must_wait(self, item: _T) -> bool:
+        """Say whether a call starts only after others that have no response yet."""
+        if self._started >= self._last_from and self._tasks:
+            return True
+        return bool(self._group or self._group_tasks) and not self._is_grouped(item)
 
-    def _start_task(self, response: Awaitable[bytes | None]) -> asyncio.Task[None]:
-        index = len(self._responses)
-        self._responses.append(None)
+    def _all_started(self) -> bool:
+        return self._started == len(self._items) or self.too_large
+
+    def _start_task(self, index: int, response: Awaitable[bytes | None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(self._complete(index, response))
         self._tasks.append(task)
         return task
+
+    async def _finish_started(self) -> None:
+        """Wait for what the next call starts after: the grouped calls so far, or all."""
+        await self._finish_group()
+        if self._started >= self._last_from and self._tasks:
+            await asyncio.wait(self._tasks)
+            self._tasks = []
 
     async def _finish_group(self) -> None:
         """Wait for the grouped calls so far."""
@@ -154,3 +170,9 @@ class RequestBatch(Generic[_T]):
         if not self.too_large:
             self._responses[index] = response
             self._size += len(response or b"")
+
+
+def _with_last(count: int, last: list[int]) -> list[int]:
+    """Return the indexes of `count` calls, those in `last` at the end."""
+    is_last = set(last)
+    return [*(index for index in range(count) if index not in is_last), *last]

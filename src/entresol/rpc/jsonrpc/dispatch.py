@@ -79,6 +79,7 @@ class Dispatcher:
         self._responder = Responder(executor, limits.response_bytes, self.metrics)
         for name, method in self._methods.items():
             method.metrics = self.metrics.of_method(name)
+        self._last = {name for name, method in self._methods.items() if method.is_last}
         self._forwarding = None if producer is None else Forwarding(producer, self._methods)
         self._batches = RequestBatchReader(limits.batch)
         self._native = native_dispatcher(
@@ -197,6 +198,7 @@ class Dispatcher:
             partial(self._handle_item, connection),
             self._limits.response_bytes,
             self._is_grouped,
+            self._is_last,
         )
         return self._joined(batch) if batch.advance() else self._finish(batch)
 
@@ -212,6 +214,9 @@ class Dispatcher:
     def _is_grouped(self, item: Item) -> bool:
         method = self._methods.get(item.method) if isinstance(item, Request) else None
         return method is not None and method.is_grouped
+
+    def _is_last(self, item: Item) -> bool:
+        return type(item) is Request and item.method in self._last
 
     def _handle_item(self, connection: ClientConnection, item: Item) -> Response:
         if isinstance(item, Request):

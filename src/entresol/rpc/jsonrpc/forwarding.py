@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from itertools import groupby
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import Final, Protocol, TypeAlias, cast
 
 import msgspec
@@ -97,19 +96,16 @@ class Forwarding:
         handle: Callable[[list[Item]], Response],
         limit: int,
     ) -> bytes | None:
-        """Return the response to a batch: runs of items that are ours by `handle`, others by the producer, in order.
+        """Return the response to a batch: runs of items that are ours by `handle`, others by the producer.
 
-        An item that follows a forwarded one starts after it, and sees what it did. Raise `BatchResponseSizeError` once
+        An item that follows a forwarded one starts after it, and sees what it did; those that are `last` start after all
+        others. The responses stand as the items do. Raise `BatchResponseSizeError` once
         the responses of all runs exceed `limit` bytes; no more calls start.
         """
-        responses: list[bytes] = []
+        responses: dict[int, bytes] = {}
         size = 0
-        while items:
-            # Again for each run: what is forwarded may depend on what the one before did.
-            is_forwarded, group = next(groupby(items, self._takes_item))
-            run = list(group)
-            items = items[len(run) :]
-            if is_forwarded:
+        for index, run in self._runs(items):
+            if self._takes_item(run[0]):
                 response = await self._forward_run(cast("list[Request]", run), connection)
                 self._producer.catch_up()
             else:
@@ -118,11 +114,32 @@ class Forwarding:
                 # All of it failed, as by a limit of its size.
                 return response
             if response is not None:
-                responses.append(response[1:-1])
+                responses[index] = response[1:-1]
                 size += len(response)
             if size > limit:
                 raise BatchResponseSizeError(limit)
-        return b"[" + b",".join(responses) + b"]" if responses else None
+        ordered = [responses[index] for index in sorted(responses)]
+        return b"[" + b",".join(ordered) + b"]" if ordered else None
+
+    def _runs(self, items: list[Item]) -> Iterator[tuple[int, list[Item]]]:
+        """Yield the runs as they start, those of methods that are `last` in the end, with the index of the first item.
+
+        Each is found when it starts: what is forwarded may depend on what the one before did.
+        """
+        for is_last in (False, True):
+            index = 0
+            while index < len(items):
+                kind, end = self._kind(items[index]), index + 1
+                while end < len(items) and self._kind(items[end]) == kind:
+                    end += 1
+                if kind[0] is is_last:
+                    yield index, items[index:end]
+                index = end
+
+    def _kind(self, item: Item) -> tuple[bool, bool]:
+        """Return whether an item is `last`, and whether it is forwarded."""
+        method = self._methods.get(item.method) if isinstance(item, Request) else None
+        return method is not None and method.is_last, self._takes_item(item)
 
     def _takes_item(self, item: Item) -> bool:
         method = self._methods.get(item.method) if isinstance(item, Request) else None

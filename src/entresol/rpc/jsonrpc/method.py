@@ -82,6 +82,7 @@ class Mark(msgspec.Struct, frozen=True):
     cached: bool
     ordered: bool
     grouped: bool
+    last: bool
     short: bool
     getter: bool
     waits: bool
@@ -95,6 +96,7 @@ def method(  # noqa: PLR0913 - independent options
     cached: bool = False,
     ordered: bool = False,
     grouped: bool = False,
+    last: bool = False,
     short: bool = False,
     getter: bool = False,
     waits: bool = False,
@@ -108,6 +110,7 @@ def method(  # noqa: PLR0913 - independent options
     `cached`: a result stays valid until blocks change or are reverted, unless it is null or an argument is a block tag.
     `ordered`: calls run in the order in which they come, even if their parameters are long.
     `grouped`: calls that follow each other in a batch run together; a call of another method starts after them.
+    `last`: calls in a batch run after all others of it, so that they see what those did.
     `short`: long parameters are rejected before they are decoded.
     `getter`: its parameters are at most hashes, addresses, quantities, booleans and blocks, so that the crate may call
     it: with plain bytes and integers, and once more from Python if it raises.
@@ -117,7 +120,7 @@ def method(  # noqa: PLR0913 - independent options
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        flags = (offload, cached, ordered, grouped, short, getter, waits)
+        flags = (offload, cached, ordered, grouped, last, short, getter, waits)
         options = Mark(errors, *flags, served_by, name)
         setattr(function, _MARK, options)
         return function
@@ -143,6 +146,7 @@ class Method:
         self.is_getter = mark.getter
         self.served_by = mark.served_by
         self.is_grouped = mark.grouped
+        self.is_last = mark.last
         self.waits = mark.waits
         self.is_async = inspect.iscoroutinefunction(function)
         self.doc = inspect.getdoc(function) or ""

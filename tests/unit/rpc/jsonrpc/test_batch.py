@@ -35,7 +35,9 @@ class Calls:
 
 
 async def responses(calls: Calls, *items: str) -> bytes | None:
-    batch = RequestBatch(list(items), calls.respond, 1 << 20, lambda item: item == "send")
+    batch = RequestBatch(
+        list(items), calls.respond, 1 << 20, "send".__eq__, lambda item: item == "last"
+    )
     if not batch.advance():
         await batch.finish()
     return batch.joined()
@@ -46,6 +48,42 @@ def test_a_call_starts_after_the_group_before_it() -> None:
     items = ("read", "send", "send", "read", "read", "send", "read")
     assert asyncio.run(responses(calls, *items)) == b"[0,sent,sent,2,2,sent,3]"
     assert calls.started == list(items)
+
+
+def test_a_last_call_starts_after_all_others_and_its_response_stands_where_it_stood() -> None:
+    calls = Calls()
+    items = ("last", "send", "read", "last", "send")
+    assert asyncio.run(responses(calls, *items)) == b"[2,sent,1,2,sent]"
+    assert calls.started == ["send", "read", "send", "last", "last"]
+
+
+def test_a_last_call_starts_after_calls_that_run_concurrently() -> None:
+    async def live() -> bytes | None:
+        calls = Calls()
+        # No group: as `eth_sendTransaction`, which is awaited beside others.
+        batch = RequestBatch(
+            ["last", "send", "send"], calls.respond, 1 << 20, is_last="last".__eq__
+        )
+        assert not batch.advance()
+        await batch.finish()
+        return batch.joined()
+
+    assert asyncio.run(live()) == b"[2,sent,sent]"
+
+
+def test_a_batch_of_last_calls_responds_at_once() -> None:
+    calls = Calls()
+    batch = RequestBatch(["last", "last"], calls.respond, 1 << 20, is_last="last".__eq__)
+    assert batch.advance()
+    assert batch.joined() == b"[0,0]"
+
+
+def test_no_last_call_starts_once_the_responses_are_too_long() -> None:
+    calls = Calls()
+    batch = RequestBatch(["last", "read"], calls.respond, 0, is_last="last".__eq__)
+    batch.advance()
+    assert batch.too_large
+    assert calls.started == ["read"]
 
 
 def test_the_calls_of_a_group_run_together() -> None:

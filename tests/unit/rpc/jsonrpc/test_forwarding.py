@@ -6,7 +6,7 @@ import importlib
 import inspect
 import json
 import pkgutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -30,8 +30,9 @@ class Ledger:
 
     prefix = "x"
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, caught_up: Callable[[], int] = lambda: -1) -> None:
         self._name = name
+        self._caught_up = caught_up
         self.sent: list[str] = []
 
     @method(served_by=ServedBy.REPLICA)
@@ -59,6 +60,10 @@ class Ledger:
     def send(self, what: str) -> str:
         self.sent.append(what)
         return self._name
+
+    @method(last=True, served_by=ServedBy.REPLICA)
+    def number(self) -> int:
+        return self._caught_up()
 
     @method(waits=True, served_by=ServedBy.PRODUCER)
     def receive(self) -> str:
@@ -117,7 +122,8 @@ class Forward:
 class Replica:
     def __init__(self, limits: RequestLimits = RequestLimits()) -> None:  # noqa: B008  # frozen
         self.producer = Forward()
-        self._dispatcher = Dispatcher([Ledger("replica")], producer=self.producer, limits=limits)
+        ledger = Ledger("replica", lambda: self.producer.caught_up)
+        self._dispatcher = Dispatcher([ledger], producer=self.producer, limits=limits)
 
     def send(self, body: object) -> Any:
         response = dispatch(self._dispatcher, json.dumps(body).encode())
@@ -233,6 +239,31 @@ def test_a_batch_runs_in_order_and_consecutive_forwarded_items_go_together() -> 
     assert replica.producer.ledger.sent == ["a", "b", "c", "silent"]
     assert len(replica.producer.bodies) == 3
     assert replica.producer.caught_up == 3
+
+
+def test_a_last_call_of_a_replica_sees_what_the_batch_has_forwarded() -> None:
+    replica = Replica()
+    batch = [
+        call("number", request_id=1),
+        call("send", "a", request_id=2),
+        call("number", request_id=None),
+        call("number", request_id=3),
+        call("hash", request_id=4),
+        call("send", "b", request_id=5),
+    ]
+    responses = replica.send(batch)
+    assert [(it["id"], it["result"]) for it in responses] == [
+        (1, 2), (2, "producer"), (3, 2), (4, "replica"), (5, "producer"),
+    ]  # fmt: skip
+    assert replica.producer.ledger.sent == ["a", "b"]
+
+
+def test_a_last_call_that_is_the_producers_is_forwarded_after_the_others() -> None:
+    replica = Replica()
+    replica.producer.takes = set(ServedBy)
+    batch = [call("number", request_id=1), call("send", "a", request_id=2)]
+    assert [it["id"] for it in replica.send(batch)] == [1, 2]
+    assert [b"x_number" in it for it in replica.producer.bodies] == [False, True]
 
 
 def test_the_responses_of_a_batch_have_one_limit_wherever_they_come_from() -> None:

@@ -33,9 +33,12 @@ class EthClient:
         """Return the network id; an alias of `net_version`."""
         return str(self._chain.rules.chain_id)
 
-    @method(getter=True, served_by=ServedBy.REPLICA)
+    @method(getter=True, last=True, served_by=ServedBy.REPLICA)
     def block_number(self) -> Quantity:
-        """Return the number of the latest block."""
+        """Return the number of the latest block; in a batch, after all its other calls.
+
+        Clients send it in one batch with a transaction, and wait for the blocks after this one.
+        """
         return Quantity(self._chain.number)
 
     @method(cached=True, served_by=ServedBy.REPLICA)

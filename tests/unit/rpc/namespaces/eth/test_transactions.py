@@ -54,6 +54,33 @@ def test_a_nonce_that_was_used_is_too_low(client: ApiClient) -> None:
         send(client, wei=2)
 
 
+def test_a_block_number_is_that_after_the_sends_of_its_batch(client: ApiClient) -> None:
+    """A client sends both together, and waits for the blocks after that number."""
+    raw = hexed(transaction(0).raw)
+    first, sent, last = client.batch(
+        [("eth_blockNumber", []), ("eth_sendRawTransaction", [raw]), ("eth_blockNumber", [])]
+    )
+    assert client("eth_getTransactionReceipt", sent)["blockNumber"] == first == last == "0x1"
+
+
+def test_a_block_number_is_that_after_transactions_of_the_nodes_accounts(client: ApiClient) -> None:
+    transfer = {"from": hexed(ALICE), "to": hexed(NOBODY), "value": "0x1"}
+    number, sent = client.batch([("eth_blockNumber", []), ("eth_sendTransaction", [transfer])])
+    assert client("eth_getTransactionReceipt", sent)["blockNumber"] == number == "0x1"
+
+
+def test_a_block_number_has_a_response_if_a_send_of_its_batch_has_failed(client: ApiClient) -> None:
+    number, failed = client.batch([("eth_blockNumber", []), ("eth_sendRawTransaction", ["0x00"])])
+    assert number == "0x0"
+    assert isinstance(failed, RpcError)
+
+
+def test_a_block_number_stands_where_it_was_requested(client: ApiClient) -> None:
+    names = ("eth_blockNumber", "eth_chainId", "eth_blockNumber", "eth_accounts")
+    requests = [{"jsonrpc": "2.0", "id": index, "method": name} for index, name in enumerate(names)]
+    assert [it["id"] for it in client.post(requests)] == [0, 1, 2, 3]
+
+
 EMPTY = "0x" + "00" * 32
 
 

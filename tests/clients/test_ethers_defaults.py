@@ -1,0 +1,48 @@
+"""ethers with the batches and caches that it has by itself, on each layer and on `entresol anvil`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+import pytest
+
+from tests.support.anvil import running_anvil
+from tests.support.clients.javascript import Results, checks_of, run_checks
+from tests.support.clients.layers import running_layers
+from tests.support.node_process import ENTRESOL, running_node
+
+pytestmark = pytest.mark.clients
+
+FILE: Final = "ethers-defaults.mjs"
+CHAINS: Final = ("L2", "L2 with workers", "entresol anvil")
+
+
+@contextlib.contextmanager
+def running_chain(name: str) -> Iterator[str]:
+    """Start a chain with default flags, and return its URL."""
+    if name == "entresol anvil":
+        with running_anvil(program=(*ENTRESOL, "anvil")) as node:
+            yield node.url
+    elif name == "L2 with workers":
+        with running_node("--workers", "3") as node:
+            yield node.url
+    else:
+        with running_layers("embedded") as layers:
+            yield layers.url if name == "L2" else layers.l1_url
+
+
+@cache
+def results(name: str) -> Results:
+    """Run the checks on a chain, once."""
+    with running_chain(name) as url:
+        return run_checks(FILE, url)
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("check", checks_of(FILE))
+def test_ethers_works_without_options(check: str, name: str) -> None:
+    problem = results(name)[check]
+    assert problem is None, problem
