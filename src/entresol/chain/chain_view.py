@@ -40,6 +40,7 @@ class ChainView:
         clock: Clock | None = None,
     ) -> None:
         self.ledger = Ledger(store, rules, genesis)
+        self.use = self.ledger.use
         self.blocks: BlockReader = store
         self.bytecodes: BytecodeReader = store
         self.batches = store.batches

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import keccak256
+from entresol.chain.chain_use import ChainUse
 from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.genesis.genesis_block import genesis_block
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
@@ -91,6 +92,7 @@ class Ledger:
         self._snapshots = Snapshots(store)
         self._heads: BoundedMap[int, tuple[Header, Hash32]] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()
+        self.use = ChainUse()
         self._next_env: _NextEnv | None = None
         self.blob_fees = rules.blob_fees()
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
@@ -219,6 +221,7 @@ class Ledger:
         self.check_state(number)
         if number >= self.head.number:
             return
+        self.use.on_removed()
         self.store.unwind(number)
         self._snapshots.evict_above(number)
         # Those of reverted blocks stay: whatever becomes the head again has put its own in their place.
@@ -231,6 +234,7 @@ class Ledger:
 
     def replace(self, source: Store) -> None:
         """Replace all blocks by those of another store."""
+        self.use.on_removed()
         self.store.replace(source)
         self._snapshots.evict_above(-1)
         self._heads.clear()
@@ -238,6 +242,8 @@ class Ledger:
 
     def follow(self, number: int, common: int) -> None:
         """Make block `number` of a store that another process writes the head; blocks above `common` are other ones."""
+        if common < self.head.number:
+            self.use.on_removed()
         self._snapshots.evict_above(common)
         self._heads.pop_all(common.__lt__)
         if common >= 0 and number - common <= MAX_ADVANCED:

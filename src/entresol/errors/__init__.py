@@ -91,7 +91,8 @@
     │ chain
     ├── UnknownBlock                   there is no such block
     ├── HistoryNotLoaded               the state file had no state of this block
-    ├── DumpInterrupted                the chain was reverted meanwhile
+    ├── ChainReplaced                  the chain was reverted or replaced meanwhile
+    │   └── DumpInterrupted            while it was dumped
     ├── LoadRejected                   a state file that cannot be loaded here
     │   └── BestBlockMissing           without its last block
     ├── RollbackRejected
@@ -208,6 +209,7 @@ from entresol.errors.chain import (
     BlockFull,
     BlockFullOfBlobs,
     BlockFullOfMessages,
+    ChainReplaced,
     DumpInterrupted,
     HistoryNotLoaded,
     InvalidInterval,
@@ -418,6 +420,7 @@ __all__ = [
     "BlockNotFound",
     "BridgeFailed",
     "CallGasSpent",
+    "ChainReplaced",
     "ClusterFailed",
     "ClusterFenced",
     "ClusterUnreachable",

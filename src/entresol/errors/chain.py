@@ -38,7 +38,16 @@ class BestBlockMissing(LoadRejected):
         self.number = number
 
 
-class DumpInterrupted(EntresolError):
+class ChainReplaced(EntresolError):
+    """The chain was reverted or replaced while a request used it."""
+
+    def __init__(
+        self, text: str = "the chain was reverted or replaced meanwhile: send the request again"
+    ) -> None:
+        super().__init__(text)
+
+
+class DumpInterrupted(ChainReplaced):
     """The chain was reverted or replaced while it was dumped."""
 
     def __init__(self) -> None:

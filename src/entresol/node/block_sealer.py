@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.sealing.block_producer import are_heavy
+from entresol.errors import ChainReplaced
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -70,7 +72,8 @@ class BlockSealer:
             if not on_thread:
                 block.execute()
                 continue
-            await loop.run_in_executor(self._thread, block.execute)
+            with contextlib.suppress(ChainReplaced), self._chain.use.held():
+                await loop.run_in_executor(self._thread, block.execute)
             if not self._chain.is_next(block):
                 return None
         return block

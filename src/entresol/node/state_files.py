@@ -134,7 +134,8 @@ class StateDumper:
                 continue
             work = self._states.dump(chain, historical=self._historical, packed=False)
             try:
-                await asyncio.to_thread(_write, path, work)
+                with chain.use.held():
+                    await asyncio.to_thread(_write, path, work)
             except (EntresolError, OSError) as error:
                 logger.error("the state could not be dumped to %s: %s", path, error)  # noqa: TRY400
             else:

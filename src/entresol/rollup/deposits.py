@@ -85,6 +85,7 @@ class DepositWatcher:
 
     async def step(self) -> int:
         """Read some blocks of L1, and return how many new deposits they have."""
+        removals = self._chain.use.removals
         await self._drop_reorged()
         if len(self._chain.producer.priority) >= MAX_QUEUED:
             return 0
@@ -94,6 +95,9 @@ class DepositWatcher:
         if found is None:
             return 0
         # No await from here on, so that the chain cannot be reverted in between.
+        if self._chain.use.removals != removals:
+            # A development L1 is replaced with the chain: what was found may be gone.
+            return 0
         if found.missing(self.next_id) is not None:
             raise self._missing(found)
         enqueued = self._enqueue(found.deposits)

@@ -57,7 +57,7 @@ def _both_layers(
     rendered, submission, filler = services.rendered, services.submission, services.filler
     client_version = services.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, executor))
-    reverts = RevertRunner(executor)
+    reverts = RevertRunner(executor, [it.use for it in pair.linked.chains])
     return [
         Evm(chain, pair.checkpoints, reverts),
         AccountEdits(chain),
@@ -72,7 +72,7 @@ def _both_layers(
         AnvilNode(chain, pair.checkpoints, client_version, set_logging),
         AnvilPool(chain.pool),
         AnvilReorg(chain, pair.linked, reverts, keyring, filler),
-        AnvilState(chain, pair.states, executor),
+        AnvilState(chain, pair.states, reverts, executor),
         AnvilTokens(tokens),
         RejectedControls(),
         EthUnsigned(submission, keyring, filler),
@@ -83,6 +83,6 @@ def _both_layers(
         HardhatNode(chain, client_version, set_logging),
         HardhatPool(chain.pool, chain.blocks),
         HardhatReset(pair.linked, reverts),
-        HardhatState(chain, pair.states, executor),
+        HardhatState(chain, pair.states, reverts, executor),
         HardhatTokens(tokens),
     ]

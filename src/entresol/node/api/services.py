@@ -15,6 +15,7 @@ from entresol.node.api.adapters import (
     log_limits,
     override_limits,
 )
+from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.rpc.jsonrpc.offload import POLICY
@@ -62,7 +63,8 @@ class ApiServices:
         self.config = config or ApiConfig()
         self.limits = limits or LimitsConfig()
         self.keyring = keyring or Keyring()
-        self.executor = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
+        threads = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
+        self.executor = ChainThreads(threads, chain.use)
         self.pending = PendingTransactions(chain.pool, chain.producer.priority)
         self.pending_builder = PendingBuilder(chain, self.executor)
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)

@@ -7,6 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from entresol.chain.events import BlocksReverted
 from entresol.errors import EntresolError, LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
     from entresol.chain.fees.l2_fees import FeeModel
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
@@ -90,6 +92,7 @@ class Rollup:
         self._settles = settings.settle
         self._is_remote = config.l1.l1_url is not None
         self._tasks: list[asyncio.Task[None]] = []
+        chain.events.listen(self._on_reverted, BlocksReverted)
 
     @property
     def l1_chain_id(self) -> int:
@@ -201,6 +204,10 @@ class Rollup:
     def _is_settling(self) -> bool:
         """Return whether a sealed batch is not executed yet; batches sealed faster than L1 executes them would pile up."""
         return self.batcher.last.number > self.settler.totals.executed
+
+    def _on_reverted(self, _event: Event) -> None:
+        # A chain that was reset has its first batch before anything settles again.
+        _ = self.batcher.last
 
     def _on_sealed(self, batch: Batch) -> None:
         self.on_batch(batch)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.errors import EntresolError, LayerOneMismatch, LayerOneUnreachable
+from entresol.errors import (
+    ChainReplaced,
+    EntresolError,
+    LayerOneMismatch,
+    LayerOneUnreachable,
+)
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.settlement.l1_sync import L1Sync
@@ -24,7 +30,7 @@ from entresol.rollup.settlement.tx_manager import TxManager
 from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import BatchTotals, ZkChain
@@ -76,6 +82,7 @@ class Settler:
     ) -> None:
         self._config = config = config or SettlementConfig()
         self._batches = chain.batches
+        self._use = chain.use
         self._l1 = contract.l1
         self._contract = contract
         self._l1_sync = L1Sync(chain, contract, config.confirmations, config.finality)
@@ -144,7 +151,7 @@ class Settler:
 
         Raises if all keys fail, and if L1 is unreachable. What some fail with is their `problem`.
         """
-        async with self._lock:
+        async with self._exclusively():
             await self._l1_sync.refresh()
             more = False
             for sender in self._senders:
@@ -158,11 +165,14 @@ class Settler:
         self, step: SettlementStep, number: int, clock: Callable[[], float] = time.monotonic
     ) -> SettlementTransaction:
         """Do a step of one batch now, also out of turn or when stopped; raises why it fails."""
+        removals = self._use.removals
         self.stopped = None
         sender = self._sender(step)
         while sender.transactions.pending is not None:
+            self._use.check(removals)
             await self._step_or_wait(sender, clock())
-        async with self._lock:
+        async with self._exclusively():
+            self._use.check(removals)
             # A reorg may have removed what is recorded.
             await self._l1_sync.refresh()
             if (by := self._batches.settled(number, step)) is not None:
@@ -170,20 +180,33 @@ class Settler:
             if sender.transactions.pending is None:
                 await sender.send(SettlementOperation(step, number, number), clock())
         while (by := self._batches.settled(number, step)) is None:
+            # The batch may be gone, or another one.
+            self._use.check(removals)
             await self._step_or_wait(sender, clock())
-        async with self._lock:
+        async with self._exclusively():
             # For `finalized`: if batches are settled on request only, the next step may never come.
             await self._l1_sync.refresh()
         return by
 
     # The loop
 
+    @asynccontextmanager
+    async def _exclusively(self) -> AsyncIterator[None]:
+        """Let no other step run meanwhile, and whoever replaces the chain wait for this one."""
+        async with self._lock:
+            with self._use.held():
+                yield
+
     async def _poll(self) -> float:
         if self._config.is_on_request:
-            async with self._lock:
+            async with self._exclusively():
                 await self._l1_sync.refresh()
             return self._config.follow_seconds
-        more = await self.step(time.monotonic())
+        try:
+            more = await self.step(time.monotonic())
+        except ChainReplaced:
+            # There are other batches to settle now.
+            return 0.0
         return 0.0 if more else self._config.poll_seconds
 
     async def _wait(self, seconds: float) -> None:

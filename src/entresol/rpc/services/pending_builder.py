@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+from entresol.errors import ChainReplaced
 from entresol.rpc.jsonrpc.offload import BuildFirst
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class PendingBuilder:
             self._version = version = self._chain.pool.version
             block = self._chain.open_block()
             while block.prepare():
-                await loop.run_in_executor(self._workers, block.execute)
+                with contextlib.suppress(ChainReplaced):
+                    await loop.run_in_executor(self._workers, block.execute)
                 if not self._is_next(block):
                     break
             else:

@@ -8,9 +8,9 @@ from entresol.errors import (
     AccountsLocked,
     BatchOverflow,
     BlockFull,
+    ChainReplaced,
     ClusterFailed,
     ControlRejected,
-    DumpInterrupted,
     DuplicatePrecompileMove,
     EmptySimulation,
     EngineError,
@@ -125,7 +125,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     UnknownAccount: -32000,
     AccountsLocked: -32000,
     HistoryNotLoaded: -32000,
-    DumpInterrupted: -32000,
+    # The request is right, and may succeed now.
+    ChainReplaced: -32000,
     LoadRejected: -32000,
     RollbackRejected: -32000,
     # As in anvil.

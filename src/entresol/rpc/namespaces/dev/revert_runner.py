@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from entresol.chain.dev.linked_chains import close_all
+from entresol.errors import ChainReplaced
 from entresol.rpc.jsonrpc.offload import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
 
+    from entresol.chain.chain_use import ChainUse
     from entresol.chain.dev.linked_chains import LinkedChains
     from entresol.chain.dev.revert_plan import PairRevertPlan
 
@@ -22,22 +26,31 @@ Planner: TypeAlias = "Callable[[], PairRevertPlan | None]"
 ATTEMPTS: Final = 3
 """How often a revert is prepared on a worker, if a chain changes meanwhile, before it is done on the event loop."""
 
+WAIT_SECONDS: Final = 2.0
+"""How long what runs on the chains may go on before they are replaced all the same, and it fails."""
+
 
 class RevertRunner:
-    """Runs reverts: short ones at once, others after a worker has prepared them."""
+    """Runs reverts: short ones at once, others after a worker has prepared them.
 
-    def __init__(self, executor: Executor) -> None:
+    Whatever uses the chains on threads, or settles them, comes to its end first, or has `ChainReplaced`.
+    """
+
+    def __init__(self, executor: Executor, uses: Sequence[ChainUse]) -> None:
         self._executor = executor
+        self._uses = uses
 
     def run(self, plan: Planner, result: _T, otherwise: _T) -> _T | Deferred[_T]:
         """Revert the chains, and return `result`, or `otherwise` if there is nothing to revert to."""
         planned = plan()
         if planned is None:
             return otherwise
-        if planned.is_quick:
-            planned.apply()
-            return result
-        return Deferred(self._run_long(plan, planned, result, otherwise))
+        if not planned.is_quick:
+            return Deferred(self._run_long(plan, planned, result, otherwise))
+        if not self._are_idle:
+            return Deferred(self._run_later(plan, result, otherwise))
+        planned.apply()
+        return result
 
     async def finish(self, plan: Planner) -> None:
         """Revert the chains within a coroutine."""
@@ -48,11 +61,47 @@ class RevertRunner:
     async def reset(self, linked: LinkedChains) -> None:
         """Replace all chains by their genesis, which a worker builds."""
         loop = asyncio.get_running_loop()
-        stores = await loop.run_in_executor(self._executor, linked.build_reset)
+        stores = await self.prepared(linked.build_reset)
         try:
+            await self.idle()
             linked.apply_reset(stores)
         finally:
-            await loop.run_in_executor(self._executor, close_all, stores)
+            await loop.run_in_executor(None, close_all, stores)
+
+    async def prepared(self, prepare: Callable[[], _T]) -> _T:
+        """Return what a worker prepares to replace the chains; if they are replaced meanwhile, it does so again."""
+        loop = asyncio.get_running_loop()
+        for _ in range(ATTEMPTS):
+            with contextlib.suppress(ChainReplaced):
+                return await loop.run_in_executor(self._executor, prepare)
+        return await loop.run_in_executor(self._executor, prepare)
+
+    async def idle(self) -> None:
+        """Return once nothing runs on the chains, or after `WAIT_SECONDS`: then what runs will fail."""
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(WAIT_SECONDS):
+                # Others may begin before this task has its turn.
+                while not self._are_idle:
+                    for use in self._uses:
+                        ended = asyncio.Event()
+                        use.when_idle(partial(loop.call_soon_threadsafe, ended.set))
+                        await ended.wait()
+
+    @property
+    def _are_idle(self) -> bool:
+        for use in self._uses:  # noqa: SIM110  # a generator takes twice as long
+            if not use.is_idle:
+                return False
+        return True
+
+    async def _run_later(self, plan: Planner, result: _T, otherwise: _T) -> _T:
+        await self.idle()
+        planned = plan()
+        if planned is None:
+            return otherwise
+        planned.apply()
+        return result
 
     async def _run_long(
         self, plan: Planner, planned: PairRevertPlan | None, result: _T, otherwise: _T
@@ -61,9 +110,11 @@ class RevertRunner:
         for _ in range(ATTEMPTS):
             if planned is None:
                 return otherwise
-            await loop.run_in_executor(self._executor, planned.prepare)
-            if planned.is_current:
-                break
+            with contextlib.suppress(ChainReplaced):
+                await loop.run_in_executor(self._executor, planned.prepare)
+                await self.idle()
+                if planned.is_current:
+                    break
             planned = plan()
         if planned is None:
             return otherwise

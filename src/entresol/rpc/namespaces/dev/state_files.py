@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import DumpInterrupted, InvalidStateFile, LoadRejected, RollbackRejected
+from entresol.errors import (
+    ChainReplaced,
+    DumpInterrupted,
+    InvalidStateFile,
+    LoadRejected,
+    RollbackRejected,
+)
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
@@ -16,6 +23,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.state_file.pair_state import PairState
+    from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 
 
 DUMP_ATTEMPTS: Final = 3
@@ -27,9 +35,12 @@ class AnvilState:
 
     prefix = "anvil"
 
-    def __init__(self, chain: Chain, states: PairState, executor: Executor) -> None:
+    def __init__(
+        self, chain: Chain, states: PairState, reverts: RevertRunner, executor: Executor
+    ) -> None:
         self._chain = chain
         self._states = states
+        self._reverts = reverts
         self._executor = executor
 
     @method(DumpInterrupted, served_by=ServedBy.PRODUCER)
@@ -40,7 +51,7 @@ class AnvilState:
         """
         historical = bool(preserve_historical_states)
         for _ in range(DUMP_ATTEMPTS - 1):
-            with contextlib.suppress(DumpInterrupted):
+            with contextlib.suppress(ChainReplaced):
                 packed = await self._dump(historical=historical)
                 break
         else:
@@ -57,12 +68,12 @@ class AnvilState:
         only its accounts are taken.
         """
         files = {self._chain: bytes(state)}
-        loop = asyncio.get_running_loop()
-        prepared = await loop.run_in_executor(self._executor, self._states.prepare, files)
+        prepared = await self._reverts.prepared(partial(self._states.prepare, files))
         try:
+            await self._reverts.idle()
             self._states.apply(prepared)
         finally:
-            await loop.run_in_executor(self._executor, prepared.close)
+            await asyncio.to_thread(prepared.close)
         return True
 
     async def _dump(self, *, historical: bool) -> bytes:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from threading import Event
 
+import msgspec
 import pytest
 
 from entresol.chain.dev.revert_plan import QUICK_BLOCKS, PairRevertPlan
+from entresol.errors import ChainReplaced
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.namespaces.dev import revert_runner as module
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE
+from tests.support.polling import PATIENCE_SECONDS
 
 LONG = QUICK_BLOCKS + 1
 
@@ -77,3 +81,58 @@ def test_of_two_long_reverts_to_one_snapshot_one_succeeds(client: ApiClient) -> 
 
     results = [b"true" in (response or b"") for response in asyncio.run(both())]
     assert sorted(results) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("evm_revert", ["0x1"]),
+        ("anvil_revert", ["0x1"]),
+        ("anvil_rollback", [1]),
+        ("anvil_reorg", [1, []]),
+        ("anvil_reset", []),
+        ("hardhat_reset", []),
+        ("anvil_loadState", ["dump"]),
+    ],
+)
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_a_chain_is_replaced_once_nothing_runs_on_it_or_what_runs_has_had_its_time(
+    client: ApiClient,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    params: list[object],
+    is_patient: bool,
+) -> None:
+    client("evm_snapshot")
+    dump = client("anvil_dumpState")
+    send(client, 0)
+    given = [dump if it == "dump" else it for it in params]
+    if not is_patient:
+        monkeypatch.setattr(module, "WAIT_SECONDS", 0.0)
+    go_on, reading = Event(), Event()
+
+    def read() -> int:
+        reading.set()
+        go_on.wait(PATIENCE_SECONDS)
+        return client.chain.number
+
+    async def race() -> tuple[bytes, object]:
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(client.api.services.executor, read)
+        await asyncio.to_thread(reading.wait, PATIENCE_SECONDS)
+        body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": given})
+        response = client.api.dispatcher.handle(body, LocalConnection())
+        assert not isinstance(response, bytes | None)
+        replacing = asyncio.ensure_future(response)
+        if is_patient:
+            await asyncio.sleep(0)
+            assert client.chain.number == 1
+            go_on.set()
+        done = await replacing
+        go_on.set()
+        (read_number,) = await asyncio.gather(work, return_exceptions=True)
+        return done or b"", read_number
+
+    replaced, number = asyncio.run(race())
+    assert b'"result"' in replaced
+    assert number == 1 if is_patient else isinstance(number, ChainReplaced)

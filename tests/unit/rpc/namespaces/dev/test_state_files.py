@@ -13,6 +13,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.dev.linked_chains import LinkedChains
 from entresol.chain.state_file.pair_state import PairState
+from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
@@ -76,7 +77,9 @@ def dumped_while_reverted(client: ApiClient, reverts: int) -> Any:
         client("evm_mine")
     with RevertingExecutor(client.chain, reverts) as executor:
         states = PairState(LinkedChains(client.chain))
-        dumping = NamespaceClient(AnvilState(client.chain, states, executor))
+        dumping = NamespaceClient(
+            AnvilState(client.chain, states, RevertRunner(executor, []), executor)
+        )
         try:
             return json.loads(gzip.decompress(unhex(dumping("anvil_dumpState"))))
         finally:
