@@ -16,7 +16,14 @@ from entresol.explorer.files import explorer_files
 from entresol.node.automine import Automine
 from entresol.node.beacon_pages import BeaconPages
 from entresol.node.block_sealer import BlockSealer
-from entresol.node.metrics import chain_samples, memory_samples, render, server_samples
+from entresol.node.metrics import (
+    chain_samples,
+    garbage_samples,
+    memory_samples,
+    render,
+    request_memory,
+    server_samples,
+)
 from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.routing import PathRouter
@@ -222,8 +229,10 @@ class ChainService:
 
     def process_metrics(self) -> str:
         """Return the metrics of this process: its memory, its server, its calls."""
+        server = self._server
         samples = (
-            *memory_samples(self.api.memory()),
-            *server_samples(self._server.counters, self._server.unsent),
+            *memory_samples((*self.api.memory(), *request_memory(server.request_bytes))),
+            *server_samples(server.counters, server.unsent, server.request_bytes),
+            *garbage_samples(),
         )
         return render(samples) + self.api.dispatcher.render_metrics()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from entresol.chain.finality import BlockTag
+from entresol.server.memory.request_bytes import COLLECT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from entresol.chain.chain import Chain
+    from entresol.server.memory.request_bytes import RequestBytes
+    from entresol.server.memory.unsent_bytes import UnsentBytes
     from entresol.server.state import Counters
-    from entresol.server.unsent_bytes import UnsentBytes
 
 
 class Sample(NamedTuple):
@@ -56,7 +59,22 @@ def memory_samples(uses: Iterable[MemoryUse]) -> Iterator[Sample]:
             yield Sample(name, description, value, labels=f'part="{it.part}"')
 
 
-def server_samples(counters: Counters, unsent: UnsentBytes) -> Iterator[Sample]:
+def request_memory(requests: RequestBytes) -> Iterator[MemoryUse]:
+    """Yield the memory of long requests of a server, and the most that they may have left to the garbage collector."""
+    yield MemoryUse("requests", requests.used, requests.limit)
+    yield MemoryUse("uncollected_requests", requests.uncollected, COLLECT_BYTES)
+
+
+def garbage_samples() -> Iterator[Sample]:
+    """Yield what the garbage collector of this process has done."""
+    collected = sum(it["collected"] for it in gc.get_stats())
+    description = "Objects that only the garbage collector could free."
+    yield Sample("garbage_objects_total", description, collected, "counter")
+
+
+def server_samples(
+    counters: Counters, unsent: UnsentBytes, requests: RequestBytes
+) -> Iterator[Sample]:
     """Yield the samples of a server."""
     it = counters
     yield Sample("connections_open", "Open connections.", it.connections_open)
@@ -66,6 +84,7 @@ def server_samples(counters: Counters, unsent: UnsentBytes) -> Iterator[Sample]:
         ("connections_total", "Connections accepted.", it.connections_total),
         ("connections_refused_total", "Connections rejected.", it.connections_rejected),
         ("connections_dropped_total", "Connections closed for unsent bytes.", unsent.dropped),
+        ("long_requests_rejected_total", "Long requests rejected.", requests.rejected),
         ("requests_total", "Requests received.", it.requests_total),
         ("received_bytes_total", "Bytes received.", it.bytes_received),
         ("sent_bytes_total", "Bytes sent.", it.bytes_sent),

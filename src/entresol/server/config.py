@@ -46,6 +46,14 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     body_limit_bytes: Annotated[
         int, Meta(ge=1, description="Maximum size of a request body, and of a WebSocket message.")
     ] = 15 * MIB
+    request_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum bytes of all requests over 64 KiB that are received or in progress at a time. "
+            "Beyond it such requests are rejected, with status 503 and the error -32005.",
+        ),
+    ] = 128 * MIB
     header_limit_bytes: Annotated[
         int, Meta(ge=256, description="Maximum size of request line and headers together.")
     ] = 32 * 1024

@@ -24,6 +24,8 @@ class DocumentFormat(Struct, frozen=True, kw_only=True):
     """The error for more requests a second than are allowed."""
     too_large: bytes
     """The error for a body over the limit, which replaces `%d`."""
+    overloaded: bytes
+    """The error for a long request while others take all the memory that they may."""
     internal_error: bytes
     """The error for a handler that raised."""
 
@@ -43,6 +45,9 @@ class DocumentRejections:
         )
         self.too_large = HttpResponse(
             413, JSON, documents.too_large % body_limit, reason="Request is too big"
+        )
+        self.overloaded = HttpResponse(
+            503, JSON, documents.overloaded, b"retry-after: 1\r\n", "Too many long requests"
         )
         self.wrong_method = text(
             405, f"use POST, with a {documents.name} as the body", b"allow: POST, GET, OPTIONS\r\n"

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from entresol.server.held_outbox import HeldOutbox
+from entresol.server.memory.held_outbox import HeldOutbox
+from entresol.server.memory.request_bytes import LONG_BYTES, HeldBytes
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
 from entresol.server.state import ServerState
 
@@ -31,6 +32,9 @@ class DuplexConnection(ClientProtocol):
         self._outboxes: dict[asyncio.Task[None] | None, list[HeldOutbox]] = {}
         """By the task of the request that each was made in; None is the request whose handler is being called."""
         self._held_bytes = 0
+        self._long_bytes = 0
+        self._incoming: HeldBytes | None = None
+        """The memory of a long request that is being received."""
         self._stopping = False
 
     @property
@@ -59,7 +63,20 @@ class DuplexConnection(ClientProtocol):
         return True
 
     def _is_full(self) -> bool:
-        return self._write_paused or len(self._tasks) >= self._config.websocket_concurrency
+        is_full = len(self._tasks) >= self._config.websocket_concurrency
+        # So that one client does not take the memory of all long requests.
+        has_long = self._long_bytes >= self._config.body_limit_bytes
+        return self._write_paused or is_full or has_long
+
+    def _hold_incoming(self, size: int) -> bool:
+        """Count `size` bytes of a request that is being received; return whether there is room for them."""
+        if size <= LONG_BYTES:
+            self._incoming = None
+            return True
+        if self._incoming is None:
+            self._incoming = HeldBytes(self._state.request_bytes)
+        more = size - self._incoming.size
+        return more <= 0 or self._incoming.grow(more)
 
     def _serve(self, message: bytes, reply: Reply) -> None:
         self._counters.requests_total += 1
@@ -67,20 +84,39 @@ class DuplexConnection(ClientProtocol):
             self._report_rejection(self._state.rejections.rate_limited)
             reply(self._state.rejections.rate_limited.body)
             return
+        if not self._hold_incoming(len(message)):
+            self._report_rejection(self._state.rejections.overloaded)
+            reply(self._state.rejections.overloaded.body)
+            return
+        held, self._incoming = self._incoming, None
         result = self._call_handler(message)
         if isinstance(result, bytes):
             reply(result)
         elif result is not None:
-            self._start_task(result, reply)
+            self._start_task(result, reply, held)
         if self._outboxes:
             self._release(None)
 
-    def _start_task(self, result: Awaitable[bytes | None], reply: Reply) -> None:
-        task = asyncio.ensure_future(self._await_result(result, reply))
+    def _start_task(
+        self, result: Awaitable[bytes | None], reply: Reply, held: HeldBytes | None
+    ) -> None:
+        if held is None:
+            task = asyncio.ensure_future(self._await_result(result, reply))
+        else:
+            self._long_bytes += held.size
+            task = asyncio.ensure_future(self._await_long(result, reply, held))
         self._tasks.add(task)
         task.add_done_callback(self._on_task_done)
         if None in self._outboxes:
             self._outboxes[task] = self._outboxes.pop(None)
+
+    async def _await_long(
+        self, result: Awaitable[bytes | None], reply: Reply, held: HeldBytes
+    ) -> None:
+        try:
+            await self._await_result(result, reply)
+        finally:
+            self._long_bytes -= held.size
 
     async def _await_result(self, result: Awaitable[bytes | None], reply: Reply) -> None:
         try:

@@ -16,9 +16,10 @@ from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
 from entresol.server.ipc.connection import IpcConnection
 from entresol.server.ipc.unix_path import UnixPath
+from entresol.server.memory.request_bytes import RequestBytes
+from entresol.server.memory.unsent_bytes import UnsentBytes
 from entresol.server.state import Counters, ServerState
 from entresol.server.static_files import StaticFiles, no_files
-from entresol.server.unsent_bytes import UnsentBytes
 
 MAX_SWEEP_SECONDS = 1.0
 
@@ -70,6 +71,11 @@ class Server:
     def unsent(self) -> UnsentBytes:
         """Return the bound of unsent bytes, with their number."""
         return self._state.unsent
+
+    @property
+    def request_bytes(self) -> RequestBytes:
+        """Return the bound of the bytes of long requests, with their number."""
+        return self._state.request_bytes
 
     async def start(self) -> None:
         """Listen. With port 0, `port` becomes the one that the system chose."""

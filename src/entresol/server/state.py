@@ -12,9 +12,10 @@ from entresol.server.documents import DocumentFormat, DocumentRejections
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.head_cache import HeadCache
 from entresol.server.limits import RequestRate
+from entresol.server.memory.request_bytes import RequestBytes
+from entresol.server.memory.unsent_bytes import UnsentBytes, Writer
 from entresol.server.round_robin import RoundRobin
 from entresol.server.static_files import StaticFiles, no_files
-from entresol.server.unsent_bytes import UnsentBytes, Writer
 
 
 class ServedConnection(Writer, Protocol):
@@ -90,6 +91,7 @@ class ServerState:
         self.heads = HeadCache()
         self.backlogs = RoundRobin()
         self.open: set[ServedConnection] = set()
+        self.request_bytes = RequestBytes(config.request_limit_bytes)
         self.unsent = UnsentBytes(config.unsent_limit_bytes, self.open)
         self._all_closed = asyncio.Event()
         self._all_closed.set()

@@ -11,10 +11,13 @@ from entresol.node.metrics import (
     chain_samples,
     memory_samples,
     render,
+    request_memory,
     server_samples,
 )
+from entresol.server.config import ServerConfig
+from entresol.server.memory.request_bytes import RequestBytes
+from entresol.server.memory.unsent_bytes import UnsentBytes
 from entresol.server.state import Counters
-from entresol.server.unsent_bytes import UnsentBytes
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
 from tests.support.rollup.settling_chain import SettlingChain
@@ -62,11 +65,14 @@ def test_a_server_reports_its_connections() -> None:
     counters.requests_total = 7
     unsent = UnsentBytes(1_000, ())
     unsent.total, unsent.dropped = 300, 4
-    samples = {it.name: (it.value, it.kind) for it in server_samples(counters, unsent)}
+    requests = RequestBytes(100)
+    assert requests.hold(200) is None
+    samples = {it.name: (it.value, it.kind) for it in server_samples(counters, unsent, requests)}
     assert samples["connections_open"] == (2, "gauge")
     assert samples["requests_total"] == (7, "counter")
     assert samples["unsent_bytes"] == (300, "gauge")
     assert samples["connections_dropped_total"] == (4, "counter")
+    assert samples["long_requests_rejected_total"] == (1, "counter")
 
 
 def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiClient) -> None:
@@ -110,6 +116,7 @@ def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiCl
 def test_the_documented_limits_of_memory_are_those_of_a_chain(client: ApiClient) -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "robustness.md").read_text()
     table = page.partition("## Memory that clients can fill")[2].partition("\nTogether ")
-    parts = {it.part: it.limit for it in client.api.memory()}
+    uses = (*client.api.memory(), *request_memory(RequestBytes(ServerConfig().request_limit_bytes)))
+    parts = {it.part: it.limit for it in uses}
     assert set(re.findall(r"^\| `([a-z_]+)` \|", table[0], re.MULTILINE)) == set(parts)
     assert table[2].startswith(f"{sum(parts.values()) >> 20} MiB a chain")

@@ -10,6 +10,7 @@ NOTES = DocumentFormat(
     malformed=b"malformed",
     rate_limited=b"rate limited",
     too_large=b"over %d",
+    overloaded=b"busy",
     internal_error=b"failed",
 )
 

@@ -9,6 +9,7 @@ import msgspec
 
 from entresol._native import Overlay
 from entresol.errors import ExecutionFailed, InvalidTransaction
+from entresol.errors.base import without_frames
 from entresol.execution.call.call import CallRequest, call_tx_env, gas_for, run_tx_env
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.call.overrides import BlockOverrides, override
@@ -52,7 +53,7 @@ def _run(
         tx_env = call_tx_env(evm_env, request, gas_for(evm_env, request, cap))
         result = run_tx_env(evm_env, request, tx_env, budget.left())
     except InvalidTransaction as error:
-        return error
+        return without_frames(error)
     budget.spend(result)
     overlay.apply(result)
     failure = failure_of(result)

@@ -10,6 +10,7 @@ import msgspec
 from entresol import _native
 from entresol._native import BlobSidecar
 from entresol.errors import InvalidSignature, InvalidTransaction, UnsupportedType
+from entresol.errors.base import without_frames
 from entresol.primitives.transactions.ethereum import EthereumTransaction
 from entresol.primitives.transactions.native_fields import ethereum_payload, zk_payload
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
@@ -188,7 +189,7 @@ def _from_result(
         _reject_l1(raw)
         return _decode_zk(raw) if raw.startswith(_ZK_PREFIX) else result
     except InvalidTransaction as error:
-        return error
+        return without_frames(error)
 
 
 def _reject_l1(raw: bytes) -> None:

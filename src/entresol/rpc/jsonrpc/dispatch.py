@@ -19,6 +19,7 @@ from entresol.rpc.jsonrpc.envelope import (
     id_of_malformed,
     is_utf8,
     not_a_request,
+    without_half_pairs,
 )
 from entresol.rpc.jsonrpc.errors import (
     BatchResponseSizeError,
@@ -162,7 +163,10 @@ class Dispatcher:
         try:
             request_id = id_of_malformed(stripped)
         except ParseError as error:
-            return self._responder.reject(error)
+            marked = without_half_pairs(stripped)
+            if marked is None:
+                return self._responder.reject(error)
+            return self._handle_malformed(marked, connection)
         if request_id is None:
             return self._responder.reject(
                 ParseError("a request is an object with jsonrpc, method and id")

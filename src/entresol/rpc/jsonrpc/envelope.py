@@ -1,11 +1,13 @@
 """The JSON-RPC envelope: decode requests and batches, assemble responses.
 
 An `id` stays the bytes it was sent as, so that 1.0, 1e3 or a number of forty digits comes back unchanged.
-Of a duplicate key, the last one counts.
+Of a duplicate key, the last one counts. Half of a surrogate pair is JSON, but no text, and the decoder stops at it: what is
+wrong then is one string of one request, so that one is rejected, under its id.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -26,6 +28,16 @@ CLOSING: Final = b"}"
 """What follows the value of a response."""
 NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
 """The first bytes of JSON values that cannot be an id: it is a number, a string or null."""
+
+MAX_SEARCHED_BYTES: Final = 64 << 10
+"""How long a body may be to be searched, which takes a few milliseconds for the escapes of so many bytes."""
+
+_MARK: Final = rb"\uffff"
+"""Takes the place of a half pair. It has the same length, and is no character either."""
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 
 
 class Request(msgspec.Struct, gc=False):
@@ -91,7 +103,7 @@ def id_of_malformed(body: bytes | Raw) -> bytes | None:
         raise ParseError(str(error)) from None
     if not request_id:
         return None
-    return request_id if is_id(request_id) else NULL
+    return request_id if is_id(request_id) and not is_marked(request_id) else NULL
 
 
 def not_a_request(body: bytes | Raw) -> InvalidRequestError:
@@ -100,6 +112,8 @@ def not_a_request(body: bytes | Raw) -> InvalidRequestError:
         decode_request(body)
     except (ValueError, RecursionError) as error:
         return InvalidRequestError(str(error).replace(" - at `$.", " - at `"))
+    if is_marked(bytes(body)):
+        return InvalidRequestError("a string has half of a surrogate pair")
     # Deeply nested JSON may fail first and pass later: it depends on the depth of the stack.
     return InvalidRequestError("nested too deep")
 
@@ -126,8 +140,24 @@ class RequestBatchReader:
         except RecursionError:
             raise ParseError("nested too deep") from None
         except ValueError as error:
-            raise ParseError(str(error)) from None
+            marked = without_half_pairs(body)
+            if marked is None:
+                raise ParseError(str(error)) from None
+            return self._read_marked(marked)
         return None if len(items) > self._limit else items
+
+    def _read_marked(self, body: bytes) -> list[Request | Raw] | None:
+        """Return what `read` does, with raw JSON for requests that are marked."""
+        try:
+            found = msgspec.structs.astuple(self._decode_raw(body))
+        except RecursionError:
+            raise ParseError("nested too deep") from None
+        except ValueError as error:
+            raise ParseError(str(error)) from None
+        items = [item for item in found if item is not UNSET]
+        if len(items) > self._limit:
+            return None
+        return [item if is_marked(bytes(item)) else _request_or_raw(item) for item in items]
 
     def _items(self, body: bytes) -> list[Request | Raw]:
         try:
@@ -150,3 +180,20 @@ def _items_decoder(kind: type, count: int) -> Callable[[bytes], msgspec.Struct]:
     """Return a decoder of the first `count` items of an array."""
     fields = [(f"item_{index}", kind | UnsetType, UNSET) for index in range(count)]
     return msgspec.json.Decoder(msgspec.defstruct("Items", fields, array_like=True)).decode
+
+
+def without_half_pairs(body: bytes) -> bytes | None:
+    """Return `body` with marks in place of half surrogate pairs; None if it has none."""
+    if len(body) > MAX_SEARCHED_BYTES or b"\\u" not in body:
+        return None
+    marked = _ESCAPE.sub(_marked, body)
+    return None if marked == body else marked
+
+
+def is_marked(text: bytes) -> bool:
+    """Say whether a part of a body that `without_half_pairs` has returned had a half pair."""
+    return _MARK in text
+
+
+def _marked(escape: re.Match[bytes]) -> bytes:
+    return _MARK if escape[1] else escape[0]

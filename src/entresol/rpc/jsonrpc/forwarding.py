@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol.errors import EntresolError
+from entresol.errors.base import without_frames
 from entresol.rpc.jsonrpc.batch import Response
 from entresol.rpc.jsonrpc.envelope import Request, error_response
 from entresol.rpc.jsonrpc.errors import BatchResponseSizeError, error_object_of
@@ -175,6 +176,6 @@ def request_bytes(request: Request) -> bytes:
 
 def _failed(request: Request, error: EntresolError) -> bytes | None:
     request_id = bytes(request.id)
-    return (
-        error_response(error_object_of(error, request.method), request_id) if request_id else None
-    )
+    failed = error_object_of(error, request.method) if request_id else None
+    without_frames(error)
+    return None if failed is None else error_response(failed, request_id)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Raw
 
 from entresol._native import TraceWriter
+from entresol.errors.base import without_frames
 from entresol.rpc.jsonrpc.batch import DeferredResponse
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
@@ -46,6 +47,7 @@ class Responder:
     def reject(self, error: RequestError, request_id: bytes = NULL) -> bytes | None:
         """Return the response to a request that reaches no method; a notification gets none."""
         error_object = error_object_of(error, REJECTED)
+        without_frames(error)
         self._metrics.of_method(REJECTED).observe(0.0, error_object.code)
         return error_response(error_object, request_id) if request_id else None
 
@@ -117,6 +119,7 @@ class Responder:
 
 
 def response_to_error(error: Exception, method: Method, request_id: bytes) -> tuple[bytes, int]:
-    """Return the error response for an exception, and its code."""
+    """Return the error response for an exception, and its code. The exception ends here: its frames are dropped."""
     error_object = error_object_of(error, method.name)
+    without_frames(error)
     return error_response(error_object, request_id), error_object.code

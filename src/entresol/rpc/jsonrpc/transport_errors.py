@@ -15,5 +15,9 @@ JSON_RPC: Final = DocumentFormat(
         b'{"jsonrpc":"2.0","id":null,"error":{"code":-32007,"message":"Request is too big",'
         b'"data":"Exceeded max limit of %d"}}'
     ),
+    overloaded=(
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"Too many long requests at a time",'
+        b'"data":"try again later"}}'
+    ),
     internal_error=b'{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error"}}',
 )

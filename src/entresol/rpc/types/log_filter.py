@@ -9,6 +9,7 @@ import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import BlockHashWithRange, MalformedValue, TooManyAlternatives, TooManyTopics
+from entresol.errors.base import without_frames
 from entresol.primitives.logs import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.types.block_id import block_number
@@ -86,7 +87,7 @@ class SubscriptionOptions:
         try:
             self._query = parse_query(value)
         except (MalformedValue, TooManyTopics, TooManyAlternatives) as error:
-            self._query = error
+            self._query = without_frames(error)
 
     @classmethod
     def parse(cls, value: object) -> SubscriptionOptions:

@@ -140,6 +140,7 @@ class HttpConnection(HttpResponder):
     def connection_lost(self, exc: Exception | None) -> None:
         """Drop pending requests. A handler in progress finishes, since it may be changing state."""
         self._drop_backlog()
+        self._parser.close()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -253,7 +254,7 @@ class HttpConnection(HttpResponder):
         headers = self._state.origins.headers(None) + b"connection: close\r\n"
         request = HttpRequest("/", "", b"", headers, closes=True, rejection=response)
         # What follows cannot be parsed.
-        self._parser.discard()
+        self._parser.abandon()
         self._held = b""
         self._last_head = NO_HEAD
         self._lingering = True

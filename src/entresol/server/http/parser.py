@@ -16,6 +16,7 @@ from entresol.server.http.request import (
     path_of,
 )
 from entresol.server.http.request_routing import route_request
+from entresol.server.memory.request_bytes import LONG_BYTES, HeldBytes
 from entresol.server.responses import (
     BAD_REQUEST,
     CONTINUE,
@@ -70,6 +71,7 @@ class HttpParser:
         self._headers: dict[bytes, bytes] = {}
         self._body: bytes | bytearray = b""
         self._body_bytes = 0
+        self._held: HeldBytes | None = None
         self._body_size = 0
         self._raw_bytes = 0
         self._header_bytes = -1
@@ -99,6 +101,16 @@ class HttpParser:
         """Drop what was not parsed."""
         self._unparsed = b""
         self._at = 0
+
+    def abandon(self) -> None:
+        """Drop the request that was being parsed, and what follows it."""
+        self.discard()
+        self._reset()
+
+    def close(self) -> None:
+        """Drop everything, also what only the garbage collector would find, because the connection has closed."""
+        self.abandon()
+        del self._parser, self._on_request, self._on_interim
 
     def parse_piece(self) -> bytes | None:
         """Parse a piece of what was received; return what follows a WebSocket upgrade, if there is one."""
@@ -238,6 +250,8 @@ class HttpParser:
         self._body_bytes += len(data)
         if self._body_bytes > self._body_limit:
             raise RequestRejectedError(self._state.rejections.too_large)
+        if self._body_bytes > LONG_BYTES:
+            self._hold(len(data))
         if not self._body:
             self._body = data
         elif self._rejection is None:
@@ -245,6 +259,14 @@ class HttpParser:
             if isinstance(self._body, bytes):
                 self._body = bytearray(self._body)
             self._body += data
+
+    def _hold(self, size: int) -> None:
+        """Count the bytes of a long body until its request is dropped."""
+        if self._held is None:
+            self._held = HeldBytes(self._state.request_bytes)
+            size = self._body_bytes
+        if not self._held.grow(size):
+            raise RequestRejectedError(self._state.rejections.overloaded)
 
     def on_message_complete(self) -> None:
         """Pass the request on."""
@@ -273,7 +295,10 @@ class HttpParser:
             self._page,
             rejection,
             rejection is not None and self._parser.get_method() == b"HEAD",
+            self._held,
         )
-        if request.is_plain and b"expect" not in headers:
+        self._held, self._body = None, b""
+        # The request itself is kept until more is received, which must not be a long one.
+        if request.is_plain and b"expect" not in headers and request.held is None:
             self._cacheable = request
         self._on_request(request)

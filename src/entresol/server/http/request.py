@@ -9,6 +9,7 @@ import httptools
 from msgspec import Struct
 
 from entresol.server.handler import Page, PageResponse
+from entresol.server.memory.request_bytes import HeldBytes
 from entresol.server.responses import HttpResponse, text
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ class HttpRequest(Struct):
     rejection: HttpResponse | None = None
     without_body: bool = False
     """Whether the response has no body (`HEAD`)."""
+    held: HeldBytes | None = None
+    """The memory of a long body."""
 
     @property
     def is_plain(self) -> bool:

@@ -97,6 +97,7 @@ class IpcConnection(DuplexConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         """Drop the backlog. Handlers in progress finish, since they may be changing state."""
         self._splitter.clear()
+        self._incoming = None
         super().connection_lost(exc)
 
     def resume_writing(self) -> None:
@@ -134,6 +135,8 @@ class IpcConnection(DuplexConnection):
         size = len(self._splitter) if document is None else len(document)
         if size > self._config.body_limit_bytes:
             self._reject(self._state.rejections.too_large)
+        elif document is None and not self._hold_incoming(size):
+            self._reject(self._state.rejections.overloaded)
         elif document is not None and not self._stopping:
             self._serve(document, self.send)
 

@@ -13,6 +13,7 @@ from websockets.frames import OK_CLOSE_CODES, CloseCode, Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
+from entresol.errors.base import without_frames
 from entresol.server.duplex import DuplexConnection
 from entresol.server.http.request import WebSocketUpgrade, path_of
 from entresol.server.limits import RequestRate
@@ -21,6 +22,7 @@ from entresol.server.state import ServerState
 from entresol.server.websocket.frame_splitter import FrameSplitter
 
 OPCODE_BITS: Final = 0x0F
+TOO_MANY_LONG_REQUESTS: Final = "too many long requests at a time"
 TOO_MANY_SMALL_FRAMES: Final = "too many pings, pongs, empty frames or small fragments"
 
 
@@ -44,6 +46,7 @@ class WebSocketConnection(DuplexConnection):
         self._opcode = Opcode.TEXT
         self._message: bytearray | None = None
         """What has arrived of a message in fragments."""
+        self._fragment_bytes = 0
         self._pinged = False
         self.path = path_of(upgrade.target)
         self.host = upgrade.headers.get(b"host", b"").decode("latin-1")
@@ -109,6 +112,8 @@ class WebSocketConnection(DuplexConnection):
         """Drop the backlog. Handlers in progress finish, since they may be changing state."""
         self._splitter.clear()
         self._counters.websockets_open -= 1
+        self._message = self._incoming = None
+        _break_cycles(self._frames)
         super().connection_lost(exc)
 
     def resume_writing(self) -> None:
@@ -165,12 +170,22 @@ class WebSocketConnection(DuplexConnection):
             self._opcode = Opcode(piece[0] & OPCODE_BITS)
             self._on_message(message)
             return True
+        if not self._hold_fragment(len(piece)):
+            self._fail(CloseCode.TRY_AGAIN_LATER, TOO_MANY_LONG_REQUESTS)
+            return False
         self._frames.receive_data(piece)
         for frame in self._frames.events_received():
             assert isinstance(frame, Frame)
             self._on_frame(frame)
         self._flush()
         return True
+
+    def _hold_fragment(self, size: int) -> bool:
+        """Count the bytes of a frame or message that is incomplete; return whether there is room for them."""
+        if self._splitter.begins_frame and self._message is None:
+            self._fragment_bytes = 0
+        self._fragment_bytes += size
+        return self._hold_incoming(self._fragment_bytes)
 
     def _is_between_messages(self) -> bool:
         """Whether a message in one frame needs nothing of what the library remembers."""
@@ -246,6 +261,13 @@ class WebSocketConnection(DuplexConnection):
             return
         reason = close.reason
         self._report_rejection(HttpResponse(close.code, TEXT, reason.encode(), reason=reason))
+
+
+def _break_cycles(frames: ServerProtocol) -> None:
+    """Have what is left of incomplete frames freed without the garbage collector."""
+    frames.parser.close()
+    if frames.parser_exc is not None:
+        without_frames(frames.parser_exc)
 
 
 def is_utf8(data: bytes) -> bool:

@@ -52,6 +52,11 @@ class FrameSplitter:
         """Whether there may be another piece."""
         return self._at < len(self._data) and not self._incomplete
 
+    @property
+    def begins_frame(self) -> bool:
+        """Whether the last piece began a frame."""
+        return self._header > 0
+
     def receive(self, data: bytes) -> None:
         """Append `data`."""
         self._data = self._data[self._at :] + data if self._at < len(self._data) else data

@@ -173,3 +173,35 @@ def test_a_path_that_names_another_method_is_an_error() -> None:
     assert error["data"] == "the path says toy_chainId, the body toy_nothing"
     responses = send(b"[" + CHAIN_ID + b"," + request("toy_cached") + b"]", "/toy_chainId")
     assert ["error" in response for response in responses] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("body", "identity"),
+    [
+        (rb'{"jsonrpc":"2.0","id":7,"method":"toy_call","params":["\ud800"]}', 7),
+        (rb'{"jsonrpc":"2.0","id":7,"method":"toy_call","params":["a\uDC00b"]}', 7),
+        (rb'{"jsonrpc":"2.0","id":7,"method":"toy_call","params":{"\ud83d":1}}', 7),
+        (rb'{"jsonrpc":"2.0","method":"toy_\ud800","id":"a"}', "a"),
+        (rb'{"\ud800":1,"jsonrpc":"2.0","id":7,"method":"toy_call"}', 7),
+        (rb'{"jsonrpc":"2.0","id":"\ud800","method":"toy_call"}', None),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_rejected_under_the_id_of_its_request(
+    dispatcher: Dispatcher, body: bytes, identity: object
+) -> None:
+    response = json.loads(dispatch(dispatcher, body) or b"")
+    assert response["id"] == identity
+    assert response["error"]["code"] == -32600
+    assert response["error"]["data"] == "a string has half of a surrogate pair"
+
+
+def test_half_of_a_surrogate_pair_in_a_batch_is_the_failure_of_one_request(
+    dispatcher: Dispatcher,
+) -> None:
+    wrong = rb'{"jsonrpc":"2.0","id":7,"method":"toy_call","params":["\ud800"]}'
+    # A whole pair, and an escaped backslash.
+    right = rb'{"jsonrpc":"2.0","id":"\ud83d\ude00\\ud800","method":"toy_chainId"}'
+    responses = json.loads(dispatch(dispatcher, b"[" + wrong + b"," + right + b"]") or b"")
+    assert [it["id"] for it in responses] == [7, "\U0001f600\\ud800"]
+    assert responses[0]["error"]["code"] == -32600
+    assert responses[1]["result"] == "0x10e"

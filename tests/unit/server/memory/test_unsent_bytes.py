@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from entresol.server.unsent_bytes import CHECKS_PER_LIMIT, UnsentBytes
+from entresol.server.memory.unsent_bytes import CHECKS_PER_LIMIT, UnsentBytes
 
 LIMIT = 6_400
 

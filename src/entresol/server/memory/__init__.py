@@ -1,0 +1,1 @@
+"""Memory that clients take: of requests, and of what they have not read."""
