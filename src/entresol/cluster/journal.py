@@ -48,10 +48,14 @@ class ClusterJournal:
         await self._run(lambda: self._write(entry))
 
     async def seal(
-        self, executed: ExecutedBlock, prices: Prices | None, removed: Sequence[bytes] = ()
+        self,
+        executed: ExecutedBlock,
+        prices: Prices | None,
+        added: Sequence[PoolRow] = (),
+        removed: Sequence[bytes] = (),
     ) -> Header:
-        """Write an executed block, remove its transactions from the pool, and make it the head."""
-        return await self._run(lambda: self._seal(executed, prices, removed))
+        """Write an executed block with the changes of the pool, and make it the head."""
+        return await self._run(lambda: self._seal(executed, prices, added, removed))
 
     async def update_pool(
         self, added: Sequence[PoolRow] = (), removed: Sequence[bytes] = ()
@@ -102,11 +106,17 @@ class ClusterJournal:
         self._on_applied(entry)
 
     async def _seal(
-        self, executed: ExecutedBlock, prices: Prices | None, removed: Sequence[bytes]
+        self,
+        executed: ExecutedBlock,
+        prices: Prices | None,
+        added: Sequence[PoolRow],
+        removed: Sequence[bytes],
     ) -> Header:
         check_deposits(self._chain.blocks, executed.record)
         entry = BlockEntry.of(executed.record, prices)
-        (position,) = await self._writer.write([entry], executed.header.number, removed=removed)
+        (position,) = await self._writer.write(
+            [entry], executed.header.number, added=added, removed=removed
+        )
         with self._chain.ledger.store.position.advancing(position):
             header = self._chain.append(executed, prices)
         self._on_applied(entry)

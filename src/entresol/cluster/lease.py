@@ -6,13 +6,11 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from entresol.cluster.distance import DatabaseDistance
 from entresol.storage.replication.position import LogPosition
 
 if TYPE_CHECKING:
     import asyncpg
-
-MAX_SKEW_SECONDS: Final = 2.0
-"""A node whose clock differs more from the database's does not take over: timestamps of blocks come from its clock."""
 
 _READ: Final = """
 select epoch, holder, url, valid_until <= clock_timestamp() as is_free, seq, digest, head,
@@ -45,8 +43,7 @@ class LeaseState(NamedTuple):
     """The end of the log."""
     head: int
     """The last block in the log."""
-    skew_seconds: float
-    """How far the clock of this node is ahead of the database's."""
+    distance: DatabaseDistance
 
 
 class HeldLease(NamedTuple):
@@ -61,7 +58,6 @@ async def read_lease(connection: asyncpg.Connection[Any]) -> LeaseState:
     before = time.time()
     row = await connection.fetchrow(_READ)
     assert row is not None
-    skew = (before + time.time()) / 2 - row["clock"]
     return LeaseState(
         row["epoch"],
         row["holder"],
@@ -69,7 +65,7 @@ async def read_lease(connection: asyncpg.Connection[Any]) -> LeaseState:
         row["is_free"],
         LogPosition(row["seq"], row["digest"]),
         row["head"],
-        skew,
+        DatabaseDistance.since(before, clock=row["clock"]),
     )
 
 

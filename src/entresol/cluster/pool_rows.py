@@ -10,7 +10,7 @@ from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.transactions import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import asyncpg
 
@@ -47,17 +47,16 @@ class PoolRows:
         """Whether the pool has changed since its rows were written."""
         return self._pool.hashes != self._hashes
 
-    def included(self, hashes: Iterable[bytes]) -> Sequence[bytes]:
-        """Return which of these have rows, to remove them with their block, and forget them."""
-        found = [it for it in hashes if it in self._hashes]
-        self._hashes.difference_update(found)
-        return found
+    def changes(
+        self, included: Collection[bytes] = ()
+    ) -> tuple[Sequence[PoolRow], Sequence[bytes]]:
+        """Return the rows to add and the hashes of those to remove since the last time, which the caller writes.
 
-    async def flush(self, journal: ClusterJournal) -> None:
-        """Write the changes since the last time."""
+        Transactions that a block has `included`, which is written with the rows, leave the pool.
+        """
         pool = self._pool
-        added = sorted(pool.hashes - self._hashes, key=pool.arrival)
-        removed = [it for it in self._hashes if it not in pool]
+        added = sorted((pool.hashes - self._hashes).difference(included), key=pool.arrival)
+        removed = [it for it in self._hashes if it not in pool or it in included]
         rows = [
             PoolRow(it, transaction.raw, self._arrived + index)
             for index, it in enumerate(added)
@@ -66,7 +65,11 @@ class PoolRows:
         self._arrived += len(rows)
         self._hashes.difference_update(removed)
         self._hashes.update(added)
-        await journal.update_pool(rows, removed)
+        return rows, removed
+
+    async def flush(self, journal: ClusterJournal) -> None:
+        """Write the changes since the last time."""
+        await journal.update_pool(*self.changes())
 
 
 async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
@@ -80,6 +83,6 @@ async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
             *last,
             PAGE_ROWS,
         )
-        if not page:
-            return rows
         rows += [PoolRow(*row) for row in page]
+        if len(page) < PAGE_ROWS:
+            return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import ProducerUnavailable
 
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
 
 TICK_SECONDS: Final = 0.02
+BLOCKS_WAITED: Final = 4
+"""How many blocks may leave a transaction out before its sender has a response for the row in the pool."""
 _LOST: Final = "is no longer this one"
+
+
+class _Waiting(NamedTuple):
+    """A transaction whose sender waits for its response."""
+
+    hash: Hash32
+    report: OnIncluded
+    blocks: int = BLOCKS_WAITED
 
 
 class ClusterSealer:
@@ -40,43 +50,57 @@ class ClusterSealer:
         self._renew_seconds = renew_seconds
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seal")
         self._woken = asyncio.Event()
-        self._pending: list[OnIncluded] = []
+        self._pending: list[_Waiting] = []
+        self._served: list[_Waiting] = []
         self._closed = False
 
     def wake(self) -> None:
         """Seal what is pending in the next round, which begins once the current one has ended."""
         self._woken.set()
 
-    def include(self, _transaction_hash: Hash32, on_included: OnIncluded) -> None:
-        """Report once everything that is pending now is in a block or has a row in the pool."""
+    def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
+        """Report once the transaction is in a block, or everything that is pending now is or has a row in the pool."""
         if self._closed:
             on_included(ProducerUnavailable(_LOST))
             return
-        self._pending.append(on_included)
+        self._pending.append(_Waiting(transaction_hash, on_included))
         self._woken.set()
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty."""
         executed = await self._build(self._chain.open_block())
         prices = self._chain.rules.fees.prices()
-        removed = self._rows.included(it.hash for it in executed.transactions)
-        return await self._journal.seal(executed, prices, removed)
+        # In the same statement: with a distant database each one takes long.
+        added, removed = self._rows.changes({it.hash for it in executed.transactions})
+        waiting, self._served, self._pending = self._served + self._pending, [], []
+        try:
+            header = await self._journal.seal(executed, prices, added, removed)
+        except BaseException:
+            self._served = waiting + self._served
+            raise
+        self._report_sealed(waiting)
+        return header
 
     async def run(self) -> None:
         """Produce until the journal fails."""
         try:
             while True:
                 await self._tick()
-                served, self._pending = self._pending, []
-                try:
-                    await self.round()
-                except BaseException:
-                    self._pending = served + self._pending
-                    raise
-                for report in served:
-                    report(None)
+                self._served, self._pending = self._served + self._pending, []
+                await self.round()
+                served, self._served = self._served, []
+                for waiting in served:
+                    waiting.report(None)
         finally:
             self._close()
+
+    def _report_sealed(self, waiting: list[_Waiting]) -> None:
+        """Report what is in a block, and what has a row and is not in the next ones: a round lasts while work comes."""
+        for it in waiting:
+            if it.blocks and self._chain.pool.is_pending(it.hash):
+                self._served.append(it._replace(blocks=it.blocks - 1))
+            else:
+                it.report(None)
 
     async def round(self) -> None:
         """Seal what is due, write the changes of the pool, and renew the lease if neither did."""
@@ -118,6 +142,7 @@ class ClusterSealer:
     def _close(self) -> None:
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
-        pending, self._pending = self._pending, []
-        for report in pending:
-            report(ProducerUnavailable(_LOST))
+        pending = self._served + self._pending
+        self._served, self._pending = [], []
+        for it in pending:
+            it.report(ProducerUnavailable(_LOST))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from entresol.cluster.connection import BROKEN
+from entresol.cluster.distance import DatabaseDistance
 from entresol.cluster.log import CHANNEL, digest_after
 from entresol.errors import ClusterFenced, OutcomeUnknown
 from entresol.storage.replication.entries import encode_entry, kind_of
@@ -36,7 +38,9 @@ with held as (
     from held, unnest($12::bytea[], $13::bytea[], $14::bigint[]) as item (hash, raw, arrived)
     on conflict (hash) do nothing
 )
-select case when seq > $2 then pg_notify($15, seq::text) end from held
+select case when seq > $2 then pg_notify($15, seq::text) end,
+    extract(epoch from clock_timestamp())::float8 as clock
+from held
 """
 
 
@@ -62,6 +66,8 @@ class LogWriter:
         self._valid = timedelta(seconds=seconds)
         self.epoch = lease.epoch
         self.end = lease.end
+        self.distance: DatabaseDistance | None = None
+        """How far the database was at the last write."""
 
     async def write(
         self,
@@ -78,6 +84,7 @@ class LogWriter:
         payloads = [encode_entry(entry) for entry in entries]
         positions = self._positions(payloads)
         end = positions[-1] if positions else self.end
+        before = time.time()
         try:
             written = await self._connection.fetchrow(
                 _WRITE,
@@ -100,6 +107,7 @@ class LogWriter:
         if written is None:
             raise ClusterFenced(self.epoch)
         self.end = end
+        self.distance = DatabaseDistance.since(before, clock=written["clock"])
         return positions
 
     def _positions(self, payloads: Sequence[bytes]) -> list[LogPosition]:

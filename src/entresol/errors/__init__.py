@@ -7,6 +7,7 @@
     ├── InvalidBytecode                cannot be published as a factory dependency
     ├── InvalidGenesis                 no chain can start with it
     ├── InvalidStateFile               not what anvil or this node dumps
+    │   └── StateFileTooLarge          more than a client may send
     │
     │ transactions, zk_transactions
     ├── InvalidTransaction             cannot be included as it is
@@ -390,6 +391,7 @@ from entresol.errors.values import (
     InvalidGenesis,
     InvalidStateFile,
     MalformedValue,
+    StateFileTooLarge,
 )
 from entresol.errors.zk_transactions import (
     AccountRejection,
@@ -527,6 +529,7 @@ __all__ = [
     "SimulationTooLong",
     "SnapshotLost",
     "SocketUnavailable",
+    "StateFileTooLarge",
     "StateUnavailable",
     "StoreDamaged",
     "StoreFailed",

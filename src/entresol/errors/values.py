@@ -35,3 +35,14 @@ class InvalidStateFile(EntresolError):
         super().__init__(f"Failed to decode state dump: {what}")
         self.problem = problem
         self.field = field
+
+
+class StateFileTooLarge(InvalidStateFile):
+    """A state file that a client has sent unpacks to more than allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"it takes more than {limit} bytes unpacked: raise --load-state-limit-bytes, or give the file to "
+            "--load-state"
+        )
+        self.limit = limit

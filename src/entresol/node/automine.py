@@ -107,13 +107,16 @@ class Automine:
         self._report_all(None)
 
     async def _seal_all(self) -> None:
+        failure: str | None = None
         while self._chain.schedule.is_automine and self._chain.producer.has_work:
             try:
                 header = await self._sealer.seal()
             except Exception as error:
                 if isinstance(error, StoreFailed):
                     # A full disk may have space again later.
-                    logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
+                    if str(error) != failure:
+                        logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
+                    failure = str(error)
                 else:
                     logger.exception("a block could not be sealed; trying again")
                 self._fail(error)

@@ -58,6 +58,8 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Returns more fields of `/health`."""
     problem: Callable[[], str | None] = lambda: None
     """Returns why the node is not healthy; None if it is."""
+    degraded: Callable[[], str | None] = lambda: None
+    """Returns why the node is slow or at risk, but serves; None if it is neither."""
     metrics: Callable[[], Iterable[Sample]] = tuple
     """Returns more metrics."""
     wrap: Callable[[Handler], Handler] = lambda handler: handler
@@ -170,6 +172,7 @@ class ChainService:
         self.chain.close()
 
     async def _tick(self) -> None:
+        failure: str | None = None
         while True:
             pause = TICK_SECONDS
             try:
@@ -177,10 +180,12 @@ class ChainService:
                     pause = RETRY_SECONDS
                 elif self.chain.is_due(time.monotonic()):
                     await self._sealer.seal()
+                    failure = None
             except StoreFailed as error:
                 # A full disk may have space again later.
-                logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
-                pause = RETRY_SECONDS
+                if str(error) != failure:
+                    logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
+                failure, pause = str(error), RETRY_SECONDS
             except Exception:
                 logger.exception("a block could not be sealed; trying again")
                 pause = RETRY_SECONDS
@@ -215,7 +220,13 @@ class ChainService:
         """Return the page `/health`."""
         failure = self.chain.failure or self._hooks.problem()
         if failure is None:
-            return 200, JSON, json.dumps({"status": "ready", **self._hooks.health()}).encode()
+            degraded = self._hooks.degraded()
+            status = (
+                {"status": "ready"}
+                if degraded is None
+                else {"status": "degraded", "reason": degraded}
+            )
+            return 200, JSON, json.dumps({**status, **self._hooks.health()}).encode()
         failing = {"status": "failing", "reason": str(failure), **self._hooks.health()}
         return 503, JSON, json.dumps(failing).encode()
 

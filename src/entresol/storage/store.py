@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
-from entresol.errors import RebuildInterrupted, StoreFailed, WrongParent
+from entresol.errors import RebuildInterrupted, StoreDamaged, StoreFailed, WrongParent
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.block_rows import keys_of, rows_of
@@ -103,8 +103,12 @@ class Store(StoreView):
 
     @property
     def failure(self) -> StoreFailed | None:
-        """Why the last write failed; None if it succeeded."""
-        return self._db.failure
+        """Why the last write failed, or something cannot be read; None if neither."""
+        return self._db.failure or self._db.damage.first
+
+    def report_damage(self, detail: str) -> None:
+        """Note that another process could not read something of this store, and has logged it."""
+        self._db.damage.first = self._db.damage.first or StoreDamaged(self.path, detail)
 
     def before_rewrite(self, callback: Callable[[], None]) -> None:
         """Have `callback` called before each write that changes what readers of earlier blocks see."""

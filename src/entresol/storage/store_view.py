@@ -190,4 +190,5 @@ class StoreView:
         try:
             return None if data is None else BlockRecord.decode(data)
         except MalformedValue as error:
-            raise StoreDamaged(self.path, f"block {number}: {error}") from error
+            damaged = StoreDamaged(self.path, f"block {number}: {error}")
+            raise self._db.damage.note(damaged) from error

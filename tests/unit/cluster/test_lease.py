@@ -21,7 +21,7 @@ def test_a_lease_that_is_held_cannot_be_taken_but_by_its_holder(postgres: Postgr
             assert again.epoch == 2
             found = await read_lease(connection)
             assert (found.holder, found.url, found.is_free) == ("a", "http://a", False)
-            assert abs(found.skew_seconds) < 2
+            assert abs(found.distance.skew_seconds) < 2
 
     play(postgres, scenario)
 

@@ -84,13 +84,19 @@ class PairState:
 
         return work
 
-    def prepare(self, data: Mapping[Chain, bytes]) -> PreparedLoad:
+    def prepare(
+        self, data: Mapping[Chain, bytes], *, max_memory: int | None = None
+    ) -> PreparedLoad:
         """Read and check the files of some chains, and build what the chains will be.
 
-        A chain without a file of its own is taken from that of another chain if this node wrote it.
+        A chain without a file of its own is taken from that of another chain if this node wrote it. `max_memory` is
+        the bound of a file that a client has sent.
         """
         self._linked.check_replaceable()
-        files = {it: read_state_file(content, it.rules.chain_id) for it, content in data.items()}
+        files = {
+            it: read_state_file(content, it.rules.chain_id, max_memory=max_memory)
+            for it, content in data.items()
+        }
         accounts = {it: file.accounts for it, file in files.items() if self._is_merged(it, file)}
         load = PreparedLoad([], accounts)
         if accounts.keys() == files.keys():

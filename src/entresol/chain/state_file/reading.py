@@ -20,6 +20,7 @@ from entresol.chain.genesis.geth_json import (
 from entresol.chain.state_file.bytecode_json import read_bytecode
 from entresol.chain.state_file.header_json import read_header
 from entresol.chain.state_file.state_file import (
+    BYTES_PER_VALUE,
     MAX_BYTES,
     VERSION,
     ChainPart,
@@ -29,7 +30,13 @@ from entresol.chain.state_file.state_file import (
     StateFile,
 )
 from entresol.chain.state_file.transaction_json import read_list, read_payload
-from entresol.errors import InvalidGenesis, InvalidStateFile, InvalidTransaction, MalformedValue
+from entresol.errors import (
+    InvalidGenesis,
+    InvalidStateFile,
+    InvalidTransaction,
+    MalformedValue,
+    StateFileTooLarge,
+)
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult
 from entresol.primitives.transactions import Transaction, load
 from entresol.primitives.values import Address, Hash32
@@ -46,13 +53,21 @@ _NOTHING: Final[list[Any]] = []
 
 
 def read_state_file(
-    data: bytes, chain_id: int | None = None, *, max_bytes: int = MAX_BYTES
+    data: bytes,
+    chain_id: int | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_memory: int | None = None,
 ) -> StateFile:
     """Read a file, plain or packed by gzip; raise `InvalidStateFile` with the field that is wrong.
 
-    If our own part has the chain with this id, nothing else is read.
+    If our own part has the chain with this id, nothing else is read. A file of a client may take `max_memory` bytes,
+    with `BYTES_PER_VALUE` for each of its values; it is unpacked no further than that.
     """
-    document = _unpacked(data, max_bytes)
+    if max_memory is None:
+        document = _unpacked(data, max_bytes)
+    else:
+        document = _unpacked_within(data, max_memory)
     try:
         item = msgspec.json.decode(document)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -61,6 +76,22 @@ def read_state_file(
         return _read_file(read_object(item), chain_id)
     except (InvalidGenesis, MalformedValue) as error:
         raise InvalidStateFile(error.problem, field=error.field) from None
+
+
+def _unpacked_within(data: bytes, max_memory: int) -> bytes:
+    """Unpack the file of a client, whose few bytes may stand for any number of accounts."""
+    try:
+        document = _unpacked(data, max_memory)
+    except _TooLong:
+        raise StateFileTooLarge(max_memory) from None
+    values = document.count(b",") + document.count(b":")
+    if len(document) + BYTES_PER_VALUE * values > max_memory:
+        raise StateFileTooLarge(max_memory)
+    return document
+
+
+class _TooLong(InvalidStateFile):
+    """A file has more bytes than allowed, unpacked."""
 
 
 def _unpacked(data: bytes, max_bytes: int) -> bytes:
@@ -73,7 +104,7 @@ def _unpacked(data: bytes, max_bytes: int) -> bytes:
         if not unpacking.eof and len(data) <= max_bytes:
             raise InvalidStateFile("not gzip: the end is missing")
     if len(data) > max_bytes:
-        raise InvalidStateFile(f"a file has at most {max_bytes} bytes unpacked")
+        raise _TooLong(f"a file has at most {max_bytes} bytes unpacked")
     return data
 
 

@@ -14,6 +14,9 @@ from entresol.primitives.values import Address, Hash32
 MAX_BYTES: Final = 512 * 1024 * 1024
 """How long a file may be, unpacked; it is read into memory."""
 
+BYTES_PER_VALUE: Final = 128
+"""About how much memory a value of a file takes besides its text: an account, a field of it, a slot."""
+
 VERSION: Final = 1
 """The version of our own part of a file."""
 

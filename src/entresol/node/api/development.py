@@ -56,6 +56,7 @@ def _both_layers(
     chain, keyring, executor = services.chain, services.keyring, services.executor
     rendered, submission, filler = services.rendered, services.submission, services.filler
     client_version = services.client_version
+    limit = services.limits.load_state_limit_bytes
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, executor))
     reverts = RevertRunner(executor, [it.use for it in pair.linked.chains])
     return [
@@ -72,7 +73,7 @@ def _both_layers(
         AnvilNode(chain, pair.checkpoints, client_version, set_logging),
         AnvilPool(chain.pool),
         AnvilReorg(chain, pair.linked, reverts, keyring, filler),
-        AnvilState(chain, pair.states, reverts, executor),
+        AnvilState(chain, pair.states, reverts, executor, limit),
         AnvilTokens(tokens),
         RejectedControls(),
         EthUnsigned(submission, keyring, filler),
@@ -83,6 +84,6 @@ def _both_layers(
         HardhatNode(chain, client_version, set_logging),
         HardhatPool(chain.pool, chain.blocks),
         HardhatReset(pair.linked, reverts),
-        HardhatState(chain, pair.states, reverts, executor),
+        HardhatState(chain, pair.states, reverts, executor, limit),
         HardhatTokens(tokens),
     ]

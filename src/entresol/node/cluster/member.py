@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from entresol.cluster.connection import BROKEN, Notifications
 from entresol.cluster.follower import Follower
 from entresol.cluster.lease import (
-    MAX_SKEW_SECONDS,
     LeaseState,
     give_up_lease,
     read_lease,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.cluster.connection import ClusterDatabase
+    from entresol.cluster.distance import DatabaseDistance
     from entresol.cluster.lease import HeldLease
     from entresol.node.settlement.rollup import Rollup
     from entresol.storage.replication.entries import Entry
@@ -128,6 +128,13 @@ class Member:
         """How many blocks of the log are known not to be applied yet."""
         return 0 if self.lease is None else max(0, self.lease.head - self._chain.number)
 
+    @property
+    def distance(self) -> DatabaseDistance | None:
+        """How far the database was when it was last written or read; None before that."""
+        if self.production is not None:
+            return self.production.distance
+        return None if self.lease is None else self.lease.distance
+
     async def wait_for(self, seq: int) -> None:
         """Wait until an entry of the log is applied."""
         if self.seq >= seq:
@@ -200,8 +207,8 @@ class Member:
         may_take = self._takes_over and is_ready
         if not may_take or not (lease.is_free or lease.holder == self.id):
             return False
-        if abs(lease.skew_seconds) > MAX_SKEW_SECONDS:
-            self.problem = f"its clock differs from the database's by {lease.skew_seconds:.1f} s, so it does not take over"
+        if lease.distance.is_skewed:
+            self.problem = f"{lease.distance.problem}, so it does not take over"
             return False
         seconds = self._database.lease_seconds
         held = await take_lease(connection, self.id, self.url, seconds)

@@ -90,6 +90,7 @@ class ClusterNode:
             hooks=ServiceHooks(
                 health=self._health,
                 problem=self._problem,
+                degraded=self._degraded,
                 metrics=self._metrics,
                 wrap=lambda handler: ClusterHandler(self.member, handler, feed),
             ),
@@ -215,6 +216,10 @@ class ClusterNode:
         behind = f"{member.lag_seconds:.1f} s and {member.lag_blocks} blocks behind the cluster"
         return behind if member.problem is None else f"{behind}: {member.problem}"
 
+    def _degraded(self) -> str | None:
+        distance = self.member.distance
+        return None if distance is None else distance.problem
+
     def _health(self) -> dict[str, Any]:
         member = self.member
         cluster = {
@@ -224,6 +229,9 @@ class ClusterNode:
             "lag": {"blocks": member.lag_blocks, "seconds": round(member.lag_seconds, 3)},
             "cluster": member.problem,
         }
+        if member.distance is not None:
+            skew, round_trip = member.distance
+            cluster["database"] = {"skew": round(skew, 3), "seconds": round(round_trip, 3)}
         if self._workers is not None:
             cluster |= self._workers.health()
         is_producing = member.production is not None and self._rollup is not None

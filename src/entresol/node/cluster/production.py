@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.cluster.distance import DatabaseDistance
     from entresol.cluster.writer import LogWriter, PoolRow
     from entresol.node.settlement.rollup import Rollup
     from entresol.storage.replication.entries import Entry
@@ -40,6 +41,7 @@ class Production:
         lease_seconds: float,
     ) -> None:
         self._chain = chain
+        self._writer = writer
         self.epoch = writer.epoch
         self.journal = ClusterJournal(chain, writer, on_applied)
         chain.drop_pending()
@@ -48,6 +50,11 @@ class Production:
             chain, self.journal, PoolRows(chain, rows), lease_seconds / RENEWALS
         )
         self.rollup = make_rollup()
+
+    @property
+    def distance(self) -> DatabaseDistance | None:
+        """How far the database was at the last write."""
+        return self._writer.distance
 
     @property
     def is_over(self) -> bool:

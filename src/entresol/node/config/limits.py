@@ -80,6 +80,14 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
             "trace_callMany.",
         ),
     ] = 10_000
+    load_state_limit_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum memory that a state file may take which anvil_loadState sends: its bytes, unpacked, and "
+            "128 for each of its values. --load-state takes larger ones.",
+        ),
+    ] = 128 * MIB
     filter_limit: Annotated[
         int,
         Meta(

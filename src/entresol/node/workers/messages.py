@@ -57,6 +57,8 @@ class WorkerMessage(IntEnum):
     """Of a worker: lines of its log, to standard output; to standard error if the layer's byte is 1."""
     PUSH = 8
     """To a worker: the number of a client, and a document for it."""
+    DAMAGED = 10
+    """Of a worker: what it could not read of a layer's store."""
     CLIENT_GONE = 9
     """Of a worker: the number of a client that has made its last request."""
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START_SECONDS: Final = 60.0
-"""How long a start waits for its workers; the node serves without those that take longer."""
+"""How long a start waits for its workers; one that takes longer is killed and replaced."""
 STEADY_SECONDS: Final = 5.0
 """A worker that ran so long is replaced at once; others after a pause."""
 MAX_PAUSE_SECONDS: Final = 10.0
@@ -60,7 +60,7 @@ class WorkerPool:
     def __init__(self, count: int, log: NodeLog | None, silence_seconds: float) -> None:
         self._count = count
         self._silence_seconds = silence_seconds
-        self._watchdog = Watchdog(silence_seconds)
+        self._watchdog: Watchdog[WorkerProcess] = Watchdog(silence_seconds, START_SECONDS)
         self._check: asyncio.TimerHandle | None = None
         self._log = log
         self._roles: list[ProducerRole] = []
@@ -178,15 +178,16 @@ class WorkerPool:
     def _watch(self) -> None:
         """Kill workers whose event loop stands still; they are replaced like those that end."""
         page = self._roles[LAYER_TWO].page
-        heartbeats = {index: page.heartbeats(index) for index in self._workers}
-        for index in self._watchdog.check(heartbeats, time.monotonic()):
+        # One that has ended is replaced by another process, which has its own time.
+        heartbeats = {it: page.heartbeats(it.index) for it in self._workers.values() if it.is_alive}
+        for worker in self._watchdog.check(heartbeats, time.monotonic()):
             self._hangs += 1
             logger.error(
                 "worker %d has given no sign of life for %g seconds, and is killed",
-                index,
-                self._silence_seconds,
+                worker.index,
+                self._silence_seconds if heartbeats[worker] else START_SECONDS,
             )
-            self._workers[index].kill()
+            worker.kill()
         self._check = asyncio.get_running_loop().call_later(CHECK_SECONDS, self._watch)
 
     # Requests of workers
@@ -225,6 +226,10 @@ class WorkerPool:
     def on_wanted(self, layer: int) -> None:
         """Note that a worker has other subscribers."""
         self._roles[layer].on_wanted()
+
+    def on_damage(self, layer: int, detail: str) -> None:
+        """Note that a worker could not read something of a layer's store."""
+        self._service(layer).chain.ledger.store.report_damage(detail)
 
     def on_ready(self) -> None:
         """Note that another worker listens."""

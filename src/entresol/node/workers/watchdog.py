@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_W = TypeVar("_W", bound=Hashable)
 
 HEARTBEAT_SECONDS: Final = 1.0
 """How often a worker beats."""
@@ -24,39 +27,44 @@ class _Observed(NamedTuple):
     silent: float = 0.0
 
 
-class Watchdog:
+class Watchdog(Generic[_W]):
     """Measures how long workers are silent, in time in which the producer itself ran.
 
-    A check that comes late counts for nothing: what stopped the producer, as a debugger, a suspended machine or a lack
-    of memory, may have stopped the workers, too. Remembers: the heartbeats at the last check. Persists: nothing.
-    Assumes: checks every `CHECK_SECONDS`. Fails: never.
+    One that has not beaten yet has longer: it opens the chains first. A check that comes late counts for nothing: what
+    stopped the producer, as a debugger, a suspended machine or a lack of memory, may have stopped the workers, too.
+    Remembers: the heartbeats at the last check. Persists: nothing. Assumes: checks every `CHECK_SECONDS`. Fails: never.
     """
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, start_limit: float) -> None:
         self._limit = limit
-        self._observed: dict[int, _Observed] = {}
+        self._start_limit = max(limit, start_limit)
+        self._observed: dict[_W, _Observed] = {}
         self._checked_at: float | None = None
 
     @property
     def silent(self) -> int:
-        """How many workers are silent."""
-        return sum(it.silent > SILENT_SECONDS for it in self._observed.values())
+        """How many workers are silent; those that have not beaten yet are starting."""
+        observed = self._observed.values()
+        return sum(it.heartbeats > 0 and it.silent > SILENT_SECONDS for it in observed)
 
-    def check(self, heartbeats: Mapping[int, int], now: float) -> list[int]:
-        """Return the workers that were silent for too long; each has its time anew. 0 heartbeats: it does not listen."""
+    def check(self, heartbeats: Mapping[_W, int], now: float) -> list[_W]:
+        """Return the workers that were silent for too long; each has its time anew. 0 heartbeats: it starts."""
         elapsed = 0.0 if self._checked_at is None else now - self._checked_at
         counted = elapsed if elapsed < LATE_SECONDS else 0.0
         self._checked_at = now
         self._observed = {
-            index: self._observe(index, beats, counted) for index, beats in heartbeats.items()
+            worker: self._observe(worker, beats, counted) for worker, beats in heartbeats.items()
         }
-        hung = [index for index, it in self._observed.items() if it.silent >= self._limit]
-        for index in hung:
-            self._observed[index] = _Observed(heartbeats[index])
+        hung = [worker for worker, it in self._observed.items() if self._is_hung(it)]
+        for worker in hung:
+            self._observed[worker] = _Observed(heartbeats[worker])
         return hung
 
-    def _observe(self, index: int, heartbeats: int, counted: float) -> _Observed:
-        before = self._observed.get(index)
-        if not heartbeats or before is None or before.heartbeats != heartbeats:
+    def _is_hung(self, observed: _Observed) -> bool:
+        return observed.silent >= (self._limit if observed.heartbeats else self._start_limit)
+
+    def _observe(self, worker: _W, heartbeats: int, counted: float) -> _Observed:
+        before = self._observed.get(worker)
+        if before is None or before.heartbeats != heartbeats:
             return _Observed(heartbeats)
         return _Observed(heartbeats, before.silent + counted)

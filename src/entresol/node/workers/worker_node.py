@@ -11,7 +11,7 @@ import msgspec
 from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
-from entresol.errors import LayerOneFailed
+from entresol.errors import LayerOneFailed, StoreDamaged
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.chains import open_layer_one, open_layer_two, open_with_genesis
@@ -77,6 +77,7 @@ class WorkerRole(ServiceRole):
         self._always = _ALWAYS if start.cluster is None else _ALWAYS | {ServedBy.QUOTE}
         self.takes: frozenset[ServedBy] = _ALL
         self._version = -1
+        self._has_reported = False
         self._follower: StoreFollower
         self._api: Api
 
@@ -117,6 +118,14 @@ class WorkerRole(ServiceRole):
     def beat(self) -> None:
         """Count a heartbeat of this process."""
         self._page.beat(self._index)
+
+    def report_damage(self) -> None:
+        """Tell the producer once what could not be read: it is shown in the health of the node."""
+        damage = self.store.failure
+        if isinstance(damage, StoreDamaged) and not self._has_reported:
+            self._has_reported = True
+            payload = bytes([WorkerMessage.DAMAGED, self._layer]) + damage.detail.encode()
+            self._channel.send(payload)
 
     # The service
 
@@ -250,6 +259,8 @@ class WorkerNode:
     def _beat(self) -> None:
         """Show the producer that the event loop runs, until this process ends."""
         self._roles[LAYER_TWO].beat()
+        for role in self._roles:
+            role.report_damage()
         asyncio.get_running_loop().call_later(HEARTBEAT_SECONDS, self._beat)
 
     def _connect_layers(self, channel: Channel) -> None:

@@ -44,6 +44,9 @@ class WorkerHost(Protocol):
     def on_wanted(self, layer: int) -> None:
         """Note that the worker has other subscribers."""
 
+    def on_damage(self, layer: int, detail: str) -> None:
+        """Note that the worker could not read something of a layer's store."""
+
     def on_log(self, text: str, *, to_stderr: bool) -> None:
         """Write lines of a worker's log."""
 
@@ -70,6 +73,11 @@ class WorkerProcess:
         self.started_at = 0.0
         self.clients = RemoteClients(self._push)
         """Clients that the producer pushes documents to."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process was started and has not ended."""
+        return self._process is not None and not self._ended.is_set()
 
     @property
     def is_running(self) -> bool:
@@ -160,6 +168,8 @@ class WorkerProcess:
             self._host.on_ready()
         elif kind is WorkerMessage.WANTED:
             self._host.on_wanted(payload[1])
+        elif kind is WorkerMessage.DAMAGED:
+            self._host.on_damage(payload[1], payload[2:].decode())
         elif kind is WorkerMessage.CLIENT_GONE:
             self.clients.close(int.from_bytes(payload[2:]))
         elif kind is WorkerMessage.LOG:

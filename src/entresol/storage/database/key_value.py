@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rocksdict import AccessType, Rdict, ReadOptions, WriteBatch
 
-from entresol.errors import StoreFailed, StoreFull
+from entresol.errors import StoreDamaged, StoreFailed, StoreFull
+from entresol.storage.database.damage import DamageReport
 from entresol.storage.database.failures import store_error
 from entresol.storage.database.options import database_options, write_options
 
@@ -74,6 +75,7 @@ class KeyValueStore:
         """Called before a write that changes what was written before, and not only adds a block."""
         self.failure: StoreFailed | None = None
         """Why the last write failed, if it did."""
+        self.damage = DamageReport(is_secondary=secondary is not None)
         self._syncing = Lock()
         self.sync_seconds = 0.0
         """How long the last write that synced took."""
@@ -111,7 +113,7 @@ class KeyValueStore:
         try:
             value: bytes | None = self._db.get(key)
         except Exception as error:
-            raise store_error(self._path, error) from error
+            raise self.damage.of(self._path, error) from error
         return value
 
     def last_at_most(self, key: bytes, prefix: bytes) -> Row | None:
@@ -121,7 +123,7 @@ class KeyValueStore:
             cursor.seek_for_prev(key)
             return _entry_at(cursor, prefix)
         except Exception as error:
-            raise store_error(self._path, error) from error
+            raise self.damage.of(self._path, error) from error
 
     def first_at_least(self, key: bytes, prefix: bytes) -> Row | None:
         """Return the first entry whose key is at least `key` and starts with `prefix`."""
@@ -130,14 +132,14 @@ class KeyValueStore:
             cursor.seek(key)
             return _entry_at(cursor, prefix)
         except Exception as error:
-            raise store_error(self._path, error) from error
+            raise self.damage.of(self._path, error) from error
 
     def read(self, start: bytes, prefix: bytes, count: int) -> list[Row]:
         """Return up to `count` entries from the key `start` on whose keys start with `prefix`."""
         try:
             return _entries_at(self._db.iter(), start, prefix, count)
         except Exception as error:
-            raise store_error(self._path, error) from error
+            raise self.damage.of(self._path, error) from error
 
     def scan(self, prefix: bytes) -> Iterator[Row]:
         """Yield the entries whose keys start with `prefix`.
@@ -182,6 +184,7 @@ class KeyValueStore:
         if self.before_rewrite is not None:
             self.before_rewrite()
         self._write(contents, (), self._synced)
+        self.damage = DamageReport()
 
     def exchange(self, other: KeyValueStore) -> None:
         """Exchange everything with another store; both have the same options."""
@@ -189,6 +192,7 @@ class KeyValueStore:
         self._path, other._path = other._path, self._path
         self._db, other._db = other._db, self._db
         self.failure, other.failure = other.failure, self.failure
+        self.damage, other.damage = other.damage, self.damage
         self._finalizer.detach()
         other._finalizer.detach()
         self._close_at_exit()
@@ -223,10 +227,13 @@ class KeyValueStore:
     def recover(self) -> bool:
         """Open the database again after a failed write, if there is space; return whether it takes writes.
 
-        Without a write-ahead log this would lose what is only in memory, so such a store stays as it is.
+        Without a write-ahead log this would lose what is only in memory, so such a store stays as it is. So does one
+        that is damaged: the next write would meet the same.
         """
         if self.failure is None:
             return True
+        if isinstance(self.failure, StoreDamaged):
+            return False
         if not self._durable or shutil.disk_usage(self._path).free < RECOVERY_FREE_BYTES:
             return False
         with self._syncing:
@@ -271,7 +278,7 @@ class KeyValueStore:
         try:
             return _entries_at(self._db.iter(options), start, prefix, SCAN_CHUNK)
         except Exception as error:
-            raise store_error(self._path, error) from error
+            raise self.damage.of(self._path, error) from error
 
     def _failed_write(self, error: Exception) -> Exception:
         failure = store_error(self._path, error)

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from entresol.chain.state_file.reading import read_state_file
-from entresol.errors import InvalidStateFile
+from entresol.errors import InvalidStateFile, StateFileTooLarge
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.state_files import ALICE, anvil_file
 
 WORD = "0x" + "00" * 31 + "05"
+ADDRESS = "0x%040x"
 
 
 def encoded(document: object) -> bytes:
@@ -129,3 +130,24 @@ def test_states_of_earlier_blocks_have_accounts_and_storage() -> None:
     found = file.states[Hash32.parse(WORD)][Address.parse(ALICE)]
     assert (found.balance, found.nonce, found.code) == (7, 1, bytes.fromhex("600160"))
     assert found.storage == {bytes(32): (5).to_bytes(32)}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("document", "is_allowed"),
+    [
+        ({"accounts": {ADDRESS % number: {} for number in range(10)}}, True),
+        ({"accounts": {ADDRESS % number: {} for number in range(1_000)}}, False),
+        ({"accounts": {ADDRESS % 1: {"code": "0x" + "00" * 5_000}}}, False),
+    ],
+)
+def test_a_file_of_a_client_is_bounded_by_what_it_unpacks_to(
+    pack: Any, document: dict[str, Any], is_allowed: bool
+) -> None:
+    content = pack(encoded(document))
+    if is_allowed:
+        assert read_state_file(content, max_memory=10_000).accounts
+        return
+    assert read_state_file(content).accounts
+    with pytest.raises(StateFileTooLarge, match="--load-state-limit-bytes"):
+        read_state_file(content, max_memory=10_000)

@@ -7,50 +7,60 @@ from collections.abc import Iterable, Mapping
 from entresol.node.workers.watchdog import Watchdog
 
 LIMIT = 3.0
+START_LIMIT = 20.0
 
 
-def checked(watchdog: Watchdog, times: Iterable[float], heartbeats: Mapping[int, int]) -> list[int]:
+def checked(
+    watchdog: Watchdog[int], times: Iterable[float], heartbeats: Mapping[int, int]
+) -> list[int]:
     """Return the workers that checks at these times find."""
     return [index for now in times for index in watchdog.check(heartbeats, now)]
 
 
 def test_a_worker_that_is_silent_for_the_whole_time_is_found_once() -> None:
-    watchdog = Watchdog(LIMIT)
+    watchdog = Watchdog[int](LIMIT, START_LIMIT)
     assert checked(watchdog, range(3), {0: 7, 1: 7}) == []
     assert watchdog.check({0: 8, 1: 7}, 3.0) == [1]
     assert watchdog.check({0: 9, 1: 7}, 4.0) == []
 
 
 def test_a_worker_that_beats_late_is_not_found() -> None:
-    watchdog = Watchdog(LIMIT)
+    watchdog = Watchdog[int](LIMIT, START_LIMIT)
     assert [watchdog.check({0: now // 2 + 1}, now) for now in range(20)] == [[]] * 20
 
 
-def test_a_worker_that_does_not_listen_yet_is_not_found() -> None:
-    watchdog = Watchdog(LIMIT)
-    assert checked(watchdog, range(100), {0: 0}) == []
+def test_a_worker_that_hangs_while_it_starts_is_found_after_a_longer_time() -> None:
+    watchdog = Watchdog[int](LIMIT, START_LIMIT)
+    assert checked(watchdog, range(20), {0: 0}) == []
     assert watchdog.silent == 0
+    assert watchdog.check({0: 0}, 20.0) == [0]
+
+
+def test_a_worker_has_at_least_as_long_to_start_as_to_beat() -> None:
+    watchdog = Watchdog[int](50.0, START_LIMIT)
+    assert checked(watchdog, range(50), {0: 0}) == []
+    assert watchdog.check({0: 0}, 50.0) == [0]
 
 
 def test_a_new_worker_has_its_own_time() -> None:
-    watchdog = Watchdog(LIMIT)
+    watchdog = Watchdog[int](LIMIT, START_LIMIT)
     checked(watchdog, range(3), {0: 7})
     watchdog.check({0: 0}, 3.0)
     assert checked(watchdog, range(4, 7), {0: 7}) == []
 
 
 def test_a_pause_of_the_whole_machine_counts_for_no_worker() -> None:
-    watchdog = Watchdog(LIMIT)
+    watchdog = Watchdog[int](LIMIT, START_LIMIT)
     assert checked(watchdog, (0, 1, 2, 3_600, 7_200), {0: 7, 1: 7}) == []
 
 
 def test_a_producer_that_is_slow_itself_finds_nobody() -> None:
-    watchdog = Watchdog(LIMIT)
+    watchdog = Watchdog[int](LIMIT, START_LIMIT)
     assert checked(watchdog, (it * 2.5 for it in range(100)), {0: 7}) == []
 
 
 def test_silent_workers_are_counted_until_they_beat() -> None:
-    watchdog = Watchdog(10.0)
+    watchdog = Watchdog[int](10.0, START_LIMIT)
     checked(watchdog, range(4), {0: 7, 1: 7})
     assert watchdog.silent == 2
     watchdog.check({0: 8, 1: 7}, 4.0)

@@ -54,6 +54,7 @@ from entresol.errors import (
     SimulatedTimeTooLow,
     SimulationGasSpent,
     SimulationTooLong,
+    StoreDamaged,
     StoreFailed,
     StoreFull,
     SubscriptionRejected,
@@ -167,6 +168,7 @@ CODES: Final[dict[type[EntresolError], int]] = {
     StoreFailed: INTERNAL,
     # A client has to know that nothing was done, and the operator why.
     StoreFull: -32000,
+    StoreDamaged: -32000,
     ListenFailed: INTERNAL,
     BatchOverflow: INTERNAL,
     # A client that settles on request has to know why it does not work.
@@ -179,6 +181,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
 TEXTS: Final[dict[type[EntresolError], str]] = {
     # The wording of zksync-era; what exactly is missing goes into `data`.
     UnknownBlock: "Block with such an ID doesn't exist yet",
+    # What exactly is the operator's, in the log.
+    StoreDamaged: "the data of the node is damaged, and what the request needs cannot be read: see its log",
 }
 
 

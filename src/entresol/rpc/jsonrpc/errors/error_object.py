@@ -13,6 +13,7 @@ from entresol.errors import (
     NotSupported,
     ReceiptTimeout,
     SimulatedCallRejected,
+    StoreDamaged,
     TokenSlotNotFound,
     TransactionFailed,
 )
@@ -43,7 +44,7 @@ def error_object_of(error: Exception, method: str) -> ErrorObject:
         return _internal(error, method)
     text = TEXTS.get(type(error))  # type: ignore[arg-type]  # looking up a key of another type is fine
     if text is not None:
-        return ErrorObject(code, text, str(error))
+        return ErrorObject(code, text, None if isinstance(error, StoreDamaged) else str(error))
     return ErrorObject(code, _printable(str(error)), _data(error))
 
 

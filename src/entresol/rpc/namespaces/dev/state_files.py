@@ -36,12 +36,18 @@ class AnvilState:
     prefix = "anvil"
 
     def __init__(
-        self, chain: Chain, states: PairState, reverts: RevertRunner, executor: Executor
+        self,
+        chain: Chain,
+        states: PairState,
+        reverts: RevertRunner,
+        executor: Executor,
+        max_memory: int | None = None,
     ) -> None:
         self._chain = chain
         self._states = states
         self._reverts = reverts
         self._executor = executor
+        self._max_memory = max_memory
 
     @method(DumpInterrupted, served_by=ServedBy.PRODUCER)
     async def dump_state(self, preserve_historical_states: bool | None = None) -> Offload[Data]:
@@ -65,10 +71,12 @@ class AnvilState:
         """Load a state file, packed by gzip or not, of this node or of anvil.
 
         One of this node restores all of its chains. One of anvil replaces the L1, and the L2 starts again; on the L2
-        only its accounts are taken.
+        only its accounts are taken. What it may unpack to is limited by `--load-state-limit-bytes`.
         """
         files = {self._chain: bytes(state)}
-        prepared = await self._reverts.prepared(partial(self._states.prepare, files))
+        prepared = await self._reverts.prepared(
+            partial(self._states.prepare, files, max_memory=self._max_memory)
+        )
         try:
             await self._reverts.idle()
             self._states.apply(prepared)

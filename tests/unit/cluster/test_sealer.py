@@ -1,0 +1,103 @@
+"""Senders have their responses while work comes without end, with one write to the database a block."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.cluster.pool_rows import PoolRows
+from entresol.cluster.sealer import BLOCKS_WAITED, ClusterSealer
+from entresol.primitives.values import Hash32
+from tests.support.chain.dev_chain import open_chain, transaction
+from tests.support.polling import PATIENCE_SECONDS
+
+LAST = 8
+
+
+class BusyJournal:
+    """A journal whose database is so far away that a transaction arrives during each write."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        self.written_at = float("inf")
+        self.writes: list[tuple[int, int]] = []
+        """How many rows each write adds and removes."""
+
+    async def seal(self, executed: Any, prices: Any, added: Any = (), removed: Any = ()) -> Any:
+        """Append a block, and let the next transaction arrive."""
+        self.writes.append((len(added), len(removed)))
+        await asyncio.sleep(0)
+        if self.chain.number < LAST:
+            self.chain.add(transaction(self.chain.number + 1))
+        return self.chain.append(executed, prices)
+
+    async def update_pool(self, added: Any = (), removed: Any = ()) -> None:
+        """Count the write."""
+        self.writes.append((len(added), len(removed)))
+
+
+def sealing(chain: Chain) -> tuple[ClusterSealer, BusyJournal]:
+    """Return what seals on a busy database."""
+    journal: Any = BusyJournal(chain)
+    return ClusterSealer(chain, journal, PoolRows(chain), renew_seconds=1.0), journal
+
+
+def reported_at(chain: Chain, sealer: ClusterSealer, *hashes: Hash32) -> list[int]:
+    """Return the head at which each sender has its response, if all wait before one round."""
+    heads: dict[Hash32, int] = {}
+
+    async def run() -> None:
+        all_reported = asyncio.Event()
+
+        def report(it: Hash32, _error: Exception | None) -> None:
+            heads[it] = chain.number
+            if len(heads) == len(hashes):
+                all_reported.set()
+
+        for it in hashes:
+            sealer.include(it, partial(report, it))
+        running = asyncio.create_task(sealer.run())
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await all_reported.wait()
+        running.cancel()
+
+    asyncio.run(run())
+    return [heads[it] for it in hashes]
+
+
+def test_a_sender_has_its_response_with_its_block_although_more_work_comes() -> None:
+    chain = open_chain()
+    sealer, journal = sealing(chain)
+    first = transaction(0)
+    chain.add(first)
+    assert reported_at(chain, sealer, first.hash) == [1]
+    assert journal.writes[0] == (0, 0)
+    chain.close()
+
+
+def test_a_transaction_behind_a_gap_has_its_row_with_the_next_block() -> None:
+    chain = open_chain()
+    sealer, journal = sealing(chain)
+    first, gapped = transaction(0), transaction(LAST + 50)
+    chain.add(first)
+    chain.add(gapped)
+    assert reported_at(chain, sealer, first.hash, gapped.hash) == [1, 1]
+    assert journal.writes[0] == (1, 0)
+    chain.close()
+
+
+def test_a_transaction_that_blocks_leave_out_is_reported_after_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = open_chain()
+    sealer, _ = sealing(chain)
+    chain.add(transaction(0))
+    poor = transaction(LAST + 50)
+    chain.add(poor)
+    monkeypatch.setattr(type(chain.pool), "is_pending", lambda _, it: it == poor.hash)
+    assert reported_at(chain, sealer, poor.hash) == [BLOCKS_WAITED + 1]
+    chain.close()
