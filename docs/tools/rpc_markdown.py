@@ -29,7 +29,42 @@ def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | Non
             lines += _section(method)
             if examples is not None and method["name"] in examples:
                 lines += _example(*examples[method["name"]])
-    return "\n".join(lines)
+    return "\n".join([*lines, *_objects(document["components"]["schemas"])])
+
+
+def _objects(schemas: Mapping[str, Json]) -> list[str]:
+    """Return a section for each object of requests and responses, with its members."""
+    lines = [
+        "## Objects",
+        "",
+        "A member that is not always there may be missing from the object.",
+        "",
+    ]
+    for name, schema in sorted(schemas.items()):
+        if "properties" in schema:
+            lines += [
+                f"### {name}",
+                "",
+                *_paragraph(schema),
+                "| member | type | always | meaning |",
+            ]
+            lines += ["|---|---|---|---|"]
+            required = schema.get("required", ())
+            lines += [
+                _member(it, kind, it in required) for it, kind in schema["properties"].items()
+            ]
+            lines += [""]
+    return lines
+
+
+def _paragraph(schema: Json) -> list[str]:
+    text = schema.get("description", "").partition("\n")[0]
+    return [text, ""] if text else []
+
+
+def _member(name: str, schema: Json, is_required: bool) -> str:  # noqa: FBT001 - a column of a table
+    meaning = schema.get("description", "").partition("\n")[0]
+    return f"| `{name}` | {_type(schema)} | {'yes' if is_required else 'no'} | {meaning} |"
 
 
 def _rejected(methods: Iterable[Json]) -> list[str]:
@@ -104,7 +139,8 @@ def _row(param: Json) -> str:
 def _type(schema: Json) -> str:
     """Return the short name of a type."""
     if "$ref" in schema:
-        return f"`{schema['$ref'].rpartition('/')[2]}`"
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[`{name}`](#{name.lower()})"
     if "title" in schema:
         return f"`{schema['title']}`"
     for key in ("anyOf", "allOf"):
@@ -112,6 +148,8 @@ def _type(schema: Json) -> str:
             return " or ".join(_type(part) for part in schema[key])
     if "prefixItems" in schema:
         return f"array of {', '.join(_type(part) for part in schema['prefixItems'])}"
+    if "enum" in schema:
+        return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
     if schema.get("type") == "array" and "items" in schema:
         return f"array of {_type(schema['items'])}"
     return str(schema.get("type", "any JSON value"))

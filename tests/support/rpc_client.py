@@ -15,6 +15,7 @@ import msgspec
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.method import Namespace
+from tests.support.declared_results import check_response
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 
@@ -71,8 +72,11 @@ class DispatcherClient(RpcClient):
         self._dispatcher = dispatcher
 
     def post(self, document: object) -> Any:
-        """Return the whole response to any JSON document."""
-        return msgspec.json.decode(asyncio.run(self.handle(msgspec.json.encode(document))))
+        """Return the whole response to any JSON document, which must be as its method declares it."""
+        body = msgspec.json.encode(document)
+        response = msgspec.json.decode(asyncio.run(self.handle(body)))
+        check_response(self._dispatcher.methods, msgspec.json.decode(body), response)
+        return response
 
     async def handle(self, body: bytes) -> bytes:
         """Return the bytes of the response to a request."""

@@ -26,9 +26,8 @@ from typing import (
 )
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
-from entresol._native import TraceWriter
 from entresol.errors import EntresolError
 from entresol.rpc.jsonrpc.codec import camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
@@ -269,13 +268,18 @@ def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> 
 
 
 def _result_hint(hint: Any) -> Any:
-    """Return the type of the result: without `Offload` and `Deferred`, and the annotated model in place of JSON."""
+    """Return the type of the result: what `Offload` and `Deferred` return, and a model in place of what it annotates.
+
+    Rendered JSON that comes later is what the annotated one is, which stands beside it.
+    """
     if get_origin(hint) in {Union, UnionType}:
-        kinds = [kind for kind in get_args(hint) if get_origin(kind) not in _LATER]
-        return reduce(or_, map(_result_hint, kinds))
+        kinds = dict.fromkeys(_result_hint(kind) for kind in get_args(hint))
+        if kinds.keys() - {Raw, type(None)}:
+            kinds.pop(Raw, None)
+        return reduce(or_, kinds)
     if get_origin(hint) in _LATER:
         return _result_hint(get_args(hint)[0])
-    if get_origin(hint) is Annotated and get_args(hint)[0] in (Raw, TraceWriter):
+    if get_origin(hint) is Annotated and not isinstance(get_args(hint)[1], Meta):
         return get_args(hint)[1]
     return hint
 

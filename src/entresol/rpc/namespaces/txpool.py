@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar, cast
 
 from msgspec import Raw
 
@@ -11,6 +11,7 @@ from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.models.transactions import TransactionInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,9 @@ T = TypeVar("T")
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
+Rendered: TypeAlias = Annotated[list[Raw], list[TransactionInfo]]
+
+
 class PoolStatus(JsonModel, frozen=True, kw_only=True):
     """The numbers of pending and queued transactions."""
 
@@ -34,8 +38,8 @@ class PoolStatus(JsonModel, frozen=True, kw_only=True):
 class PoolContent(JsonModel, frozen=True, kw_only=True):
     """Pooled transactions by sender and nonce."""
 
-    pending: dict[str, dict[str, Raw]]
-    queued: dict[str, dict[str, Raw]]
+    pending: dict[str, dict[str, TransactionInfo]]
+    queued: dict[str, dict[str, TransactionInfo]]
 
 
 class PoolSummary(JsonModel, frozen=True, kw_only=True):
@@ -48,8 +52,8 @@ class PoolSummary(JsonModel, frozen=True, kw_only=True):
 class SenderContent(JsonModel, frozen=True, kw_only=True):
     """Pooled transactions of one sender by nonce."""
 
-    pending: dict[str, Raw]
-    queued: dict[str, Raw]
+    pending: dict[str, TransactionInfo]
+    queued: dict[str, TransactionInfo]
 
 
 class TxPool:
@@ -92,7 +96,7 @@ class TxPool:
         return _run(listing, lambda: PoolSummary(**self._grouped(listing, _summary, len)))
 
     @method(name="eth_pendingTransactions", served_by=ServedBy.PRODUCER)
-    def pending_transactions(self) -> list[Raw] | Offload[list[Raw]]:
+    def pending_transactions(self) -> Rendered | Offload[Rendered]:
         """Return all transactions in the pool, those of a sender by nonce."""
         listing = self._pool.listing()
 
@@ -103,9 +107,11 @@ class TxPool:
 
         return _run(listing, work)
 
-    def _contents(self, listing: PoolListing) -> dict[str, dict[str, dict[str, Raw]]]:
+    def _contents(self, listing: PoolListing) -> dict[str, dict[str, dict[str, TransactionInfo]]]:
         render = self._rendered.pending_transaction
-        return self._grouped(listing, render, lambda it: memoryview(it).nbytes)
+        contents = self._grouped(listing, render, lambda it: memoryview(it).nbytes)
+        # Rendered already.
+        return cast("dict[str, dict[str, dict[str, TransactionInfo]]]", contents)
 
     def _grouped(
         self,

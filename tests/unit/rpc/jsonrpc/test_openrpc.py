@@ -128,7 +128,8 @@ def test_the_page_describes_every_method(document: dict[str, Any]) -> None:
     assert "| `block` | `BlockId` | `latest` |" in page
     assert "| `full` | boolean | `false` |" in page
     assert "- Error -32602: Block with such an ID doesn't exist yet." in page
-    assert "Result: `ToyBlock` or null" in page
+    assert "Result: [`ToyBlock`](#toyblock) or null" in page
+    assert "### ToyBlock\n" in page
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
@@ -21,6 +21,8 @@ from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Deferred, Offload, started
+from entresol.rpc.models.model import DataText
+from entresol.rpc.models.transactions import FilledTransactionInfo
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.typed_data import TypedDataObject
 
@@ -63,7 +65,9 @@ class EthAccounts:
         return self._keyring.addresses
 
     @method(UnknownAccount, InvalidTransaction, ExecutionFailed, served_by=ServedBy.PRODUCER)
-    def fill_transaction(self, transaction: TransactionObject) -> Raw | Deferred[Raw]:
+    def fill_transaction(
+        self, transaction: TransactionObject
+    ) -> Annotated[Raw, FilledTransactionInfo] | Deferred[Raw]:
         """Fill in a transaction of any sender, by default the first account; return its bytes and fields, unsigned."""
         return started(self._fill(transaction))
 
@@ -93,7 +97,9 @@ class EthAccounts:
         ExecutionFailed,
         served_by=ServedBy.PRODUCER,
     )
-    async def sign_transaction(self, transaction: TransactionObject) -> Raw:
+    async def sign_transaction(
+        self, transaction: TransactionObject
+    ) -> Annotated[Raw, DataText | FilledTransactionInfo]:
         """Fill in and sign a transaction without submitting it; return its bytes and fields.
 
         The development L1 returns the bytes only, as anvil does.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
@@ -10,6 +10,8 @@ from entresol.chain.finality import BlockTag
 from entresol.primitives.values import Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.models.blocks import BlockInfo, HeaderInfo
+from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class EthBlocks:
     @method(cached=True, getter=True, served_by=ServedBy.BLOCK)
     def get_block_by_number(
         self, block_number: BlockNumber, full_transactions: bool
-    ) -> Raw | Offload[Raw] | None:
+    ) -> Annotated[Raw, BlockInfo] | Offload[Raw] | None:
         """Return a block by number or tag, with full transactions or their hashes."""
         if block_number.tag is BlockTag.PENDING:
             return self._rendered.pending.block(full=full_transactions)
@@ -41,13 +43,17 @@ class EthBlocks:
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
     @method(cached=True, getter=True, served_by=ServedBy.REPLICA)
-    def get_block_by_hash(self, hash: Hash32, full_transactions: bool) -> Raw | Offload[Raw] | None:
+    def get_block_by_hash(
+        self, hash: Hash32, full_transactions: bool
+    ) -> Annotated[Raw, BlockInfo] | Offload[Raw] | None:
         """Return a block by hash, with full transactions or their hashes."""
         number = self._blocks.block_number(hash)
         return None if number is None else self._rendered.block(number, full=full_transactions)
 
     @method(cached=True, getter=True, served_by=ServedBy.BLOCK)
-    def get_header_by_number(self, block_number: BlockNumber) -> Raw | Offload[Raw] | None:
+    def get_header_by_number(
+        self, block_number: BlockNumber
+    ) -> Annotated[Raw, HeaderInfo] | Offload[Raw] | None:
         """Return the header of a block by number or tag."""
         if block_number.tag is BlockTag.PENDING:
             return self._rendered.pending.header()
@@ -55,7 +61,7 @@ class EthBlocks:
         return None if number is None else self._rendered.header(number)
 
     @method(cached=True, getter=True, served_by=ServedBy.REPLICA)
-    def get_header_by_hash(self, hash: Hash32) -> Raw | Offload[Raw] | None:
+    def get_header_by_hash(self, hash: Hash32) -> Annotated[Raw, HeaderInfo] | Offload[Raw] | None:
         """Return the header of a block by hash."""
         number = self._blocks.block_number(hash)
         return None if number is None else self._rendered.header(number)
@@ -73,7 +79,9 @@ class EthBlocks:
         return self._count(self._blocks.block_number(hash))
 
     @method(cached=True, getter=True, served_by=ServedBy.BLOCK)
-    def get_block_receipts(self, block: BlockId) -> Raw | Offload[Raw] | None:
+    def get_block_receipts(
+        self, block: BlockId
+    ) -> Annotated[Raw, list[ReceiptInfo]] | Offload[Raw] | None:
         """Return the receipts of a block by number, tag or hash."""
         number = self._resolver.number(block)
         return None if number is None else self._rendered.block_receipts(number)

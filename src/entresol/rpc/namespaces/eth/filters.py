@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Raw
 
@@ -12,9 +12,11 @@ from entresol.errors import (
     NotificationsNotSupported,
     SubscriptionRejected,
 )
-from entresol.primitives.values import Hash32, Quantity
+from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.models.logs import LogInfo
+from entresol.rpc.models.model import HashText
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
@@ -51,7 +53,7 @@ class EthFilters:
         self._limits = limits
 
     @method(InvalidFilter, served_by=ServedBy.BLOCK)
-    def get_logs(self, filter: FilterObject) -> Raw | Offload[Raw]:
+    def get_logs(self, filter: FilterObject) -> Annotated[Raw, list[LogInfo]] | Offload[Raw]:
         """Return all logs that match a filter, in order."""
         return _run(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
 
@@ -71,12 +73,14 @@ class EthFilters:
         return self._filters.new_pending_filter()
 
     @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
-    def get_filter_changes(self, idx: Quantity) -> Raw | list[Hash32] | Offload[Raw]:
+    def get_filter_changes(
+        self, idx: Quantity
+    ) -> Annotated[Raw, list[HashText | LogInfo]] | Offload[Raw]:
         """Return the logs, block hashes or transaction hashes since the filter's last poll."""
         return _NOTHING if self._filters.is_current(idx) else _run(self._filters.poll(idx))
 
     @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
-    def get_filter_logs(self, idx: Quantity) -> Raw | Offload[Raw]:
+    def get_filter_logs(self, idx: Quantity) -> Annotated[Raw, list[LogInfo]] | Offload[Raw]:
         """Return all logs that match an installed log filter."""
         return _NOTHING if self._filters.is_known_empty(idx) else _run(self._filters.logs(idx))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Raw
 
@@ -19,6 +19,7 @@ from entresol.errors import (
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number
 
@@ -56,7 +57,7 @@ class EthSendSync:
     )
     async def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
-    ) -> Raw | Offload[Raw]:
+    ) -> Annotated[Raw, ReceiptInfo] | Offload[Raw]:
         """Submit a signed transaction, and return its receipt; fail if no block includes it in time."""
         return await self._receipt(
             await self._submission.submit(bytes(tx_bytes)).result, timeout_ms
@@ -74,7 +75,7 @@ class EthSendSync:
     )
     async def send_transaction_sync(
         self, transaction: TransactionObject, timeout_ms: Number | None = None
-    ) -> Raw | Offload[Raw]:
+    ) -> Annotated[Raw, ReceiptInfo] | Offload[Raw]:
         """Submit a transaction of one of the node's accounts, and return its receipt; fail if no block includes it."""
         return await self._receipt(await self._accounts.send_transaction(transaction), timeout_ms)
 

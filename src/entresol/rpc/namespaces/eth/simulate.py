@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
@@ -23,6 +23,7 @@ from entresol.execution.simulate.simulate import SimulationBase, simulate
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.rpc.models.blocks import SimulatedBlockInfo
 from entresol.rpc.render.hex import array, raw
 from entresol.rpc.render.simulations import simulated_block_json
 from entresol.rpc.types.block_id import LATEST, BlockId
@@ -64,7 +65,7 @@ class EthSimulate:
     )
     def simulate_v1(
         self, payload: SimulationPayload, block: BlockId = LATEST
-    ) -> Raw | Offload[Raw]:
+    ) -> Annotated[Raw, list[SimulatedBlockInfo]] | Offload[Raw]:
         """Simulate blocks of calls on top of a block, and return them with the results of the calls."""
         base = self._base(block)
         wanted = payload.block_state_calls or ()

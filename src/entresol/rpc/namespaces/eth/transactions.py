@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
@@ -10,6 +10,8 @@ from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Deferred, Offload
+from entresol.rpc.models.receipts import ReceiptInfo
+from entresol.rpc.models.transactions import TransactionInfo
 from entresol.rpc.types.block_id import BlockNumber
 
 if TYPE_CHECKING:
@@ -49,14 +51,14 @@ class EthTransactions:
         return self._submission.submit(bytes(tx_bytes))
 
     @method(getter=True, served_by=ServedBy.STORE)
-    def get_transaction_by_hash(self, hash: Hash32) -> Raw | None:
+    def get_transaction_by_hash(self, hash: Hash32) -> Annotated[Raw, TransactionInfo] | None:
         """Return a transaction by hash, pending or in a block."""
         return self._rendered.transaction(hash)
 
     @method(getter=True, served_by=ServedBy.BLOCK)
     def get_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
-    ) -> Raw | None:
+    ) -> Annotated[Raw, TransactionInfo] | None:
         """Return a transaction by block number and index."""
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.transaction_at(number, index)
@@ -64,25 +66,27 @@ class EthTransactions:
     @method(getter=True, served_by=ServedBy.REPLICA)
     def get_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
-    ) -> Raw | None:
+    ) -> Annotated[Raw, TransactionInfo] | None:
         """Return a transaction by block hash and index."""
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.transaction_at(number, index)
 
     @method(cached=True, getter=True, served_by=ServedBy.REPLICA)
-    def get_transaction_receipt(self, hash: Hash32) -> Raw | Offload[Raw] | None:
+    def get_transaction_receipt(
+        self, hash: Hash32
+    ) -> Annotated[Raw, ReceiptInfo] | Offload[Raw] | None:
         """Return the receipt of a transaction by hash, or null until it is in a block."""
         return self._rendered.receipt(hash)
 
     @method(getter=True, served_by=ServedBy.STORE)
-    def get_raw_transaction_by_hash(self, hash: Hash32) -> Raw | None:
+    def get_raw_transaction_by_hash(self, hash: Hash32) -> Annotated[Raw, Data] | None:
         """Return the raw bytes of a transaction by hash."""
         return self._rendered.raw_transaction(hash)
 
     @method(getter=True, served_by=ServedBy.BLOCK)
     def get_raw_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
-    ) -> Raw | None:
+    ) -> Annotated[Raw, Data] | None:
         """Return the raw bytes of a transaction by block number and index."""
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
@@ -90,13 +94,15 @@ class EthTransactions:
     @method(getter=True, served_by=ServedBy.REPLICA)
     def get_raw_transaction_by_block_hash_and_index(
         self, block_hash: Hash32, index: Quantity64
-    ) -> Raw | None:
+    ) -> Annotated[Raw, Data] | None:
         """Return the raw bytes of a transaction by block hash and index."""
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
     @method(getter=True, served_by=ServedBy.STORE)
-    def get_transaction_by_sender_and_nonce(self, sender: Address, nonce: Quantity64) -> Raw | None:
+    def get_transaction_by_sender_and_nonce(
+        self, sender: Address, nonce: Quantity64
+    ) -> Annotated[Raw, TransactionInfo] | None:
         """Return a transaction by sender and nonce, pending or in a block."""
         sent = self._chain.blocks.hash_by_nonce(sender, nonce)
         if sent is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Raw
 
@@ -12,6 +12,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Offload
+from entresol.rpc.models.blocks import HeaderInfo
 from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.block_id import LATEST, BlockId, BlockNumber
 from entresol.rpc.types.number import Number
@@ -47,7 +48,9 @@ class OtsBlocks:
         self._objects = objects
 
     @method(name="erigon_getHeaderByNumber", served_by=ServedBy.BLOCK)
-    def get_header_by_number(self, block: BlockNumber) -> Raw | Offload[Raw] | None:
+    def get_header_by_number(
+        self, block: BlockNumber
+    ) -> Annotated[Raw, HeaderInfo] | Offload[Raw] | None:
         """Return the header of a block by number or tag; Otterscan recognizes a node by it."""
         number = self._resolver.number(block)
         return None if number is None else self._objects.rendered.header(number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import Raw
 
@@ -19,6 +19,7 @@ from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.cooperative import within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import POLICY, Offload, built_first
+from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.render.raw_transactions import (
     RawTransaction,
@@ -70,7 +71,7 @@ class DetailedOutput(JsonModel, frozen=True, kw_only=True):
 
     transaction_hash: Hash32
     storage_logs: list[StorageLog]
-    events: list[Raw]
+    events: list[LogInfo]
 
 
 class ZksTransactions:
@@ -157,7 +158,11 @@ class ZksTransactions:
             for slot, (_, after) in sorted(change.storage.items())
         ]
         await self._submission.send(transaction)
-        return DetailedOutput(transaction_hash=transaction.hash, storage_logs=writes, events=events)
+        return DetailedOutput(
+            transaction_hash=transaction.hash,
+            storage_logs=writes,
+            events=cast("list[LogInfo]", events),
+        )
 
     async def _execute(self, transaction: Transaction, pending: BlockExecutor) -> ExecutionResult:
         """Execute a transaction on a worker thread, on the pending block."""

@@ -1,0 +1,79 @@
+"""Headers and blocks, sealed, pending and simulated."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, UnsetType
+
+from entresol.primitives.values import Address, Bloom, Data, Hash32, Nonce8, Quantity
+from entresol.rpc.models.logs import LogInfo
+from entresol.rpc.models.model import HashText, ResultModel, says
+from entresol.rpc.models.transactions import TransactionInfo
+
+
+class HeaderInfo(ResultModel, frozen=True, kw_only=True):
+    """A header; an L2 has the members of London, an L1 those of its fork."""
+
+    number: Quantity
+    hash: Annotated[Hash32 | None, says("Null for the pending block.")]
+    parent_hash: Hash32
+    nonce: Nonce8
+    sha3_uncles: Annotated[Hash32, says("The hash of no ommers.")]
+    logs_bloom: Bloom
+    transactions_root: Hash32
+    state_root: Hash32
+    receipts_root: Hash32
+    miner: Annotated[Address, says("Who receives the priority fees.")]
+    difficulty: Quantity
+    extra_data: Data
+    gas_limit: Quantity
+    gas_used: Quantity
+    timestamp: Annotated[Quantity, says("In seconds since 1970.")]
+    mix_hash: Annotated[Hash32, says("What PREVRANDAO returns.")]
+    base_fee_per_gas: Quantity
+    withdrawals: Annotated[list[object] | UnsetType, says("Since Shanghai: none.")] = UNSET
+    withdrawals_root: Annotated[Hash32 | UnsetType, says("Since Shanghai.")] = UNSET
+    blob_gas_used: Annotated[Quantity | UnsetType, says("Since Cancun.")] = UNSET
+    excess_blob_gas: Annotated[Quantity | UnsetType, says("Since Cancun.")] = UNSET
+    parent_beacon_block_root: Annotated[Hash32 | UnsetType, says("Since Cancun.")] = UNSET
+    requests_hash: Annotated[Hash32 | UnsetType, says("Since Prague.")] = UNSET
+
+
+class BlockInfo(HeaderInfo, frozen=True, kw_only=True):
+    """A block: its header, its transactions, and its batch."""
+
+    total_difficulty: Quantity
+    size: Annotated[Quantity, says("Bytes of its RLP.")]
+    transactions: Annotated[
+        list[HashText | TransactionInfo], says("Hashes, or whole if the request says so.")
+    ]
+    uncles: Annotated[list[Hash32], says("None.")]
+    seal_fields: Annotated[list[Data], says("None.")]
+    l1_batch_number: Annotated[Quantity | None, says("The batch, once it is sealed.")]
+    l1_batch_timestamp: Annotated[Quantity | None, says("That of the batch.")]
+
+
+class CallFailure(ResultModel, frozen=True, kw_only=True):
+    """Why a simulated call failed."""
+
+    code: Annotated[int, says("3 if it reverted, -32015 if it stopped otherwise.")]
+    message: str
+    data: Annotated[Data | UnsetType, says("What it reverted with.")] = UNSET
+
+
+class SimulatedCall(ResultModel, frozen=True, kw_only=True):
+    """The result of a simulated call."""
+
+    status: Annotated[Quantity, says("1 if it succeeded, 0 if it failed.")]
+    return_data: Data
+    gas_used: Annotated[Quantity, says("After refunds.")]
+    max_used_gas: Annotated[Quantity, says("Before refunds.")]
+    logs: list[LogInfo]
+    error: Annotated[CallFailure | UnsetType, says("If it failed.")] = UNSET
+
+
+class SimulatedBlockInfo(BlockInfo, frozen=True, kw_only=True):
+    """A simulated block, and what its calls did."""
+
+    calls: list[SimulatedCall]
