@@ -130,6 +130,7 @@
     ├── LayerOneFailed                 a request to L1 failed
     │   ├── LayerOneUnreachable        no connection, or no response in time
     │   ├── LayerOneRejected           L1 responded with an error
+    │   ├── LayerOneMalformed          L1 responded with a result that the method cannot have
     │   ├── TooManyL1Requests          more than the node passes on to a remote L1
     │   ├── LayerOneMismatch           not, or no longer, the L1 that the chain settles on
     │   │   └── DepositsMissing        its logs have fewer deposits than its contract counts
@@ -292,6 +293,7 @@ from entresol.errors.l1 import (
     DepositsMissing,
     L1FeeTooHigh,
     LayerOneFailed,
+    LayerOneMalformed,
     LayerOneMismatch,
     LayerOneRejected,
     LayerOneUnreachable,
@@ -475,6 +477,7 @@ __all__ = [
     "InvalidTransaction",
     "L1FeeTooHigh",
     "LayerOneFailed",
+    "LayerOneMalformed",
     "LayerOneMismatch",
     "LayerOneRejected",
     "LayerOneUnreachable",

@@ -28,6 +28,15 @@ class LayerOneRejected(LayerOneFailed):
         self.message = message
 
 
+class LayerOneMalformed(LayerOneFailed):
+    """L1 responded with a result that the method cannot have; a retry may help."""
+
+    def __init__(self, method: str, problem: str) -> None:
+        super().__init__(f"L1 responded to {method} with a wrong result: {problem}")
+        self.method = method
+        self.problem = problem
+
+
 class TooManyL1Requests(LayerOneFailed):
     """More requests to a remote L1 than the node passes on."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import LayerOneMismatch, MalformedValue
+from entresol.errors import EntresolError, LayerOneMismatch, MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
@@ -48,6 +48,14 @@ class BatchTotals(msgspec.Struct, frozen=True):
     committed: int
     verified: int
     executed: int
+
+    def __post_init__(self) -> None:
+        """Reject totals that no contract has: a batch is committed, then verified, then executed."""
+        if not 0 <= self.executed <= self.verified <= self.committed:
+            raise LayerOneMismatch(
+                f"L1 has executed {self.executed} batches, verified {self.verified} and committed "
+                f"{self.committed}, which contradict each other"
+            )
 
     def last(self, step: SettlementStep) -> int:
         """Return the last batch that has this step."""
@@ -94,11 +102,11 @@ class ZkChain:
 
     async def totals(self, block: int | Hash32 | None = None) -> BatchTotals:
         """Return how many batches are committed, verified and executed, now or as of a block."""
-        return BatchTotals(
-            await self._number("getTotalBatchesCommitted()", block),
-            await self._number("getTotalBatchesVerified()", block),
-            await self._number("getTotalBatchesExecuted()", block),
-        )
+        # In this order they do not contradict each other if a block is added in between.
+        executed = await self._number("getTotalBatchesExecuted()", block)
+        verified = await self._number("getTotalBatchesVerified()", block)
+        committed = await self._number("getTotalBatchesCommitted()", block)
+        return BatchTotals(committed, verified, executed)
 
     async def chain_id(self) -> int:
         """Return the id of the chain that settles here."""
@@ -157,35 +165,15 @@ def decode_deposit(log: L1Log) -> Deposit:
     """Decode a `NewPriorityRequest` event; raises `LayerOneMismatch` if its hash does not match."""
     try:
         priority_id, claimed_hash, _, words, codes = abi.decode(REQUEST_TYPES, log.data)
-        payload = _payload(words, codes)
-    except MalformedValue as error:
+        # As the store reads it later.
+        canonical = abi.encode(f"({_CANONICAL})", (words,))
+        payload = PriorityTransaction.from_abi(canonical, codes)
+        payload.check_request()
+    except EntresolError as error:
         raise LayerOneMismatch(f"{_location(log)} is not readable: {error}") from error
     if payload.hash() != claimed_hash or payload.nonce != priority_id:
         raise LayerOneMismatch(f"{_location(log)} does not match its own hash or id")
     return Deposit(payload, log.block_number, log.block_hash, log.transaction_hash)
-
-
-def _payload(words: tuple[Any, ...], codes: tuple[bytes, ...]) -> PriorityTransaction:
-    minted, refund_recipient, *_ = words[10]
-    return PriorityTransaction(
-        type=words[0],
-        sender=_address(words[1]),
-        to=_address(words[2]),
-        gas_limit=words[3],
-        gas_per_pubdata_limit=words[4],
-        max_fee_per_gas=words[5],
-        nonce=words[8],
-        value=words[9],
-        to_mint=minted,
-        refund_recipient=_address(refund_recipient),
-        data=words[11],
-        factory_dep_hashes=tuple(Hash32(it.to_bytes(32)) for it in words[13]),
-        factory_deps=codes,
-    )
-
-
-def _address(word: int) -> Address:
-    return Address(word.to_bytes(32)[12:])
 
 
 def _location(log: L1Log) -> str:

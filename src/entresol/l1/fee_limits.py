@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from entresol.errors import L1FeeTooHigh
-
-if TYPE_CHECKING:
-    from entresol.l1.layer_one import L1Fees
+from entresol.l1.layer_one import L1Fees
 
 GWEI: Final = 10**9
 
@@ -19,6 +17,9 @@ MIN_BUMP_PERCENT: Final = 110
 """What nodes require of a replacement, of the tip and of the fee cap alike."""
 MIN_TIP: Final = GWEI
 """The tip that limits are computed from if L1 suggests a lower one, as an idle L1 does."""
+
+MAX_IDLE_TIP: Final = 3 * GWEI
+"""The highest tip while the base fee is lower. Above, a tip is at most the base fee, whatever L1 suggests."""
 
 
 class TxFees(NamedTuple):
@@ -47,8 +48,13 @@ class FeeLimits(msgspec.Struct, frozen=True, kw_only=True):
     multiplier: float = 5.0
     """How many times the fee cap of a new transaction a replacement may offer."""
 
+    def plausible(self, fees: L1Fees) -> L1Fees:
+        """Return the fees of L1 with a tip that is not out of proportion to its base fee."""
+        return L1Fees(fees.base_fee, min(fees.tip, max(fees.base_fee, MAX_IDLE_TIP)))
+
     def first(self, fees: L1Fees) -> TxFees:
         """Return the fees of a new transaction; raises `L1FeeTooHigh` if no block would include it."""
+        fees = self.plausible(fees)
         if fees.base_fee > self.max_fee:
             raise L1FeeTooHigh(self.max_fee)
         max_fee = min(_suggested(fees.base_fee, fees.tip), self.max_fee)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import address_of, public_key
-from entresol.errors import LayerOneRejected, OperatorOutOfFunds
+from entresol.chain.mempool.intrinsic_gas import SCHEDULES, intrinsic_gas
+from entresol.errors import LayerOneMismatch, LayerOneRejected, OperatorOutOfFunds
 from entresol.l1.fee_limits import FeeLimits, TxFees
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address, Hash32
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 # The gas limit relative to the estimate: the state may change until the transaction is included.
 GAS_LIMIT_PERCENT: Final = 130
+
+MAX_GAS: Final = 1 << 28
+"""The highest estimate that is believed; blocks of public networks have less."""
+
+_LEAST_SCHEDULE: Final = SCHEDULES["london"]
+"""Every fork with this type of transaction takes at least this."""
 
 _ALREADY_SENT: Final = ("underpriced", "nonce too low", "already known", "already imported")
 
@@ -58,7 +65,9 @@ class Operator:
     """Signs and sends transactions of one account, one at a time, within limits of their fees.
 
     Remembers: nothing; the nonce is the account's on L1, since it has no pending transaction. A caller
-    that must know after a crash what was sent persists the `SignedTransaction` before sending it.
+    that must know after a crash what was sent persists the `SignedTransaction` before sending it. Assumes: the chain id
+    of L1 never changes; without one, the first that L1 says counts. Fails: with `LayerOneMismatch`, before anything is
+    signed, if L1 says another chain id, or a nonce or an estimate that cannot be right.
     """
 
     def __init__(
@@ -67,8 +76,11 @@ class Operator:
         secret: bytes,
         limits: FeeLimits | None = None,
         name: str = "the operator",
+        *,
+        chain_id: int | None = None,
     ) -> None:
         self.l1 = l1
+        self._chain_id = chain_id
         self._name = name
         self._secret = secret
         self.limits = limits or FeeLimits()
@@ -86,36 +98,69 @@ class Operator:
         Raises `ExecutionFailed` if it would revert, `L1FeeTooHigh` or `OperatorOutOfFunds` if the fees of
         L1 are too high.
         """
-        gas = await self.l1.estimate_gas(self.address, to, data, block=block)
-        gas_limit = gas * GAS_LIMIT_PERCENT // 100
-        fees = await self._affordable_fees(gas_limit)
-        payload = FeeMarketTransaction(
-            chain_id=await self.l1.chain_id(),
-            nonce=await self.l1.nonce(self.address, block),
-            max_priority_fee_per_gas=fees.tip,
-            max_fee_per_gas=fees.max_fee,
-            gas_limit=gas_limit,
+        call = FeeMarketTransaction(
+            chain_id=await self.checked_chain_id(),
+            nonce=await self._next_nonce(block),
+            max_priority_fee_per_gas=0,
+            max_fee_per_gas=0,
+            gas_limit=0,
             to=to,
             value=0,
             data=data,
         )
-        return self._sign(payload)
+        payload = await self.estimated(call, block)
+        return self._sign_with(payload, await self._affordable_fees(payload.gas_limit))
 
-    async def sign_again(self, unsendable: SignedTransaction) -> SignedTransaction:
-        """Sign a transaction that L1 cannot have, since it exceeds limit or balance, with current fees."""
-        payload = unsendable.payload
+    async def sign_again(
+        self, unsendable: SignedTransaction, block: Hash32 | None = None
+    ) -> SignedTransaction:
+        """Sign a transaction that L1 cannot include anew: the same call and nonce, with current gas and fees."""
+        chain_id = await self.checked_chain_id()
+        call = msgspec.structs.replace(unsendable.payload, chain_id=chain_id)
+        payload = await self.estimated(call, block)
         return self._sign_with(payload, await self._affordable_fees(payload.gas_limit))
 
     async def sign_replacement(
         self, stuck: SignedTransaction
     ) -> SignedTransaction | ReplacementLimited:
         """Sign the same transaction with a higher fee, or return what limits it."""
-        payload, fees = stuck.payload, await self.l1.fees()
+        await self.checked_chain_id()
+        payload, fees = stuck.payload, self.limits.plausible(await self.l1.fees())
         ceiling = self.limits.ceiling(fees, await self.balance() // payload.gas_limit)
         replacement = self.limits.replacement(stuck.fees, fees, ceiling)
         if replacement is None:
             return ReplacementLimited(ceiling.limit)
         return self._sign_with(payload, replacement)
+
+    async def checked_chain_id(self) -> int:
+        """Return the chain id of L1; raises `LayerOneMismatch` if L1 says another one now."""
+        found = await self.l1.chain_id()
+        if self._chain_id is None:
+            self._chain_id = found
+        if found != self._chain_id:
+            raise LayerOneMismatch(
+                f"{self.l1.name} has the chain id {found}, and this chain settles on {self._chain_id}: "
+                "nothing is signed for it"
+            )
+        return found
+
+    def is_valid(self, signed: SignedTransaction) -> bool:
+        """Return whether an L1 with the right chain id could include a transaction at all."""
+        payload = signed.payload
+        is_ours = self._chain_id is None or payload.chain_id == self._chain_id
+        return is_ours and payload.gas_limit >= intrinsic_gas(payload, _LEAST_SCHEDULE)
+
+    async def estimated(
+        self, payload: FeeMarketTransaction, block: Hash32 | None = None
+    ) -> FeeMarketTransaction:
+        """Return a payload with a gas limit by L1's estimate; raises `LayerOneMismatch` if that cannot be right."""
+        gas = await self.l1.estimate_gas(self.address, payload.to, payload.data, block=block)
+        least = intrinsic_gas(payload, _LEAST_SCHEDULE)
+        if not least <= gas <= MAX_GAS:
+            raise LayerOneMismatch(
+                f"{self.l1.name} estimates {gas} gas for a transaction that needs from {least} to {MAX_GAS}"
+            )
+        return msgspec.structs.replace(payload, gas_limit=gas * GAS_LIMIT_PERCENT // 100)
 
     async def send(self, signed: SignedTransaction) -> None:
         """Send a transaction; succeeds if L1 has it, or another one with its nonce."""
@@ -125,9 +170,22 @@ class Operator:
             if not any(text in error.message.lower() for text in _ALREADY_SENT):
                 raise
 
+    async def _next_nonce(self, block: Hash32 | None) -> int:
+        """Return the nonce after a block; raises `LayerOneMismatch` if L1 has not got so far by now.
+
+        A transaction with a later nonce would stay in L1's pool, and be included when nobody expects it.
+        """
+        nonce = await self.l1.nonce(self.address, block)
+        last = nonce if block is None else await self.l1.nonce(self.address)
+        if nonce > last:
+            raise LayerOneMismatch(
+                f"the next nonce of {self._name} on {self.l1.name} is {nonce}, and {last} a moment later"
+            )
+        return nonce
+
     async def _affordable_fees(self, gas_limit: int) -> TxFees:
         """Return the fees of a new transaction, with a lower fee cap if the balance requires it."""
-        current, balance = await self.l1.fees(), await self.balance()
+        current, balance = self.limits.plausible(await self.l1.fees()), await self.balance()
         fees = self.limits.first(current)
         max_fee = min(fees.max_fee, balance // gas_limit)
         if max_fee < min(fees.max_fee, current.gas_price):

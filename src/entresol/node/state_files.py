@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import EntresolError, InvalidConfig
-from entresol.node.background_task import cancel
+from entresol.node.background_task import cancel, supervised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,7 +118,7 @@ class StateDumper:
     def start(self) -> None:
         """Start to dump at intervals."""
         if self._targets:
-            self._task = asyncio.create_task(self._run())
+            self._task = supervised("the dump of states", self._run)
 
     async def stop(self) -> None:
         """Stop, and dump for the last time."""

@@ -33,13 +33,20 @@ class Backoff(msgspec.Struct, frozen=True):
         return min(2 * delay, self.max_seconds)
 
 
+def describe(error: Exception) -> str:
+    """Return what an operator reads of an error; one that is not expected has its type."""
+    if isinstance(error, EntresolError):
+        return str(error)
+    return f"unexpected {type(error).__name__}: {error}"
+
+
 class Worker:
     """Repeats a component's step until it is cancelled.
 
     The step returns the seconds until the next one: 0 for at once, `math.inf` for not before `wake`.
     Remembers: the last failure (`problem`), and the delay after the next one, which doubles with each.
-    Persists: nothing. Fails: an `EntresolError` is logged if it is not the last one again, and the
-    step is retried; any other error ends the loop.
+    Persists: nothing. Fails: never. Whatever a step raises is logged if it is not the last failure again, with its
+    traceback if it is not an `EntresolError`, and the step is retried.
     """
 
     def __init__(
@@ -72,7 +79,7 @@ class Worker:
         while True:
             delay = await self.step()
             if delay:
-                await self._wait(delay)
+                await self._pause(delay)
             else:
                 # Steps on an embedded L1 never suspend, and other tasks must get to run.
                 await asyncio.sleep(0)
@@ -81,7 +88,7 @@ class Worker:
         """Run one step, and return the seconds until the next one."""
         try:
             delay = await self._step()
-        except EntresolError as error:
+        except Exception as error:  # noqa: BLE001 - a component must not end
             return self._failed(error)
         if self.problem is not None and self._recovered is not None:
             self._log.info(self._recovered)
@@ -96,11 +103,21 @@ class Worker:
                 await self._woken.wait()
         self._woken.clear()
 
-    def _failed(self, error: EntresolError) -> float:
-        if str(error) != self.problem:
+    async def _pause(self, seconds: float) -> None:
+        try:
+            await self._wait(seconds)
+        except Exception as error:  # noqa: BLE001 - a component must not end
+            await asyncio.sleep(self._failed(error))
+
+    def _failed(self, error: Exception) -> float:
+        problem = describe(error)
+        if problem != self.problem:
+            is_known = isinstance(error, EntresolError)
             level = logging.WARNING if isinstance(error, LayerOneUnreachable) else logging.ERROR
-            self._log.log(level, "%s: %s", self._failing, error)
-        self.problem = str(error)
+            self._log.log(
+                level, "%s: %s", self._failing, problem, exc_info=None if is_known else error
+            )
+        self.problem = problem
         delay = self._next_delay
         self._next_delay = self._backoff.after(delay)
         return delay

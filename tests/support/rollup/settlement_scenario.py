@@ -8,7 +8,7 @@ from pathlib import Path
 
 from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.operator import Operator
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator_keys import OperatorKey, OperatorKeys
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
@@ -17,6 +17,7 @@ from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
+from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 
@@ -67,11 +68,14 @@ class Scenario:
         return Settler(
             self.chain,
             self.contracts.chain,
-            {Operator(self.l1, it.secret, self.limits, it.name): it.steps for it in self.keys.keys},
+            {self._operator(it): it.steps for it in self.keys.keys},
             self.contracts.timelock,
             self.config,
             on_settled=on_settled,
         )
+
+    def _operator(self, key: OperatorKey) -> Operator:
+        return Operator(self.l1, key.secret, self.limits, key.name, chain_id=L1_CHAIN_ID)
 
     def restart(self) -> None:
         """End the process, and start it again."""

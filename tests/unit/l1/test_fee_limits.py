@@ -19,7 +19,18 @@ def test_a_new_transaction_has_room_for_a_base_fee_that_doubles() -> None:
 
 def test_a_new_transaction_offers_no_more_than_the_absolute_limit() -> None:
     assert LIMITS.first(L1Fees(400 * GWEI, GWEI)) == TxFees(500 * GWEI, GWEI)
-    assert LIMITS.first(L1Fees(GWEI, 10**18)) == TxFees(500 * GWEI, 500 * GWEI)
+
+
+@pytest.mark.parametrize(
+    ("base_fee", "suggested", "offered"),
+    [(7, 10**18, 3 * GWEI), (GWEI, 500 * GWEI, 3 * GWEI), (40 * GWEI, 500 * GWEI, 40 * GWEI)],
+)
+def test_a_tip_is_in_proportion_to_the_base_fee(
+    base_fee: int, suggested: int, offered: int
+) -> None:
+    fees = L1Fees(base_fee, suggested)
+    assert LIMITS.first(fees) == TxFees(2 * base_fee + offered, offered)
+    assert LIMITS.plausible(fees).gas_price == base_fee + offered
 
 
 def test_a_base_fee_above_the_absolute_limit_is_an_error_that_names_the_flag() -> None:

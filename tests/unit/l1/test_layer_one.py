@@ -202,7 +202,7 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
 
 def test_an_error_names_an_address_without_the_contract(tested: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
-        with pytest.raises(LayerOneMismatch, match=r"getTotalBatchesCommitted\(\) at 0x0f0f"):
+        with pytest.raises(LayerOneMismatch, match=r"getTotalBatchesExecuted\(\) at 0x0f0f"):
             await ZkChain(l1, POOR).totals()
         with pytest.raises(LayerOneMismatch, match=r"getZKChain\(uint256\)"):
             await Bridgehub(l1, POOR).zk_chain(270)

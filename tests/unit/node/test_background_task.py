@@ -1,10 +1,12 @@
-"""The end of tasks in the background."""
+"""Tasks in the background: how they end, and that services do not."""
 
 from __future__ import annotations
 
 import asyncio
 
-from entresol.node.background_task import cancel
+import pytest
+
+from entresol.node.background_task import cancel, supervised
 
 
 async def _fail() -> None:
@@ -40,3 +42,32 @@ def test_a_task_of_an_event_loop_that_is_closed_has_ended() -> None:
         return task
 
     asyncio.run(cancel(asyncio.run(start())))
+
+
+def test_a_service_that_fails_or_ends_is_logged_and_started_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("entresol.node.background_task.RESTART_SECONDS", 0.0)
+
+    async def play() -> None:
+        starts, restarted = 0, asyncio.Event()
+
+        async def run() -> None:
+            nonlocal starts
+            starts += 1
+            if starts == 1:
+                raise ZeroDivisionError
+            if starts == 3:
+                restarted.set()
+                await asyncio.Event().wait()
+
+        task = supervised("the service", run)
+        await restarted.wait()
+        await cancel(task)
+        assert task.cancelled()
+
+    asyncio.run(play())
+    failed, ended = caplog.records
+    assert failed.getMessage() == "the service failed; starting again"
+    assert failed.exc_info is not None
+    assert ended.getMessage() == "the service ended; starting again"

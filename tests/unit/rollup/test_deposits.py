@@ -6,9 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from entresol.errors import DepositsMissing, LayerOneMismatch, LayerOneUnreachable
+from entresol.errors import (
+    DepositsMissing,
+    LayerOneMismatch,
+    LayerOneUnreachable,
+    MalformedTransaction,
+)
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality, LayerOne
@@ -526,3 +532,26 @@ def test_run_retries_while_l1_is_unreachable(caplog: pytest.LogCaptureFixture) -
     asyncio.run(whole())
     logged = [it for it in caplog.records if "gone fishing" in it.getMessage()]
     assert [it.levelname for it in logged] == ["WARNING"]
+
+
+@pytest.mark.parametrize("kind", [0x00, 0x02, 0x71, 0xFE])
+def test_a_log_with_another_type_is_rejected_and_blocks_are_sealed(kind: int) -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(deposit(0), msgspec.structs.replace(deposit(1), type=kind))
+        with pytest.raises(LayerOneMismatch, match=r"is not readable: .*type"):
+            await scenario.watcher.step()
+        assert not scenario.chain.producer.priority
+        scenario.chain.seal()
+        assert scenario.chain.number == 1
+
+    with layer_one("embedded") as steered:
+        run(steered, play)
+
+
+def test_nothing_that_is_not_a_request_gets_into_the_queue() -> None:
+    chain = SettlingChain.begin()
+    for wrong in ({"type": 0xFE}, {"nonce": 2**64}):
+        with pytest.raises(MalformedTransaction):
+            chain.enqueue(msgspec.structs.replace(deposit(0), **wrong))
+    chain.seal()
+    chain.close()

@@ -96,23 +96,49 @@ def test_the_problem_is_the_last_failure_and_recovery_is_logged(
     assert [it.getMessage() for it in caplog.records][1:] == ["works again"]
 
 
-def test_an_unexpected_error_ends_the_loop() -> None:
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(worker(Component(0.0, ZeroDivisionError())).run())
+def test_an_unexpected_error_is_retried_and_logged_once_with_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play() -> None:
+        started = worker(Component(ZeroDivisionError("by zero"), ZeroDivisionError("by zero"), 1.0))
+        assert [await started.step(), await started.step()] == [2.0, 4.0]
+        assert started.problem == "unexpected ZeroDivisionError: by zero"
+        assert await started.step() == 1.0
+        assert started.problem is None
+
+    asyncio.run(play())
+    (logged,) = caplog.records
+    assert logged.getMessage() == "cannot work: unexpected ZeroDivisionError: by zero"
+    assert logged.exc_info is not None
 
 
-def run_until_idle(component: Component, wait: Callable[[Worker, float], None]) -> None:
+def test_a_wait_that_fails_does_not_end_the_loop() -> None:
+    waits = 0
+
+    def fail_once(_worker: Worker, _seconds: float) -> None:
+        nonlocal waits
+        waits += 1
+        if waits == 1:
+            raise OverflowError
+
+    run_until_idle(Component(0.5, 0.25, math.inf), fail_once, Backoff(0.001))
+    assert waits == 2
+
+
+def run_until_idle(
+    component: Component, wait: Callable[[Worker, float], None], backoff: Backoff = BACKOFF
+) -> None:
     """Run a worker that waits by calling `wait`, until it would wait for ever."""
 
-    class IdleError(Exception):
-        """There is nothing left to do."""
+    class IdleError(BaseException):
+        """There is nothing left to do; no `Exception` ends a worker."""
 
     async def waited(seconds: float) -> None:
         if seconds == math.inf:
             raise IdleError
         wait(running, seconds)
 
-    running = Worker(component.step, log, failing="cannot work", backoff=BACKOFF, wait=waited)
+    running = Worker(component.step, log, failing="cannot work", backoff=backoff, wait=waited)
     with pytest.raises(IdleError):
         asyncio.run(running.run())
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 L1_GAS_PER_PUBDATA_BYTE: Final = 17
 MAX_GAS_PER_PUBDATA: Final = 50_000
 
+_MAX_L1_GAS_PRICE: Final = 10**15
 _MAX_GAS_PRICE: Final = 10**13
 _MAX_PUBDATA_PRICE: Final = 10**15
 
@@ -73,8 +74,8 @@ class FeeModel:
         return self.l1_gas_price * L1_GAS_PER_PUBDATA_BYTE
 
     def observe(self, l1_gas_price: int) -> None:
-        """Set the current gas price of L1."""
-        self.l1_gas_price = l1_gas_price
+        """Set the current gas price of L1; no more than the store can hold."""
+        self.l1_gas_price = min(max(l1_gas_price, 0), _MAX_L1_GAS_PRICE)
 
     def current(self) -> FeeInput:
         """Return the prices of the next block."""

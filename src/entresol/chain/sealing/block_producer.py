@@ -61,7 +61,8 @@ class BlockProducer:
         return are_heavy(chain(self.priority, self._pool.best()))
 
     def enqueue(self, payload: PriorityTransaction) -> Transaction:
-        """Queue a priority transaction; L1 has accepted it, so it is never rejected."""
+        """Queue a priority transaction; what L1 has accepted is never rejected, but for what no block can hold."""
+        payload.check_request()
         transaction = Transaction.from_l1(payload)
         self.priority.append(transaction)
         return transaction

@@ -11,6 +11,7 @@ import msgspec
 from entresol.errors import (
     ExecutionReverted,
     LayerOneFailed,
+    LayerOneMalformed,
     LayerOneRejected,
     LayerOneUnreachable,
     MalformedValue,
@@ -49,7 +50,8 @@ class JsonRpcClient:
     """A JSON-RPC client of one URL.
 
     Remembers: a connection. Persists: nothing. Fails: with `LayerOneUnreachable` after several attempts with increasing
-    delays, with `LayerOneRejected`, or with `ExecutionReverted`; none of them contains a secret of the URL.
+    delays, with `LayerOneRejected`, `LayerOneMalformed`, or `ExecutionReverted`; none of them contains a secret of the
+    URL.
     """
 
     def __init__(
@@ -67,13 +69,12 @@ class JsonRpcClient:
         self._session: ClientSession | None = None
 
     async def fetch(self, decode: Callable[[Any], T], method: str, *params: object) -> T:
-        """Return the result of a method, decoded by `decode`."""
+        """Return the result of a method, decoded by `decode`; raises `LayerOneMalformed` if that fails."""
         result = await self.request(method, *params)
         try:
             return decode(result)
-        except (MalformedValue, KeyError, TypeError, AttributeError) as error:
-            problem = f"unexpected response: {error!r}"
-            raise LayerOneRejected(method, UNEXPECTED_RESPONSE, problem) from error
+        except MalformedValue as error:
+            raise LayerOneMalformed(method, str(error)) from error
 
     async def request(self, method: str, *params: object) -> Any:
         """Return the result of a method; retry while L1 is unreachable, overloaded or behind."""
@@ -130,33 +131,37 @@ class JsonRpcClient:
         raise LayerOneRejected(method, code, message)
 
     async def _post(self, method: str, params: Sequence[object], max_bytes: int) -> _Response:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        status, body = await self.exchange(msgspec.json.encode(request), max_bytes)
+        try:
+            return msgspec.json.decode(body.decode(), type=_Response)
+        except UnicodeDecodeError as error:
+            raise _NoResponseError("the response is not UTF-8") from error
+        except msgspec.ValidationError as error:
+            raise _NoResponseError("the response is not JSON-RPC") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise _NoResponseError(f"HTTP status {status} without JSON") from error
+
+    async def exchange(self, body: bytes, max_bytes: int) -> tuple[int, bytes]:
+        """Return the HTTP status and the body of the response to a request."""
         # Imported here, since a node with the embedded L1 does not need it.
         import aiohttp  # noqa: PLC0415
 
         if self._session is None:
             timeout = aiohttp.ClientTimeout(total=self._timeout)
             self._session = aiohttp.ClientSession(timeout=timeout)
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         headers = {"Content-Type": "application/json"}
         try:
             async with self._session.post(
-                self._endpoint.url, data=msgspec.json.encode(request), headers=headers
+                self._endpoint.url, data=body, headers=headers
             ) as response:
                 if response.status == 429 or response.status >= 500:
                     raise _NoResponseError(f"HTTP status {response.status}")
-                text = (await _read_bounded(response, max_bytes)).decode()
+                return response.status, await _read_bounded(response, max_bytes)
         except TimeoutError as error:
             raise _NoResponseError(f"no response in {self._timeout:g} seconds") from error
         except (aiohttp.ClientError, OSError) as error:
             raise _NoResponseError(str(error) or type(error).__name__) from error
-        except UnicodeDecodeError as error:
-            raise _NoResponseError("the response is not UTF-8") from error
-        try:
-            return msgspec.json.decode(text, type=_Response)
-        except msgspec.ValidationError as error:
-            raise _NoResponseError("the response is not JSON-RPC") from error
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise _NoResponseError(f"HTTP status {response.status} without JSON") from error
 
 
 class _NoResponseError(Exception):

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import LayerOneRejected
+from entresol.errors import LayerOneMalformed, LayerOneRejected
 from entresol.l1.layer_one import (
     DEFAULT_SENDER,
     L1Block,
@@ -21,7 +21,17 @@ from entresol.l1.layer_one import (
 )
 from entresol.l1.remote.json_rpc_client import UNEXPECTED_RESPONSE, JsonRpcClient
 from entresol.l1.remote.log_range import LogRange
-from entresol.l1.remote.results import decode_block, decode_logs, decode_number, decode_receipt
+from entresol.l1.remote.results import (
+    block_decoder,
+    decode_balance,
+    decode_block_number,
+    decode_chain_id,
+    decode_fee,
+    decode_gas,
+    decode_nonce,
+    logs_decoder,
+    receipt_decoder,
+)
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32
 
@@ -37,7 +47,8 @@ class RemoteLayerOne:
     """A `LayerOne` behind a URL.
 
     Remembers: a connection, and the block range that `eth_getLogs` accepts. Persists: nothing. Fails:
-    with `LayerOneUnreachable` after several attempts with increasing delays.
+    with `LayerOneUnreachable` after several attempts with increasing delays, and with `LayerOneMalformed` for a
+    result that is not what was requested.
     """
 
     def __init__(
@@ -47,28 +58,31 @@ class RemoteLayerOne:
         attempts: int = MAX_ATTEMPTS,
         timeout: float = TIMEOUT_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        client: JsonRpcClient | None = None,
     ) -> None:
         endpoint = Endpoint(url)
         self.name = endpoint.redacted
         self.reorg_level = logging.WARNING
-        self._client = JsonRpcClient(endpoint, attempts=attempts, timeout=timeout, sleep=sleep)
+        self._client = client or JsonRpcClient(
+            endpoint, attempts=attempts, timeout=timeout, sleep=sleep
+        )
         self._sleep = sleep
         self._range = LogRange()
 
     async def chain_id(self) -> int:
         """Return the chain id."""
-        return await self._client.fetch(decode_number, "eth_chainId")
+        return await self._client.fetch(decode_chain_id, "eth_chainId")
 
     async def block_number(self, tag: L1Finality = "latest") -> int:
         """Return the number of the latest block, or of the last safe or finalized one."""
         if tag == "latest":
-            return await self._client.fetch(decode_number, "eth_blockNumber")
+            return await self._client.fetch(decode_block_number, "eth_blockNumber")
         return (await self._tagged(tag)).number
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""
         return await self._client.fetch(
-            decode_block, "eth_getBlockByNumber", hex(number), _HASHES_ONLY
+            block_decoder(number), "eth_getBlockByNumber", hex(number), _HASHES_ONLY
         )
 
     async def head(self) -> L1Block:
@@ -85,7 +99,8 @@ class RemoteLayerOne:
             until = min(last, first + self._range.blocks - 1)
             query = criteria | {"fromBlock": hex(first), "toBlock": hex(until)}
             try:
-                found += await self._client.fetch(decode_logs, "eth_getLogs", query)
+                decode = logs_decoder(address, topics, first, until)
+                found += await self._client.fetch(decode, "eth_getLogs", query)
             except LayerOneRejected as rejection:
                 self._range.on_rejection(until - first + 1, rejection)
                 continue
@@ -112,7 +127,7 @@ class RemoteLayerOne:
         request = {"from": str(sender), "data": str(Data(data))}
         if to is not None:
             request["to"] = str(to)
-        return await self._client.fetch(decode_number, "eth_estimateGas", request, _block_id(block))
+        return await self._client.fetch(decode_gas, "eth_estimateGas", request, _block_id(block))
 
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; succeeds if L1 has it already."""
@@ -130,18 +145,18 @@ class RemoteLayerOne:
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
         """Return the receipt of a transaction, or None if it is in no block."""
         return await self._client.fetch(
-            decode_receipt, "eth_getTransactionReceipt", str(transaction_hash)
+            receipt_decoder(transaction_hash), "eth_getTransactionReceipt", str(transaction_hash)
         )
 
     async def nonce(self, address: Address, block: Hash32 | None = None) -> int:
         """Return the nonce of an account after the latest block, or after another one."""
         return await self._client.fetch(
-            decode_number, "eth_getTransactionCount", str(address), _block_id(block)
+            decode_nonce, "eth_getTransactionCount", str(address), _block_id(block)
         )
 
     async def balance(self, address: Address) -> int:
         """Return the balance of an account in wei."""
-        return await self._client.fetch(decode_number, "eth_getBalance", str(address), "latest")
+        return await self._client.fetch(decode_balance, "eth_getBalance", str(address), "latest")
 
     async def code(self, address: Address, block: int | None = None) -> bytes:
         """Return the code of an account after the latest block, or after an older one."""
@@ -151,8 +166,8 @@ class RemoteLayerOne:
         """Return the current gas prices."""
         head = await self.head()
         try:
-            tip = await self._client.fetch(decode_number, "eth_maxPriorityFeePerGas")
-        except LayerOneRejected:
+            tip = await self._client.fetch(decode_fee, "eth_maxPriorityFeePerGas")
+        except (LayerOneRejected, LayerOneMalformed):
             tip = FALLBACK_TIP
         return L1Fees(head.base_fee, tip)
 
@@ -169,7 +184,7 @@ class RemoteLayerOne:
         await self._client.close()
 
     async def _tagged(self, tag: L1Finality) -> L1Block:
-        block = await self._client.fetch(decode_block, "eth_getBlockByNumber", tag, _HASHES_ONLY)
+        block = await self._client.fetch(block_decoder(), "eth_getBlockByNumber", tag, _HASHES_ONLY)
         if block is None:
             problem = f"there is no {tag} block; see --l1-finality"
             raise LayerOneRejected("eth_getBlockByNumber", UNEXPECTED_RESPONSE, problem)

@@ -10,7 +10,7 @@ import aiohttp
 
 from entresol.chain.events import TransactionPending
 from entresol.errors import EntresolError
-from entresol.node.background_task import cancel
+from entresol.node.background_task import cancel, supervised
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.rpc.pubsub.subscription import SubscriptionKind
@@ -144,7 +144,7 @@ class PendingFollower:
 
     def start(self) -> None:
         """Follow as soon as there is a subscriber."""
-        self._task = asyncio.create_task(self._run())
+        self._task = supervised("the feed of pending transactions", self._run)
 
     async def stop(self) -> None:
         """Disconnect."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.cluster.connection import BROKEN
 from entresol.errors import EntresolError
-from entresol.node.background_task import cancel
+from entresol.node.background_task import cancel, supervised
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,7 @@ class Reporter:
 
     def start(self) -> None:
         """Report from now on."""
-        self._task = asyncio.create_task(self._run())
+        self._task = supervised("the report to the cluster", self._run)
 
     async def stop(self) -> None:
         """Report no more."""

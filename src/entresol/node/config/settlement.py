@@ -28,3 +28,10 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
             description="Maximum number of L2-to-L1 logs in a batch; a block with more gets a batch of its own.",
         ),
     ] = 16_384
+    l1_development: Annotated[
+        bool,
+        Meta(
+            description="Take the L1 for a development chain, though its chain id is not known as one: there a "
+            "verifier that accepts any proof may be deployed, and accounts may be funded."
+        ),
+    ] = False

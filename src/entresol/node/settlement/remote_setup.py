@@ -12,12 +12,13 @@ from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of
 from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
-from entresol.l1.public_networks import is_public_network, public_network_problem
+from entresol.l1.public_networks import development_problem
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators
 from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
 from entresol.node.config.secrets import operator_keys
+from entresol.node.dev_features import funding
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,
@@ -55,13 +56,15 @@ class RemoteSetup:
         self._keys = operator_keys(config.l1, OPERATOR.secret)
         self._file = ManifestFile(config.chain)
         self.l1: LayerOne = RemoteLayerOne(checked_url(config))
-        self._operator = Operator(self.l1, self._keys.deployer.secret, fee_limits(config.l1))
+        self._operator = self._operator_for(None)
         self._check_flags()
 
     async def run(self) -> SettlementLayer:
         """Return the settlement layer."""
         l1_chain_id = await self.l1.chain_id()
         self._check_chain_id(l1_chain_id)
+        # From now on it signs for no other chain, whatever L1 says.
+        self._operator = self._operator_for(l1_chain_id)
         if self._deploys:
             contracts = await self._deploy(l1_chain_id)
         else:
@@ -77,6 +80,10 @@ class RemoteSetup:
             operator_keys=self._keys,
             deployment_block=block,
         )
+
+    def _operator_for(self, l1_chain_id: int | None) -> Operator:
+        secret, limits = self._keys.deployer.secret, fee_limits(self._config.l1)
+        return Operator(self.l1, secret, limits, chain_id=l1_chain_id)
 
     @property
     def _deploys(self) -> bool:
@@ -190,8 +197,15 @@ class RemoteSetup:
             raise InvalidConfig(
                 "--l1-url", f"its chain id is {l1_chain_id}, the same as that of the L2"
             )
-        if self._deploys and is_public_network(l1_chain_id):
-            raise InvalidConfig("--deploy-l1", public_network_problem(l1_chain_id))
+        problem = development_problem(
+            l1_chain_id, is_development=self._config.settlement.l1_development
+        )
+        if problem is not None and self._deploys:
+            raise InvalidConfig("--deploy-l1", problem)
+        if problem is not None and manifest is None and funding(self._config):
+            raise InvalidConfig(
+                "--accounts", f"they would have ether that nobody deposited: {problem}"
+            )
 
 
 def _log_progress(done: int, steps: int, step: str) -> None:

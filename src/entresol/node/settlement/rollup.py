@@ -8,10 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from entresol.chain.events import BlocksReverted
-from entresol.errors import EntresolError, LayerOneFailed
+from entresol.errors import LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
-from entresol.node.background_task import cancel
+from entresol.node.background_task import cancel, supervised
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
 from entresol.node.settlement.operator_balance import OperatorBalance
@@ -22,6 +22,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
+from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -79,7 +80,14 @@ class Rollup:
         self.settler = Settler(
             chain,
             contract,
-            {Operator(settlement_layer.l1, it.secret, limits, it.name): it.steps for it in keys},
+            {
+                Operator(
+                    settlement_layer.l1,
+                    *(it.secret, limits, it.name),
+                    chain_id=settlement_layer.l1_chain_id,
+                ): it.steps
+                for it in keys
+            },
             settlement_layer.contracts.validator_timelock,
             SettlementConfig(
                 confirmations=confirmations, finality=finality, is_on_request=not settings.settle
@@ -89,6 +97,14 @@ class Rollup:
         """Called with each batch that is sealed."""
         self._chain = chain
         self._fees = fees
+        self._limits = limits
+        self._gas_price = Worker(
+            self._observe_gas_price,
+            logger,
+            failing="cannot read the gas price of L1",
+            backoff=Backoff(GAS_PRICE_SECONDS),
+            wait=settlement_layer.l1.wait_for_block,
+        )
         self._settles = settings.settle
         self._is_remote = config.l1.l1_url is not None
         self._tasks: list[asyncio.Task[None]] = []
@@ -106,17 +122,17 @@ class Rollup:
 
     def start(self) -> None:
         """Start the workers."""
-        workers = [self._follow_gas_price(), self.watcher.run()]
+        services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
+            "gas price of L1": self._gas_price.run,
+            "deposits": self.watcher.run,
+        }
         if self._settles:
-            workers += [
-                self.batcher.run(self._chain.events),
-                self.settler.run(),
-                *(balance.run() for balance in self.balances),
-            ]
-        elif self._is_remote:
+            services["batches"] = lambda: self.batcher.run(self._chain.events)
+            services |= {f"balance of {it.key.name}": it.run for it in self.balances}
+        if self._settles or self._is_remote:
             # The development L1 reports what it reverts.
-            workers.append(self.settler.run())
-        self._tasks = [asyncio.create_task(_supervise(worker)) for worker in workers]
+            services["settlement"] = self.settler.run
+        self._tasks = [supervised(name, run) for name, run in services.items()]
 
     async def stop(self) -> None:
         """Stop the workers, and close the connection to L1."""
@@ -142,6 +158,7 @@ class Rollup:
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
             "settlement": self.settler.stopped or self.settler.problem,
+            "gasPrice": self._gas_price.problem,
             "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 
@@ -213,22 +230,15 @@ class Rollup:
         self.on_batch(batch)
         self.settler.wake()
 
-    async def _follow_gas_price(self) -> None:
-        while True:
-            try:
-                self._fees.observe((await self.settlement_layer.l1.fees()).gas_price)
-            except EntresolError as error:
-                logger.debug("the gas price of L1 is unknown: %s", error)
-            await self.settlement_layer.l1.wait_for_block(GAS_PRICE_SECONDS)
+    async def _observe_gas_price(self) -> float:
+        try:
+            fees = self._limits.plausible(await self.settlement_layer.l1.fees())
+            self._fees.observe(min(fees.gas_price, self._limits.max_fee))
+        except LayerOneFailed as error:
+            # Deposits and settlement report an L1 that does not respond.
+            logger.debug("the gas price of L1 is unknown: %s", error)
+        return GAS_PRICE_SECONDS
 
 
 def _label(step: SettlementStep) -> str:
     return f'step="{step.name.lower()}"'
-
-
-async def _supervise(worker: Coroutine[Any, Any, None]) -> None:
-    try:
-        await worker
-    except Exception:
-        logger.exception("a worker of the node stopped")
-        raise

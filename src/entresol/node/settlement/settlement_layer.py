@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from entresol.errors import InvalidConfig, LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
+from entresol.errors import (
+    InvalidConfig,
+    LayerOneMalformed,
+    LayerOneMismatch,
+    LayerOneRejected,
+    LayerOneUnreachable,
+)
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.fee_limits import GWEI, FeeLimits
-from entresol.l1.public_networks import is_public_network, public_network_problem
+from entresol.l1.public_networks import development_problem
 from entresol.node.chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 
@@ -98,8 +104,11 @@ def check_development_l1(config: NodeConfig) -> None:
         if is_set:
             raise InvalidConfig(flag, "this needs the L1's --l1-url")
     # An older chain keeps the contracts that it has.
-    if is_public_network(config.l1.l1_chain_id) and not file.has_development_l1:
-        raise InvalidConfig("--l1-chain-id", public_network_problem(config.l1.l1_chain_id))
+    problem = development_problem(
+        config.l1.l1_chain_id, is_development=config.settlement.l1_development
+    )
+    if problem is not None and not file.has_development_l1:
+        raise InvalidConfig("--l1-chain-id", problem)
 
 
 async def verify_registration(
@@ -136,8 +145,8 @@ async def retry_until_reachable(
     while True:
         try:
             result = await attempt()
-        except (LayerOneUnreachable, LayerOneRejected) as error:
-            rejections += isinstance(error, LayerOneRejected)
+        except (LayerOneUnreachable, LayerOneRejected, LayerOneMalformed) as error:
+            rejections += not isinstance(error, LayerOneUnreachable)
             if rejections > MAX_REJECTIONS:
                 raise
             if str(error) != problem:

@@ -158,6 +158,8 @@ class WorkerPool:
             self._workers[start.index] = worker
             try:
                 await worker.run()
+            except Exception:
+                logger.exception("worker %d could not be run", start.index)
             finally:
                 for role in self._roles:
                     role.page.forget(start.index)

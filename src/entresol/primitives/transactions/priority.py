@@ -28,6 +28,9 @@ MAX_PRIORITY_TRANSACTIONS: Final = 1_024
 The transaction that executes a batch on L1 names each by its hash, and nodes of L1 take no transaction above 128 KiB.
 """
 
+MAX_PRIORITY_ID: Final = 2**64 - 2
+"""The store numbers them with 64 bits, and the id of the next one has to fit, too."""
+
 L1_TYPES: Final = PRIORITY_TYPES | {UPGRADE_TYPE, OS_UPGRADE_TYPE}
 
 # L1 has numbers for addresses and hashes, and an array for the reserved words; the encodings are the same.
@@ -127,6 +130,15 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
         )
         payload._check_canonical(canonical)
         return payload
+
+    def check_request(self) -> None:
+        """Reject what is not a request of a user, or what a block record cannot hold, before it is queued."""
+        if self.type not in PRIORITY_TYPES:
+            raise MalformedTransaction(
+                f"{self.type:#x} is not the type of a priority transaction", field="txType"
+            )
+        if self.nonce > MAX_PRIORITY_ID:
+            raise MalformedTransaction("the id of the request is too large", field="nonce")
 
     @property
     def fee_cap(self) -> int:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NO_BATCHES: Final = BatchTotals(0, 0, 0)
+_VERIFIED_TOPICS: Final = 3
+"""The event, the last batch before those that are verified, and the last of them."""
 
 
 class L1Sync:
@@ -109,6 +111,10 @@ class L1Sync:
             raise LayerOneMismatch(
                 f"a reorg removed block {receipt.block_number} of {self._l1.name}"
             )
+        if self._last_block is not None and self._last_block.number == block.number:
+            # One of two responses that differ is wrong: the next refresh reads both again.
+            self._last_block = None if self._last_block != block else block
+            return SettlementTransaction(receipt.transaction_hash, block.number, block.timestamp)
         # A block that a reorg removed stays, so that the next refresh notices.
         if self._last_block is None or (
             self._last_block.number < block.number and not await self._may_have_reorged()
@@ -118,14 +124,16 @@ class L1Sync:
 
     async def _read_totals(self) -> L1Block:
         """Read L1's totals at its head, and return that; raises if they do not count this chain's batches."""
-        head = self.head = await self._l1.head()
-        totals = self.totals = await self._contract.totals(head.hash)
+        head = await self._l1.head()
+        totals = await self._contract.totals(head.hash)
         if totals.committed > self.sealed:
             raise LayerOneMismatch(
                 f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
                 "chain was reverted, or it is another chain's L1"
             )
         await self._compare_last(totals, head.hash)
+        # Not before: nothing is signed or recorded by what contradicts this chain.
+        self.head, self.totals = head, totals
         return head
 
     async def _compare_last(self, totals: BatchTotals, block: Hash32) -> None:
@@ -206,13 +214,22 @@ class L1Sync:
 
     async def _events(self, step: SettlementStep, number: int, first: int) -> list[L1Log]:
         """Return the events of a step of a batch, from L1 block `first` on."""
-        last = await self._l1.block_number()
+        last = await self._last_block_number()
         word = Hash32(number.to_bytes(32))
         if step is SettlementStep.PROVE:
             found = await self._l1.logs(self._contract.address, [BATCHES_VERIFIED], first, last)
+            if any(len(it.topics) != _VERIFIED_TOPICS for it in found):
+                raise LayerOneMismatch(f"{self._l1.name} has a verification without its batches")
             return [it for it in found if it.topics[1] < word <= it.topics[2]]
         topic = BATCH_COMMITTED if step is SettlementStep.COMMIT else BATCH_EXECUTED
         return await self._l1.logs(self._contract.address, [topic, word], first, last)
+
+    async def _last_block_number(self) -> int:
+        """Return the number of the last block, if L1 has it: a search up to any other would not end."""
+        head = await self._l1.head()
+        if await self._l1.block(head.number) is None:
+            raise LayerOneMismatch(f"{self._l1.name} has no block {head.number} at the moment")
+        return head.number
 
     async def _update_finality(self, totals: BatchTotals, confirmed: int) -> None:
         """Set the chain's `safe` and `finalized` blocks, as of the L1 block `confirmed`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import msgspec
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import SettlementTransaction
     from entresol.primitives.values import Address
     from entresol.storage.batch_table import BatchTable
+
+
+MAX_ATTEMPTS: Final = 32
+"""More than the fee limits allow, so that only an L1 that rejects everything gets there."""
 
 
 class SettlementOperation(NamedTuple):
@@ -59,7 +63,7 @@ class PendingSettlement(RecordPart, frozen=True):
     last: Natural
     nonce: Natural
     attempts: tuple[NotEmpty, ...]
-    """The raw transactions, the one with the highest fee last; none is ever removed."""
+    """The raw transactions, the one with the highest fee last."""
 
     @classmethod
     def of(cls, operation: SettlementOperation, signed: SignedTransaction) -> Self:
@@ -90,8 +94,13 @@ class PendingSettlement(RecordPart, frozen=True):
         return SettlementOperation(self.step, self.first, self.last)
 
     def with_attempt(self, signed: SignedTransaction) -> Self:
-        """Return the record with one more transaction, in the order of fees."""
-        attempts = [*reversed(self.transactions()), signed]
+        """Return the record with one more transaction, in the order of fees.
+
+        Above the maximum the one with the lowest fee is forgotten. If L1 includes that nevertheless, its effect or the
+        nonce shows it.
+        """
+        others = [it for it in reversed(self.transactions()) if it.hash != signed.hash]
+        attempts = [*others[-(MAX_ATTEMPTS - 1) :], signed]
         attempts.sort(key=lambda it: it.fees)
         return msgspec.structs.replace(self, attempts=tuple(it.raw for it in attempts))
 

@@ -25,7 +25,7 @@ from entresol.rollup.settlement.pending_tx import (
     SettlementOperation,
 )
 from entresol.rollup.settlement.settlement_plan import SettlementPlan
-from entresol.rollup.settlement.step_sender import StepSender
+from entresol.rollup.settlement.step_sender import StepHooks, StepSender
 from entresol.rollup.settlement.tx_manager import TxManager
 from entresol.rollup.worker import Backoff, Worker
 
@@ -53,6 +53,9 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long a transaction may be pending before one with a higher fee replaces it."""
     resend_seconds: float = 1.0
     """How long until a pending transaction is sent again: a reorg of L1 may have dropped it."""
+    retry_seconds: float = 10.0
+    """How long until an operation that stopped settlement is tried again; longer each time it reverts on L1."""
+    max_retry_seconds: float = 1_800.0
     poll_seconds: float = 0.5
     is_on_request: bool = False
     """Whether `run` sends nothing and only follows L1: what others settle there, and what a reorg removes."""
@@ -62,11 +65,11 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Settler:
     """Commits, proves and executes sealed batches on L1.
 
-    Remembers: why it stopped. Persists: the pending transaction of each key and the transaction of each step.
+    Remembers: why it stopped, and until when. Persists: the pending transaction of each key and the transaction of each step.
     The next operation follows from L1's totals, so a crash, a reorg of L1 or a revert of the chain
     neither repeats nor skips one. Assumes: the thread that changes the chain, and that the operators'
     accounts have no other user. Fails: an operation that reverts, or would, stops it (`stopped`) until
-    `resume`; an L1 that is unreachable or differs is retried (`problem`), as is a key that cannot pay, while
+    `resume`, or until L1 says that it would not revert any more, for which it is asked now and then; an L1 that is unreachable or differs is retried (`problem`), as is a key that cannot pay, while
     the others go on. The chain goes on either way.
     """
 
@@ -94,8 +97,7 @@ class Settler:
             StepSender(
                 self._transactions(operator, steps, timelock),
                 *(self._plan, self._l1_sync, contract),
-                on_settled=on_settled,
-                on_stopped=self._stop,
+                StepHooks(on_settled, self._on_sent, self._stop),
             )
             for operator, steps in operators.items()
         ]
@@ -108,9 +110,13 @@ class Settler:
         )
         # `settle` must not sign a transaction while `run` does.
         self._lock = asyncio.Lock()
-        self._stopped_by: tuple[int, bytes] = (0, b"")
+        self._stop_backoff = Backoff(config.retry_seconds, config.max_retry_seconds)
+        self._stop_delay = self._stop_backoff.first()
+        self._stopped_by: tuple[SettlementOperation, bytes] | None = None
+        self._stopped_until = 0.0
+        self._now = 0.0
         self.stopped: str | None = None
-        """Why settlement stopped, until `resume`."""
+        """Why settlement stopped."""
 
     @property
     def problem(self) -> str | None:
@@ -152,6 +158,7 @@ class Settler:
         Raises if all keys fail, and if L1 is unreachable. What some fail with is their `problem`.
         """
         async with self._exclusively():
+            self._now = now
             await self._l1_sync.refresh()
             more = False
             for sender in self._senders:
@@ -178,7 +185,8 @@ class Settler:
             if (by := self._batches.settled(number, step)) is not None:
                 return by
             if sender.transactions.pending is None:
-                await sender.send(SettlementOperation(step, number, number), clock())
+                self._now = clock()
+                await sender.send(SettlementOperation(step, number, number), self._now)
         while (by := self._batches.settled(number, step)) is None:
             # The batch may be gone, or another one.
             self._use.check(removals)
@@ -234,7 +242,7 @@ class Settler:
         """Send or follow a transaction of one key; record its failure, unless that concerns all."""
         before, sender.failure = sender.failure, None
         try:
-            return await sender.advance(totals, now, may_send=not self._is_stopped())
+            return await sender.advance(totals, now, may_send=self._may_send(sender))
         except LayerOneUnreachable:
             raise
         except EntresolError as error:
@@ -263,17 +271,33 @@ class Settler:
     # Stopping
 
     def _stop(self, operation: SettlementOperation, reason: str) -> None:
-        self._stopped_by = operation.first, self._l1_sync.batch(operation.first).state_root
-        self.stopped = f"{operation} failed: {reason}"
-        log.error("settlement stopped: %s", self.stopped)
+        before, self.stopped = self.stopped, f"{operation} failed: {reason}"
+        self._stopped_by = operation, self._l1_sync.batch(operation.first).state_root
+        self._stopped_until = self._now + self._stop_delay
+        if self.stopped != before:
+            log.error("settlement stopped: %s", self.stopped)
 
-    def _is_stopped(self) -> bool:
-        """Return whether it is stopped by a batch that the chain still has."""
+    def _on_sent(self, operation: SettlementOperation) -> None:
+        """Go on if this stopped it: L1 says that it would not revert now. If it does, the next attempt is later."""
+        stopped_by = self._stopped_by and self._stopped_by[0]
+        if stopped_by is None or operation[:2] != stopped_by[:2]:
+            return
+        self._stop_delay = self._stop_backoff.after(self._stop_delay)
+        if self.stopped is not None:
+            log.info("settlement resumes with the %s", operation)
+        self.stopped = None
+
+    def _may_send(self, sender: StepSender) -> bool:
+        """Return whether a key may send: not while stopped, but for another attempt at what stopped it."""
+        if self._stopped_by is None:
+            return True
+        (step, first, _), root = self._stopped_by
+        batch, is_done = self._batches.get(first), self.totals.last(step) >= first
+        if batch is None or batch.state_root != root or is_done:
+            if self.stopped is not None:
+                log.info("settlement resumes: what stopped it is done, or its batch was reverted")
+            self.stopped = self._stopped_by = None
+            self._stop_delay = self._stop_backoff.first()
         if self.stopped is None:
-            return False
-        number, root = self._stopped_by
-        batch = self._batches.get(number)
-        if batch is None or batch.state_root != root:
-            log.info("settlement resumes: the batch that stopped it was reverted")
-            self.stopped = None
-        return self.stopped is not None
+            return True
+        return self._now >= self._stopped_until and step in sender.steps

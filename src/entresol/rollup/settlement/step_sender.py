@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.custom_errors import failure_reason
@@ -27,6 +27,17 @@ _REVERTED: Final = 3
 _TEMPORARY: Final = ("TimeNotReached", "L2TimestampTooBig")
 
 
+class StepHooks(NamedTuple):
+    """Who is told what a sender does."""
+
+    on_settled: Callable[[SettlementStep, int], None]
+    """A step of a batch is on L1."""
+    on_sent: Callable[[SettlementOperation], None]
+    """L1 says that an operation would succeed, and it is sent."""
+    on_stopped: Callable[[SettlementOperation, str], None]
+    """An operation reverts, or would."""
+
+
 class StepSender:
     """Sends and follows the settlement transactions of one key.
 
@@ -40,17 +51,14 @@ class StepSender:
         plan: SettlementPlan,
         l1_sync: L1Sync,
         contract: ZkChain,
-        *,
-        on_settled: Callable[[SettlementStep, int], None],
-        on_stopped: Callable[[SettlementOperation, str], None],
+        hooks: StepHooks,
     ) -> None:
         self.transactions = transactions
         self._plan = plan
         self._l1_sync = l1_sync
         self._l1 = contract.l1
         self._contract = contract
-        self._on_settled = on_settled
-        self._on_stopped = on_stopped
+        self._hooks = hooks
         self.failure: EntresolError | None = None
         """What the last `advance` failed with."""
 
@@ -86,8 +94,9 @@ class StepSender:
         try:
             signed = await self._sign(operation)
         except ExecutionFailed as failure:
-            self._on_stopped(operation, failure_reason(failure))
+            self._hooks.on_stopped(operation, failure_reason(failure))
         else:
+            self._hooks.on_sent(operation)
             await self.transactions.send(operation, signed, self._head.number, now)
 
     async def _sign(self, operation: SettlementOperation) -> SignedTransaction:
@@ -132,7 +141,7 @@ class StepSender:
         elif self._must_wait(pending.operation, totals):
             return False
         else:
-            await self.transactions.resend(pending, self._head.number, now)
+            await self.transactions.resend(pending, self._head, now)
             return False
         return True
 
@@ -154,7 +163,7 @@ class StepSender:
         level = logging.INFO if operation.step is SettlementStep.EXECUTE else logging.DEBUG
         log.log(level, "%s: L1 transaction %s", operation, receipt.transaction_hash)
         for number in operation.batches:
-            self._on_settled(operation.step, number)
+            self._hooks.on_settled(operation.step, number)
 
     async def _handle_revert(self, operation: SettlementOperation, receipt: L1Receipt) -> None:
         """Stop because of a transaction that reverted, unless a reorg of L1 is the cause."""
@@ -165,7 +174,7 @@ class StepSender:
                 log.warning("%s failed because of a reorg of L1", operation)
                 return
         call = self._plan.call(operation)
-        self._on_stopped(operation, await self.transactions.revert_reason(call, receipt))
+        self._hooks.on_stopped(operation, await self.transactions.revert_reason(call, receipt))
 
 
 def _raise_if_temporary(operation: SettlementOperation, failure: ExecutionFailed) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import ExecutionFailed
+from entresol.errors import EntresolError, ExecutionFailed, LayerOneRejected
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.fee_limits import GWEI
-from entresol.l1.operator import ReplacementLimited, SignedTransaction
+from entresol.l1.operator import SignedTransaction
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from entresol.l1.layer_one import L1Receipt
+    from entresol.l1.layer_one import L1Block, L1Receipt
     from entresol.l1.operator import Operator
     from entresol.primitives.batches import SettlementStep, SettlementTransaction
     from entresol.primitives.values import Address, Hash32
@@ -25,15 +26,16 @@ log = logging.getLogger(__name__)
 
 _BLOCKS_UNTIL_STUCK: Final = 2
 """A transaction is stuck once so many blocks did not include it; the first may have been begun before it was sent."""
-_MAX_ATTEMPTS: Final = 100
-"""Far more than the fee limits allow."""
+_MAX_REJECTED: Final = 256
+_GAS_TOLERANCE: Final = 1.25
+"""How far the gas limit of a rejected transaction may be from the current one, before it is what L1 rejects."""
 
 
 class TxManager:
     """Has at most one transaction of an operator's key pending on L1, for any of the key's steps.
 
-    Remembers: when and at which L1 block the pending transaction was signed, when it was sent last, and
-    what prevents its replacement. Persists: the pending transaction and every attempt that was
+    Remembers: when and at which L1 block the pending transaction was signed, when it was sent last, which attempts L1
+    rejected with another gas limit than it takes, and what prevents a replacement. Persists: the pending transaction and every attempt that was
     signed for it, before it is sent, so that a restart follows and resends the same ones. Assumes: the
     operator's account has no other user. Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
     """
@@ -60,6 +62,7 @@ class TxManager:
         self._sent_at = 0.0
         self._problem: str | None = None
         self._is_fee_limited = False
+        self._rejected: set[Hash32] = set()
 
     @property
     def pending(self) -> PendingSettlement | None:
@@ -101,28 +104,46 @@ class TxManager:
         self._sent_at = now
         await self._operator.send(signed)
 
-    async def resend(self, pending: PendingSettlement, head: int, now: float) -> None:
+    async def resend(self, pending: PendingSettlement, head: L1Block, now: float) -> None:
         """Send the pending transaction again, as L1 may have dropped it; replace it if it is stuck.
 
-        Of all attempts the one with the highest fee is sent that the operator may and can pay.
+        Of all attempts the one with the highest fee is sent that L1 can include, and that the operator may and can
+        pay. If there is none, the call is signed anew, with the same nonce.
         """
         if self._signed_at is None:
-            self._signed_at, self._signed_head = now, head
+            self._signed_at, self._signed_head = now, head.number
         elif now - self._sent_at < self._resend_seconds:
             return
         self._sent_at = now
         balance = await self._operator.balance()
         sendable = [it for it in pending.transactions() if self._is_sendable(it, balance)]
         if not sendable:
-            best = await self._operator.sign_again(pending.transactions()[-1])
-            await self._persist(pending.with_attempt(best), head, now)
+            best = await self._operator.sign_again(pending.transactions()[-1], head.hash)
+            await self._persist(pending.with_attempt(best), head.number, now)
         else:
-            best = await self._replaced(pending, sendable[0], head, now)
-        await self._operator.send(best)
+            best = await self._replaced(pending, sendable[0], head.number, now)
+        try:
+            await self._operator.send(best)
+        except LayerOneRejected:
+            with contextlib.suppress(EntresolError):
+                await self._check_gas(best, head.hash)
+            raise
 
     def _is_sendable(self, attempt: SignedTransaction, balance: int) -> bool:
         is_within_limit = attempt.fees.max_fee <= self._operator.limits.max_fee
-        return is_within_limit and attempt.max_cost <= balance
+        is_payable = is_within_limit and attempt.max_cost <= balance
+        return (
+            is_payable and attempt.hash not in self._rejected and self._operator.is_valid(attempt)
+        )
+
+    async def _check_gas(self, attempt: SignedTransaction, block: Hash32) -> None:
+        """Note that L1 rejects an attempt because of its gas limit, if that is not what L1 estimates now."""
+        payload = attempt.payload
+        estimated = (await self._operator.estimated(payload, block)).gas_limit
+        if not estimated // _GAS_TOLERANCE <= payload.gas_limit <= _GAS_TOLERANCE * estimated:
+            if len(self._rejected) >= _MAX_REJECTED:
+                self._rejected.clear()
+            self._rejected.add(attempt.hash)
 
     async def _replaced(
         self, pending: PendingSettlement, best: SignedTransaction, head: int, now: float
@@ -135,18 +156,17 @@ class TxManager:
             self._report(f"{pending.operation} is pending, and {self._l1.name} makes no blocks")
             return best
         signed = await self._operator.sign_replacement(best)
-        if isinstance(signed, SignedTransaction) and len(pending.attempts) < _MAX_ATTEMPTS:
+        if isinstance(signed, SignedTransaction):
             log.warning(
                 "replacing the stuck transaction for %s: %g gwei instead of %g",
                 *(pending.operation, signed.fees.max_fee / GWEI, best.fees.max_fee / GWEI),
             )
             await self._persist(pending.with_attempt(signed), head, now)
             return signed
-        limit = signed.limit if isinstance(signed, ReplacementLimited) else "the number of attempts"
         self._is_fee_limited = True
         self._report(
             f"{pending.operation} is stuck on {self._l1.name} with a fee of up to "
-            f"{best.fees.max_fee / GWEI:g} gwei, and {limit} forbids a higher one"
+            f"{best.fees.max_fee / GWEI:g} gwei, and {signed.limit} forbids a higher one"
         )
         return best
 

@@ -11,7 +11,14 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from entresol.errors import ExecutionReverted, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
+from entresol._native import keccak256
+from entresol.errors import (
+    ExecutionReverted,
+    LayerOneFailed,
+    LayerOneMalformed,
+    LayerOneRejected,
+    LayerOneUnreachable,
+)
 from entresol.l1.remote.json_rpc_client import MAX_READ_BYTES
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
@@ -284,7 +291,7 @@ def test_an_already_known_transaction_counts_as_sent(text: str) -> None:
 
 def test_an_included_transaction_counts_as_sent_whatever_the_error() -> None:
     receipt = {
-        "transactionHash": str(Hash32.zero()),
+        "transactionHash": str(Hash32(keccak256(b"raw"))),
         "blockNumber": "0x5",
         "blockHash": str(Hash32.zero()),
         "status": "0x1",
@@ -330,7 +337,7 @@ def test_a_result_of_another_type_is_rejected_with_its_method(
 ) -> None:
     provider = Provider()
     provider.respond = lambda _method, _params: response
-    with pytest.raises(LayerOneRejected, match="unexpected response"):
+    with pytest.raises(LayerOneMalformed, match=r"eth_.* with a wrong result"):
         run(provider, CALLS[method])
 
 

@@ -45,6 +45,13 @@ def test_a_new_development_l1_has_no_chain_id_of_a_public_network(tmp_path: Path
     check_development_l1(config)
 
 
+def test_a_new_development_l1_with_an_unknown_chain_id_takes_a_flag(tmp_path: Path) -> None:
+    arguments = {"l1_chain_id": "987654", "data_dir": str(tmp_path)}
+    with pytest.raises(InvalidConfig, match=r"987654 is not known .* by --l1-development"):
+        check_development_l1(SETTINGS.load(arguments, {}))
+    check_development_l1(SETTINGS.load(arguments | {"l1_development": "true"}, {}))
+
+
 def test_fee_limits_are_set_in_gwei() -> None:
     config = SETTINGS.load({"l1_max_fee_gwei": "0.5", "l1_fee_multiplier": "3"}, {})
     assert fee_limits(config.l1) == FeeLimits(max_fee=GWEI // 2, multiplier=3.0)
