@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from entresol.errors import ExecutionFailed, LayerOneMismatch, LayerOneRejected
+from entresol.errors import ExecutionFailed, LayerOneMalformed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import SettlementContracts
@@ -43,6 +43,10 @@ async def find_deployment_block(l1: LayerOne, contract: Address) -> int:
                 last = middle
             else:
                 first = middle + 1
+        # One wrong response would move it for good, and deposits before it would never be read.
+        if not await l1.code(contract, first) or (first and await l1.code(contract, first - 1)):
+            problem = f"block {first} is not the first one with {contract.checksummed()}"
+            raise LayerOneMalformed("eth_getCode", problem)
     except LayerOneRejected as rejection:
         log.info("logs are read from block 0 on, as the deployment is not known: %s", rejection)
         return 0

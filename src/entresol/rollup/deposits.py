@@ -90,8 +90,12 @@ class DepositWatcher:
         if len(self._chain.producer.priority) >= MAX_QUEUED:
             return 0
         config = self._config
-        confirmed = await self._l1.block_number(config.finality) - config.confirmations
-        found = await self._read(await self._valid_cursor(), confirmed)
+        head = await self._l1.block_number(config.finality)
+        cursor, confirmed = await self._valid_cursor(), head - config.confirmations
+        if config.confirmations and confirmed > cursor.block and await self._l1.block(head) is None:
+            # Confirmations are counted by blocks that there are.
+            raise LayerOneMismatch(f"{self._l1.name} has no block {head} at the moment")
+        found = await self._read(cursor, confirmed)
         if found is None:
             return 0
         # No await from here on, so that the chain cannot be reverted in between.

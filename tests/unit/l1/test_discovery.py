@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from entresol.errors import LayerOneRejected
+import pytest
+
+from entresol.errors import LayerOneMalformed, LayerOneRejected
 from entresol.l1.discovery import find_deployment_block
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import MAX_REORG_DEPTH, LayerOne
@@ -72,5 +74,33 @@ def test_the_block_is_zero_if_l1_has_no_old_states() -> None:
         async def play(l1: LayerOne) -> None:
             contract, _ = await deploy(steered)
             assert await find_deployment_block(l1, contract) == 0
+
+        run(steered, play)
+
+
+class LyingOnce(EmbeddedLayerOne):
+    """An L1 that says the contrary about the code at one block, once."""
+
+    lie = 0
+
+    async def code(self, address: Address, block: int | None = None) -> bytes:
+        """Return the code, or the contrary of it."""
+        self.lie -= 1
+        found = await super().code(address, block)
+        return found if self.lie else b"" if found else b"\1"
+
+
+@pytest.mark.parametrize("lie", range(1, 9))
+def test_one_wrong_response_does_not_move_the_block(lie: int) -> None:
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = lying = LyingOnce(steered.chain)
+
+        async def play(l1: LayerOne) -> None:
+            contract, block = await deploy(steered)
+            lying.lie = lie
+            with pytest.raises(LayerOneMalformed, match="is not the first one"):
+                await find_deployment_block(l1, contract)
+            assert await find_deployment_block(l1, contract) == block - MAX_REORG_DEPTH
 
         run(steered, play)

@@ -131,6 +131,23 @@ def test_deposits_are_executed_once_and_in_order(steered: SteeredLayerOne) -> No
     run(steered, play)
 
 
+def test_blocks_that_l1_does_not_have_confirm_nothing() -> None:
+    class Ahead(EmbeddedLayerOne):
+        async def block_number(self, tag: L1Finality = "latest") -> int:
+            return await super().block_number(tag) + 3
+
+    async def play(scenario: Scenario) -> None:
+        await scenario.post(DEPOSITS[0])
+        with pytest.raises(LayerOneMismatch, match="has no block 4 at the moment"):
+            await scenario.watcher.step()
+        assert not scenario.chain.producer.priority
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = Ahead(steered.chain)
+        run(steered, play, DepositConfig(confirmations=3))
+
+
 def test_a_deposit_waits_for_its_confirmations(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         await scenario.post(DEPOSITS[0])

@@ -99,9 +99,9 @@ class L1Sync:
         last = (
             head.number
             if self._finality == "latest"
-            else await self._l1.block_number(self._finality)
+            else min(await self._l1.block_number(self._finality), head.number)
         )
-        await self._update_finality(totals, last - self._confirmations)
+        await self._update_finality(totals, head, last - self._confirmations)
         return totals
 
     async def settlement_of(self, receipt: L1Receipt) -> SettlementTransaction:
@@ -231,11 +231,13 @@ class L1Sync:
             raise LayerOneMismatch(f"{self._l1.name} has no block {head.number} at the moment")
         return head.number
 
-    async def _update_finality(self, totals: BatchTotals, confirmed: int) -> None:
-        """Set the chain's `safe` and `finalized` blocks, as of the L1 block `confirmed`."""
+    async def _update_finality(self, totals: BatchTotals, head: L1Block, confirmed: int) -> None:
+        """Set the chain's `safe` and `finalized` blocks, as of the L1 block `confirmed`; raises if L1 has no such head."""
         safe = self._last_settled_block(SettlementStep.COMMIT, totals.committed, confirmed)
         final = self._last_settled_block(SettlementStep.EXECUTE, totals.executed, confirmed)
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):
+            if await self._l1.block(head.number) != head:
+                raise LayerOneMismatch(f"{self._l1.name} has another block {head.number} now")
             await self._chain.journal.write(ConfirmedEntry(safe, final))
 
     def _last_settled_block(self, step: SettlementStep, number: int, confirmed: int) -> int:
