@@ -26,6 +26,7 @@ from entresol.rollup.settlement.pending_tx import (
 )
 from entresol.rollup.settlement.settlement_plan import SettlementPlan
 from entresol.rollup.settlement.step_sender import StepHooks, StepSender
+from entresol.rollup.settlement.stop import SettlementStop
 from entresol.rollup.settlement.tx_manager import TxManager
 from entresol.rollup.worker import Backoff, Worker
 
@@ -65,7 +66,7 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Settler:
     """Commits, proves and executes sealed batches on L1.
 
-    Remembers: why it stopped, and until when. Persists: the pending transaction of each key and the transaction of each step.
+    Remembers: nothing itself. Persists: the pending transaction of each key and the transaction of each step.
     The next operation follows from L1's totals, so a crash, a reorg of L1 or a revert of the chain
     neither repeats nor skips one. Assumes: the thread that changes the chain, and that the operators'
     accounts have no other user. Fails: an operation that reverts, or would, stops it (`stopped`) until
@@ -93,11 +94,14 @@ class Settler:
             chain.rules.chain_id, chain.blocks, contract.address, self._l1_sync, config.max_batches
         )
         self._journal = SettlementJournal(chain.batches, chain.journal)
+        self._stop = SettlementStop(
+            chain.batches, self._l1_sync, Backoff(config.retry_seconds, config.max_retry_seconds)
+        )
         self._senders = [
             StepSender(
                 self._transactions(operator, steps, timelock),
                 *(self._plan, self._l1_sync, contract),
-                StepHooks(on_settled, self._on_sent, self._stop),
+                StepHooks(on_settled, self._stop.on_sent, self._stop.on_reverted),
             )
             for operator, steps in operators.items()
         ]
@@ -110,19 +114,17 @@ class Settler:
         )
         # `settle` must not sign a transaction while `run` does.
         self._lock = asyncio.Lock()
-        self._stop_backoff = Backoff(config.retry_seconds, config.max_retry_seconds)
-        self._stop_delay = self._stop_backoff.first()
-        self._stopped_by: tuple[SettlementOperation, bytes] | None = None
-        self._stopped_until = 0.0
-        self._now = 0.0
-        self.stopped: str | None = None
-        """Why settlement stopped."""
 
     @property
     def problem(self) -> str | None:
         """Why batches cannot be settled at the moment."""
         found = [it.problem for it in self._senders]
         return self._worker.problem or "; ".join(it for it in found if it is not None) or None
+
+    @property
+    def stopped(self) -> str | None:
+        """Why settlement stopped."""
+        return self._stop.reason
 
     def pending(self, step: SettlementStep) -> PendingSettlement | None:
         """Return the pending transaction of a step, with every attempt."""
@@ -145,7 +147,7 @@ class Settler:
 
     def resume(self) -> None:
         """Retry the operation that stopped it."""
-        self.stopped = None
+        self._stop.lift()
         self.wake()
 
     async def run(self) -> None:
@@ -158,7 +160,7 @@ class Settler:
         Raises if all keys fail, and if L1 is unreachable. What some fail with is their `problem`.
         """
         async with self._exclusively():
-            self._now = now
+            self._stop.now = now
             await self._l1_sync.refresh()
             more = False
             for sender in self._senders:
@@ -173,7 +175,7 @@ class Settler:
     ) -> SettlementTransaction:
         """Do a step of one batch now, also out of turn or when stopped; raises why it fails."""
         removals = self._use.removals
-        self.stopped = None
+        self._stop.lift()
         sender = self._sender(step)
         while sender.transactions.pending is not None:
             self._use.check(removals)
@@ -185,8 +187,8 @@ class Settler:
             if (by := self._batches.settled(number, step)) is not None:
                 return by
             if sender.transactions.pending is None:
-                self._now = clock()
-                await sender.send(SettlementOperation(step, number, number), self._now)
+                self._stop.now = clock()
+                await sender.send(SettlementOperation(step, number, number), self._stop.now)
         while (by := self._batches.settled(number, step)) is None:
             # The batch may be gone, or another one.
             self._use.check(removals)
@@ -242,7 +244,7 @@ class Settler:
         """Send or follow a transaction of one key; record its failure, unless that concerns all."""
         before, sender.failure = sender.failure, None
         try:
-            return await sender.advance(totals, now, may_send=self._may_send(sender))
+            return await sender.advance(totals, now, may_send=self._stop.may_send(sender.steps))
         except LayerOneUnreachable:
             raise
         except EntresolError as error:
@@ -267,37 +269,3 @@ class Settler:
 
     def _sender(self, step: SettlementStep) -> StepSender:
         return next(it for it in self._senders if step in it.steps)
-
-    # Stopping
-
-    def _stop(self, operation: SettlementOperation, reason: str) -> None:
-        before, self.stopped = self.stopped, f"{operation} failed: {reason}"
-        self._stopped_by = operation, self._l1_sync.batch(operation.first).state_root
-        self._stopped_until = self._now + self._stop_delay
-        if self.stopped != before:
-            log.error("settlement stopped: %s", self.stopped)
-
-    def _on_sent(self, operation: SettlementOperation) -> None:
-        """Go on if this stopped it: L1 says that it would not revert now. If it does, the next attempt is later."""
-        stopped_by = self._stopped_by and self._stopped_by[0]
-        if stopped_by is None or operation[:2] != stopped_by[:2]:
-            return
-        self._stop_delay = self._stop_backoff.after(self._stop_delay)
-        if self.stopped is not None:
-            log.info("settlement resumes with the %s", operation)
-        self.stopped = None
-
-    def _may_send(self, sender: StepSender) -> bool:
-        """Return whether a key may send: not while stopped, but for another attempt at what stopped it."""
-        if self._stopped_by is None:
-            return True
-        (step, first, _), root = self._stopped_by
-        batch, is_done = self._batches.get(first), self.totals.last(step) >= first
-        if batch is None or batch.state_root != root or is_done:
-            if self.stopped is not None:
-                log.info("settlement resumes: what stopped it is done, or its batch was reverted")
-            self.stopped = self._stopped_by = None
-            self._stop_delay = self._stop_backoff.first()
-        if self.stopped is None:
-            return True
-        return self._now >= self._stopped_until and step in sender.steps
