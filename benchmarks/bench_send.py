@@ -35,6 +35,8 @@ BATCHED: Final = 5_000
 """Transactions of a round in batches."""
 SINGLE: Final = 500
 """Transactions of a round one by one, and of anvil's rounds, which stalls with some thousands pending."""
+SENT_BY_NODE: Final = 150
+"""Transactions of a round that the nodes sign themselves."""
 POLL_SECONDS: Final = 0.005
 
 
@@ -48,6 +50,7 @@ def rows() -> Iterable[Row]:
             ("16 connections, one by one, automine", partial(singly, 16), None),
         ):
             yield row(what, measure, clients, nonces, target)
+        yield round_by_round(clients)
         yield delay_beside(clients[0], nonces[0])
 
 
@@ -147,6 +150,30 @@ def send_share(url: str, bodies: Sequence[bytes]) -> None:
             connection.request("POST", "/", body, {"content-type": "application/json"})
             response = connection.getresponse().read()
             assert b'"error"' not in response, response
+
+
+def round_by_round(clients: Sequence[HttpRpcClient]) -> Row:
+    """Measure how Hardhat sends: `eth_sendTransaction`, then the receipt until it is there, then the next."""
+    taken: list[list[float]] = [[] for _ in clients]
+    for _ in range(ROUNDS):
+        for at, client in enumerate(clients):
+            sender = client("eth_accounts")[0]
+            transfer = {"from": sender, "to": str(ADDRESSES[0]), "value": "0x1"}
+            for _ in range(SENT_BY_NODE):
+                started = time.perf_counter()
+                sent = client("eth_sendTransaction", transfer)
+                while client("eth_getTransactionReceipt", sent) is None:
+                    pass
+                taken[at].append(time.perf_counter() - started)
+    ours, theirs = (statistics.median(it) * 1e3 for it in taken)
+    return Row(
+        what="eth_sendTransaction and its receipt, one by one",
+        value=ours,
+        unit="ms",
+        peer=Peer("anvil, in memory", theirs),
+        target=Target(round(theirs, 2), "at most"),
+        note="median of a round",
+    )
 
 
 def delay_beside(client: HttpRpcClient, nonces: Iterator[int]) -> Row:

@@ -639,6 +639,17 @@ def ordered_root(values: Sequence[bytes]) -> bytes:
 
 # --- JSON-RPC ----------------------------------------------------------------
 
+def decode_long_hex(text: str, /) -> bytes | None:
+    """Return the bytes of `0x` and hex digits, decoded without the GIL; None if they are something else."""
+
+def read_long_requests(
+    body: bytes, /
+) -> tuple[bool, list[tuple[str, tuple[int, int], tuple[int, int], bytes | None]]] | None:
+    """Read the requests of a long body, and whether they are a batch, without the GIL; None if one is something else.
+
+    Each has its method, where its id and its parameters are, and its only parameter if that is data.
+    """
+
 @final
 class NativeDispatcher:
     """Responds to requests that need no Python dispatcher.

@@ -34,6 +34,9 @@ BLOCK: Final = {
 MINE: Final = b'{"jsonrpc":"2.0","id":1,"method":"evm_mine","params":[]}'
 SUBSCRIBE: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'
 METRICS: Final = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+FAILING: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["0x02f8"]}'
+LARGE: Final = FAILING.replace(b"f8", b"f8" * (7 << 20))
+"""Nearly as long as a request may be."""
 BURST_BYTES: Final = 1 << 20
 PAUSE_SECONDS: Final = 0.001
 START_SECONDS: Final = 1.0
@@ -81,6 +84,9 @@ FLOODS: Final = {
     "batches of 500 calls": Flood(
         _repeated(post_request(json.dumps([BLOCK] * 500).encode())), connections=4
     ),
+    "large requests in a row": Flood(post_request(LARGE), awaits=True),
+    "large batches in a row": Flood(post_request(b"[" + LARGE + b"]"), awaits=True),
+    "failing requests": Flood(_repeated(post_request(FAILING)), connections=4),
     "100 connections": Flood(post_request(REQUEST), connections=100, awaits=True),
     "100 connections for the metrics of workers": Flood(
         METRICS, connections=100, awaits=True, flags=("--workers", "2")

@@ -6,6 +6,7 @@ pub mod fill;
 pub mod hex;
 pub mod latency;
 pub mod logs;
+pub mod long_request;
 pub mod params;
 pub mod read;
 pub mod request;

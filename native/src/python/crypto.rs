@@ -7,11 +7,17 @@ use super::convert::{PyAddress, PyHash};
 use super::errors::MalformedValue;
 use crate::crypto;
 
+/// The data that is hashed or decoded with the GIL: releasing it takes as long as some kilobytes.
+pub const MAX_BYTES_WITH_GIL: usize = 16 << 10;
+
 /// Return the Keccak-256 hash of `data`.
 #[pyfunction]
 #[pyo3(signature = (data, /))]
-pub fn keccak256(data: &[u8]) -> PyHash {
-    PyHash(alloy_primitives::keccak256(data))
+pub fn keccak256(py: Python<'_>, data: &[u8]) -> PyHash {
+    if data.len() <= MAX_BYTES_WITH_GIL {
+        return PyHash(alloy_primitives::keccak256(data));
+    }
+    PyHash(py.detach(|| alloy_primitives::keccak256(data)))
 }
 
 /// Return the address that signed `digest`.

@@ -14,6 +14,7 @@ mod fee_history;
 mod getter;
 mod gil;
 mod head;
+mod long_request;
 mod receipts;
 mod rlp;
 mod state;
@@ -51,6 +52,8 @@ mod native {
     use super::fee_history::FeeHistory;
     #[pymodule_export]
     use super::getter::Getter;
+    #[pymodule_export]
+    use super::long_request::{decode_long_hex, read_long_requests};
     #[pymodule_export]
     use super::receipts::receipts_json;
     #[pymodule_export]

@@ -6,8 +6,11 @@ import re
 from binascii import unhexlify
 from typing import ClassVar, Final, Self
 
-from entresol._native import keccak256
+from entresol._native import decode_long_hex, keccak256
 from entresol.errors import MalformedValue
+
+MAX_DIGITS_WITH_GIL: Final = 128 << 10
+"""Longer data is decoded without the GIL, so that a thread which does it delays no other."""
 
 _is_hex: Final = re.compile("[0-9a-fA-F]*").fullmatch
 
@@ -22,7 +25,8 @@ class Data(bytes):
         """Read `0x` and an even number of hex digits."""
         if isinstance(text, str) and text.startswith("0x"):
             try:
-                return cls(unhexlify(text[2:]))
+                long = decode_long_hex(text) if len(text) > MAX_DIGITS_WITH_GIL else None
+                return cls(unhexlify(text[2:]) if long is None else long)
             except ValueError:
                 pass  # Reported below.
         digits = _digits(text, "data")

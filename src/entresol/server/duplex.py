@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 
 Reply: TypeAlias = Callable[[bytes], object]
 """Sends the response to a request."""
+MAX_CONCURRENT_BYTES: Final = 256 << 10
+"""A longer request runs alone: what follows it on its connection starts after its response."""
 TOO_MUCH_HELD: Final = "too much to send before a response"
 
 
@@ -64,8 +66,8 @@ class DuplexConnection(ClientProtocol):
 
     def _is_full(self) -> bool:
         is_full = len(self._tasks) >= self._config.websocket_concurrency
-        # So that one client does not take the memory of all long requests.
-        has_long = self._long_bytes >= self._config.body_limit_bytes
+        # They keep their order, and one client does not take the memory of all of them.
+        has_long = self._long_bytes > MAX_CONCURRENT_BYTES
         return self._write_paused or is_full or has_long
 
     def _hold_incoming(self, size: int) -> bool:

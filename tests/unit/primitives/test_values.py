@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.errors import MalformedValue
-from entresol.primitives.values import Address, Bloom, Data, Hash32, Quantity, Quantity64
+from entresol.primitives.values import (
+    MAX_DIGITS_WITH_GIL,
+    Address,
+    Bloom,
+    Data,
+    Hash32,
+    Quantity,
+    Quantity64,
+)
 
 ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
 
@@ -128,3 +136,17 @@ def test_values_are_as_small_as_what_they_hold() -> None:
     assert not hasattr(Data(), "__dict__")
     assert Address(bytes(20)) == bytes(20)
     assert hash(Address(bytes(20))) == hash(bytes(20))
+
+
+def test_long_data_is_read_like_short_data() -> None:
+    digits = "0aFF" * MAX_DIGITS_WITH_GIL
+    assert Data.parse("0x" + digits) == bytes.fromhex(digits)
+    for wrong in (
+        "0x" + digits + "f",
+        "0x" + digits + "zz",
+        digits,
+        "0x0x" + digits,
+        "0x\ud800" + digits,
+    ):
+        with pytest.raises(MalformedValue):
+            Data.parse(wrong)

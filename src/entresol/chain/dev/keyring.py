@@ -82,7 +82,7 @@ class Keyring:
             # As a custom signature, like clients do: some of them hash the other form differently.
             signature = self.sign_digest(sender, payload.signing_hash())
             return decode(msgspec.structs.replace(payload, custom_signature=signature).encode())
-        return sign(payload, self._secret(sender), sidecar)
+        return sign(payload, self._secret(sender), sidecar, sender=sender)
 
     def transaction(
         self, payload: SignedPayload, sender: Address, sidecar: BlobSidecar | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from functools import partial
@@ -19,6 +20,7 @@ from entresol.rpc.jsonrpc.envelope import (
     id_of_malformed,
     is_utf8,
     not_a_request,
+    read_long,
     without_half_pairs,
 )
 from entresol.rpc.jsonrpc.errors import (
@@ -38,7 +40,7 @@ from entresol.rpc.jsonrpc.native_methods import (
 )
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.responder import Responder
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, completed
 
 MAX_NATIVE_BODY_BYTES: Final = 256 << 10
 """How long a request or a batch may be that needs no Python; scanning a longer one for that would be in vain."""
@@ -131,6 +133,23 @@ class Dispatcher:
             return known
         if known is not None:
             return self._finish_getter(*known)
+        if len(body) > MAX_NATIVE_BODY_BYTES:
+            return self._handle_long(body, connection)
+        return self._handle_text(body, connection)
+
+    async def _handle_long(self, body: bytes, connection: ClientConnection) -> bytes | None:
+        """Respond to a request or a batch that takes long to scan, which a thread does without the GIL."""
+        # Not on the threads of the methods, where it would wait for those that run.
+        found = await asyncio.get_running_loop().run_in_executor(None, read_long, body)
+        if found is None:
+            response = self._handle_text(body, connection)
+        elif isinstance(found, list):
+            response = self._handle_requests(found, connection)
+        else:
+            response = self._call(connection, found)
+        return await completed(response)
+
+    def _handle_text(self, body: bytes, connection: ClientConnection) -> Response:
         if not body.isascii() and not is_utf8(body):
             return self._responder.reject(ParseError("not UTF-8"))
         if body[:1] == b"[":
@@ -178,7 +197,10 @@ class Dispatcher:
             items = self._batches.read(body)
         except ParseError as error:
             return self._responder.reject(error)
-        if items is None:
+        return self._handle_requests(items, connection)
+
+    def _handle_requests(self, items: list[Item] | None, connection: ClientConnection) -> Response:
+        if items is None or len(items) > self._limits.batch:
             return self._responder.reject(BatchSizeError(self._limits.batch))
         if not items:
             return self._responder.reject(InvalidRequestError("a batch has at least one call"))

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from entresol._native import read_long_requests
+from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.errors import ErrorObject, InvalidRequestError, ParseError
 
 ABSENT: Final = Raw(b"")
@@ -47,6 +49,12 @@ class Request(msgspec.Struct, gc=False):
     method: str
     id: Raw = ABSENT
     params: Raw = ABSENT
+
+
+class LongRequest(Request):
+    """A call of a long body; `data` is its only parameter, if that is hex digits."""
+
+    data: Data | None = None
 
 
 class _WithId(msgspec.Struct):
@@ -116,6 +124,26 @@ def not_a_request(body: bytes | Raw) -> InvalidRequestError:
         return InvalidRequestError("a string has half of a surrogate pair")
     # Deeply nested JSON may fail first and pass later: it depends on the depth of the stack.
     return InvalidRequestError("nested too deep")
+
+
+def read_long(body: bytes) -> LongRequest | list[Request | Raw] | None:
+    """Read a long request or a batch on any thread: most of it without the GIL. None for what has to be read by others."""
+    found = read_long_requests(body)
+    if found is None:
+        return None
+    is_batch, parts = found
+    view = memoryview(body)
+    requests: list[Request | Raw] = [
+        LongRequest(
+            "2.0",
+            method,
+            Raw(view[slice(*request_id)]),
+            Raw(view[slice(*params)]) if params[1] else ABSENT,
+            None if data is None else Data(data),
+        )
+        for method, request_id, params, data in parts
+    ]
+    return requests if is_batch else cast("LongRequest", requests[0])
 
 
 class RequestBatchReader:

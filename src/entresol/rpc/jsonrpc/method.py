@@ -29,6 +29,7 @@ import msgspec
 from msgspec import Meta, Raw
 
 from entresol.errors import EntresolError
+from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
 from entresol.rpc.jsonrpc.offload import Deferred, Offload
@@ -158,6 +159,9 @@ class Method:
             _parameter(p, hints) for p in signature if hints[p.name] is not ClientConnection
         ]
         self._connection_at = _position(signature, hints)
+        self.defaults = tuple(None if p.required else p.default for p in self.parameters)
+        self.takes_data = _takes_data(self.parameters) and self._connection_at is None
+        """Whether data alone, of any length, is a valid list of parameters."""
         self._reader = ParamsReader(
             self.parameters,
             may_offload=not mark.ordered,
@@ -255,6 +259,14 @@ def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter
 
 def _offload(function: Callable[..., _R], *arguments: Any) -> Offload[_R]:
     return Offload(partial(function, *arguments))
+
+
+def _takes_data(parameters: list[Parameter]) -> bool:
+    return (
+        bool(parameters)
+        and parameters[0].hint is Data
+        and not any(it.required for it in parameters[1:])
+    )
 
 
 def _not_cached(_params: bytes) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw
 
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.envelope import NOT_AN_ID, NULL, is_id
+from entresol.rpc.jsonrpc.envelope import NOT_AN_ID, NULL, LongRequest, is_id
 from entresol.rpc.jsonrpc.errors import InvalidRequestError, MethodNotFoundError, RequestError
 from entresol.rpc.jsonrpc.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
@@ -67,10 +67,10 @@ class MethodCaller:
         started = perf_counter()
         code = 0
         try:
-            params = bytes(request.params)
-            # Looking up a long text would take a pass over all of it.
-            short = len(params) <= MAX_CACHED_PARAMS_BYTES
-            arguments = method.cached_arguments(params) if short else None
+            # Copying a long text, or looking it up, would take a pass over all of it.
+            is_short = memoryview(request.params).nbytes <= MAX_CACHED_PARAMS_BYTES
+            params = bytes(request.params) if is_short else b""
+            arguments = method.cached_arguments(params) if is_short else _of_data(method, request)
             if arguments is None:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
@@ -79,7 +79,7 @@ class MethodCaller:
             if type(result) is Offload or method.is_async or type(result) is Deferred:
                 return self._responder.defer(method, request_id, result, started)
             body = self._responder.respond(request_id, result)
-            if method.is_cached and method.is_repeatable(arguments):
+            if is_short and method.is_cached and method.is_repeatable(arguments):
                 self._cache_result(method, params, result)
         except (BuildFirst, LongParams) as paused:
             result = self._call_later(method, paused, request.params, connection)
@@ -106,7 +106,7 @@ class MethodCaller:
 
     def _cache_result(self, method: Method, params: bytes, result: object) -> None:
         """Cache a result for calls with the same parameters; null may become something later."""
-        if result is not None and len(params) <= MAX_CACHED_PARAMS_BYTES:
+        if result is not None:
             value = bytes(result) if type(result) is Raw else encode(result)
             if len(value) <= MAX_CACHED_RESULT_BYTES:
                 self._cache(method.name, params, value)
@@ -122,3 +122,9 @@ class MethodCaller:
         if method is None:
             raise MethodNotFoundError(request.method)
         return method
+
+
+def _of_data(method: Method, request: Request) -> tuple[Any, ...] | None:
+    """Return the arguments of a long request whose data was read with it; None if they have to be decoded."""
+    data = request.data if type(request) is LongRequest else None
+    return None if data is None or not method.takes_data else (data, *method.defaults[1:])

@@ -42,6 +42,11 @@ class DecodeQueue:
     def __len__(self) -> int:
         return len(self._arrived)
 
+    @property
+    def is_long(self) -> bool:
+        """Whether they are too long to be decoded on the event loop."""
+        return self._bytes > POLICY.data_bytes
+
     def check_room(self, raw: bytes) -> None:
         """Raise `PoolFull` if there is no room for one more."""
         limits = self._pool.config

@@ -92,7 +92,9 @@ class Submission:
 
         A client that sends one after the other saves the time of two turns.
         """
-        is_free = not (self._is_used or self._is_receiving or self._unsealed)
+        is_free = not (
+            self._is_used or self._is_receiving or self._unsealed or self._arrived.is_long
+        )
         if is_free and self._was_single and len(self._arrived) == 1:
             self._is_used = True
             self._receive_one(at_once=True)
@@ -101,7 +103,8 @@ class Submission:
         """Add what has arrived in a turn: now if it is one transaction and none is unsealed, else in a task."""
         self._was_single = len(self._arrived) + self._is_used <= 1
         self._is_used = self._is_scheduled = False
-        if len(self._arrived) > 1 or (self._arrived and self._unsealed):
+        is_long = self._arrived.is_long
+        if len(self._arrived) > 1 or is_long or (self._arrived and self._unsealed):
             self._is_scheduled = self._is_receiving = True
             self._receiving = asyncio.get_running_loop().create_task(self._receive_all())
         elif self._arrived:

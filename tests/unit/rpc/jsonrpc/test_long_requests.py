@@ -1,0 +1,89 @@
+"""Long requests are read off the event loop, and have the responses that short ones would have."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc import dispatch as module
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
+from entresol.rpc.jsonrpc.method import method
+from tests.support.example_namespace import Toy, dispatch
+from tests.support.loop_time import measured_callbacks
+
+MAX_SECONDS = 0.015
+"""Of a callback of the event loop: scanning and decoding 14 MiB of hex digits on it takes three times as long."""
+
+BODIES = (
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":["x"]}',
+    b' {"id":"a","params":[{"a":[1,2]}],"other":1,"method":"toy_anything","jsonrpc":"2.0"} ',
+    rb'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":["\u00e9\n"]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":{"value":7}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_anything"}',
+    b'{"jsonrpc":"2.0","id":1,"id":2,"method":"toy_anything","params":[1],"params":null}',
+    b'{"jsonrpc":"2.0","method":"toy_anything","params":["x"]}',
+    b'{"jsonrpc":"2.0","id":{},"method":"toy_anything"}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x0102"]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x0102",7]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":[ "0xaB" ]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x1"]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0xzz"]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_none","params":["0x11"]}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":["0x11"]}',
+    b'{"jsonrpc":"1.0","id":1,"method":"toy_anything"}',
+    b'{"jsonrpc":"2.0","id":1}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":[}',
+    b'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":["\xff"]}',
+    b"[]",
+    b"[1,2]",
+    b' [{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x01"]},{"jsonrpc":"2.0","method":"toy_size"}]',
+    b'[{"jsonrpc":"2.0","id":1,"method":"toy_chainId"},7]',
+    b"[" + b",".join([b'{"jsonrpc":"2.0","id":1,"method":"toy_chainId"}'] * 4) + b"]",
+)
+
+
+class Sizes(Toy):
+    """A namespace with a method of data."""
+
+    @method(ordered=True)
+    def size(self, data: Data, more: int = 5) -> int:
+        """Return how long some data is."""
+        return len(data) + more
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_long_request_has_the_response_of_a_short_one(
+    monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    dispatcher = Dispatcher([Sizes()], limits=RequestLimits(batch=3))
+    short = dispatch(dispatcher, body)
+    monkeypatch.setattr(module, "MAX_NATIVE_BODY_BYTES", 0)
+    assert dispatch(dispatcher, body) == short
+
+
+def test_half_of_a_surrogate_pair_in_a_long_request_is_rejected_under_its_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MAX_NATIVE_BODY_BYTES", 0)
+    body = rb'{"jsonrpc":"2.0","id":7,"method":"toy_anything","params":["\ud800"]}'
+    response = dispatch(Dispatcher([Sizes()]), body)
+    assert response is not None
+    assert response.startswith(b'{"jsonrpc":"2.0","id":7,"error":{"code":-32602,')
+
+
+def test_long_data_does_not_keep_the_event_loop() -> None:
+    dispatcher = Dispatcher([Sizes()])
+    digits = b"f8" * (7 << 20)
+    body = b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x%b"]}' % digits
+
+    async def respond() -> bytes | None:
+        response = dispatcher.handle(body, LocalConnection())
+        return response if isinstance(response, bytes | None) else await response
+
+    with measured_callbacks() as measured:
+        response = asyncio.run(respond())
+    assert response == b'{"jsonrpc":"2.0","id":1,"result":%d}' % ((7 << 20) + 5)
+    assert measured.longest < MAX_SECONDS
