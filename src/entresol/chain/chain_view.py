@@ -45,6 +45,7 @@ class ChainView:
         self.bytecodes: BytecodeReader = store
         self.batches = store.batches
         self.prices = store.prices
+        self.open_logs = store.open_logs
         self.state_trie = self.ledger.trie
         self.rules = rules
         self.genesis = self.ledger.genesis

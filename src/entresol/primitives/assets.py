@@ -8,6 +8,7 @@ from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
 
 L2_BASE_TOKEN: Final = Address((0x800A).to_bytes(20))
+L2_ASSET_ROUTER: Final = Address((0x10003).to_bytes(20))
 L2_NATIVE_TOKEN_VAULT: Final = Address((0x10004).to_bytes(20))
 
 ETH_TOKEN: Final = Address((1).to_bytes(20))

@@ -8,7 +8,13 @@ from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.execution import account_senders
-from entresol.primitives.assets import ETH_TOKEN, L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT, asset_id
+from entresol.primitives.assets import (
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    L2_BASE_TOKEN,
+    L2_NATIVE_TOKEN_VAULT,
+    asset_id,
+)
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deterministic_deployers import DEPLOYERS
@@ -24,7 +30,7 @@ BASE_TOKEN: Final = L2_BASE_TOKEN
 SYSTEM_CONTEXT: Final = _at(0x800B)
 CREATE2_FACTORY: Final = _at(0x10000)
 BRIDGEHUB: Final = _at(0x10002)
-ASSET_ROUTER: Final = _at(0x10003)
+ASSET_ROUTER: Final = L2_ASSET_ROUTER
 NATIVE_TOKEN_VAULT: Final = L2_NATIVE_TOKEN_VAULT
 MESSAGE_ROOT: Final = _at(0x10005)
 BRIDGED_TOKEN_CODE: Final = _at(0x10104)

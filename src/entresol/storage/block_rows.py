@@ -12,6 +12,7 @@ from entresol.primitives.values import Address
 from entresol.storage import tables
 from entresol.storage.log_index import index_keys
 from entresol.storage.nonempty_blocks import has_contents
+from entresol.storage.open_logs import open_rows
 from entresol.storage.published_bytecodes import published_by
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[byt
         yield tables.account_key(change.address, number)
         yield from _slot_keys(db, change, number)
     yield from index_keys(record, number)
+    yield from (key for key, _ in open_rows(record, number))
     for name, _ in published_by(record):
         yield tables.published_key(name, number)
 
@@ -69,6 +71,7 @@ def _contents_rows(db: KeyValueStore, record: BlockRecord, number: int) -> list[
         if change.destroyed or change.slots:
             rows += _slot_rows(db, change, number)
     rows += [(key, b"") for key in index_keys(record, number)]
+    rows += open_rows(record, number)
     return rows
 
 

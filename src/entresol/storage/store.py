@@ -15,6 +15,7 @@ from entresol.storage.database import recovery
 from entresol.storage.database.directory import Directory
 from entresol.storage.database.key_value import Contents, KeyValueStore, Row
 from entresol.storage.nonempty_blocks import NonEmptyBlocks, has_contents
+from entresol.storage.open_logs import indexed_row
 from entresol.storage.price_table import Prices
 from entresol.storage.store_view import StoreView
 
@@ -93,6 +94,8 @@ class Store(StoreView):
             if db.get(tables.REBUILDING) is not None and not rebuilding:
                 raise RebuildInterrupted(directory.path)
             store = cls(directory, db)
+            if store.head_number is not None and not rebuilding:
+                store.open_logs.index(store.get_record, store.head_number)
             undo.pop_all()
         return store
 
@@ -234,7 +237,8 @@ class Store(StoreView):
         After an interruption the store can only be opened to rebuild it again.
         """
         self._db.write([(tables.REBUILDING, b"")])
-        for table in tables.DERIVED:
+        # What was closed on L1 is found again when L1 is asked.
+        for table in (*tables.DERIVED, tables.CLOSED_LOGS):
             self._db.drop(table)
         first = self.first_number
         total = 0 if self.head_number is None else self.head_number + 1 - first
@@ -242,7 +246,7 @@ class Store(StoreView):
             rows = rows_of(self._db, record, first + done, nodes_of(record))
             self._db.write(rows, sync=False)
             progress(done + 1, total)
-        self._db.write([], [tables.REBUILDING])
+        self._db.write([indexed_row()], [tables.REBUILDING])
 
     def _exchanges_with(self, source: Store) -> bool:
         is_temporary = self._directory.is_temporary and source._directory.is_temporary
@@ -264,6 +268,7 @@ class Store(StoreView):
             raise WrongParent(header.number, self.head_number)
         rows = [
             *marks,
+            *((indexed_row(),) if self.head_number is None else ()),
             (tables.record_key(header.number), record.encode()),
             (tables.HEAD, tables.number(header.number)),
             *rows_of(self._db, record, header.number, nodes),

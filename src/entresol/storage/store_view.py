@@ -18,6 +18,7 @@ from entresol.storage.database.key_value import KeyValueStore, Row
 from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, candidates
+from entresol.storage.open_logs import OpenLogTable
 from entresol.storage.price_table import PriceTable
 from entresol.storage.published_bytecodes import as_published
 from entresol.storage.read_cache import ReadCache
@@ -43,6 +44,7 @@ class StoreView:
         self.state_keys = StateKeys(db)
         self.position = PositionTable(db)
         self.loaded = LoadedHistory(db)
+        self.open_logs = OpenLogTable(db)
         head = db.get(tables.HEAD)
         self.head_number = None if head is None else int.from_bytes(head)
         """The number of the last block, or None before genesis."""

@@ -25,6 +25,8 @@ PUBLISHED: Final = b"v"
 NODE: Final = b"p"
 LOGS: Final = b"l"
 PRIORITY: Final = b"q"
+OPEN_LOGS: Final = b"o"
+CLOSED_LOGS: Final = b"y"
 BATCH: Final = b"g"
 BATCH_LOGS: Final = b"w"
 BATCH_POSITION: Final = b"k"
@@ -42,6 +44,7 @@ DEPOSITS: Final = META + b"deposits"
 LOADED: Final = META + b"loaded"
 POSITION: Final = META + b"position"
 CONFIRMED: Final = META + b"confirmed"
+LOGS_INDEXED: Final = META + b"openlogs"
 
 # The tables that can be rebuilt from the records.
 DERIVED: Final = (
@@ -56,6 +59,7 @@ DERIVED: Final = (
     NODE,
     LOGS,
     PRIORITY,
+    OPEN_LOGS,
 )
 
 NUMBER_SIZE: Final = 8

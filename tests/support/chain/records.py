@@ -8,12 +8,14 @@ from pathlib import Path
 
 from entresol._native import Account, keccak256
 from entresol.primitives.headers import Header
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_account
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
     Transaction,
     sign,
 )
+from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32
 from entresol.storage import tables
 from entresol.storage.store import Store
@@ -90,12 +92,24 @@ def record_after(
     )
     results = [
         TransactionResult(
-            succeeded=True, gas_used=21_000, logs=tuple(logs[i]) if i < len(logs) else ()
+            succeeded=True,
+            gas_used=21_000,
+            logs=tuple(logs[i]) if i < len(logs) else (),
+            l2_to_l1_logs=_messages(i, it),
         )
-        for i in range(len(transactions))
+        for i, it in enumerate(transactions)
     ]
     stored = tuple((it.raw, bytes(it.sender)) for it in transactions)
     return BlockRecord(header.encode(), stored, tuple(results), tuple(changes), tuple(codes))
+
+
+def _messages(index: int, transaction: Transaction) -> tuple[bytes, ...]:
+    """Return the L2-to-L1 logs of a transaction: a deposit has its status, every third transfer sends a message."""
+    if transaction.type in PRIORITY_TYPES:
+        return (L2ToL1Log.of_status(index, transaction.hash, succeeded=True).pack(),)
+    if transaction.payload.nonce % 3:
+        return ()
+    return (L2ToL1Log.of_message(index, address(7), transaction.raw).pack(),)
 
 
 def random_chain(
@@ -166,10 +180,15 @@ def dump(store: Store) -> dict[bytes, bytes]:
     rows = dict(store._db.scan(b""))
     head = -1 if store.head_number is None else store.head_number
     reverted = [it for it in rows if it[:1] in BY_NUMBER and tables.block_of(it) > head]
+    reverted += [it for it in rows if it[:1] == tables.OPEN_LOGS and _block_of_log(it) > head]
     hashes = {
         tables.NUMBER_OF_HASH + rows[it] for it in reverted if it[:1] == tables.HASH_OF_NUMBER
     }
     return {key: row for key, row in rows.items() if key not in {*reverted, *hashes}}
+
+
+def _block_of_log(key: bytes) -> int:
+    return int.from_bytes(key[1 : 1 + tables.NUMBER_SIZE])
 
 
 def without_shared(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:

@@ -54,11 +54,11 @@ class SettlingChain(Chain):
 
     def send_message(self, message: int = 1, *, times: int = 1) -> Hash32:
         """Submit a transaction that sends a message to L1, once or more often."""
-        return self._call(L1_MESSENGER, message.to_bytes(32) + times.to_bytes(32))
+        return self.call_contract(L1_MESSENGER, message.to_bytes(32) + times.to_bytes(32))
 
     def transfer(self) -> Hash32:
         """Submit a transaction that sends nothing to L1."""
-        return self._call(RECEIVER, b"")
+        return self.call_contract(RECEIVER, b"")
 
     def deposit(self) -> Hash32:
         """Enqueue the next transaction from L1."""
@@ -71,7 +71,8 @@ class SettlingChain(Chain):
             self.send_message(message)
         self.seal()
 
-    def _call(self, to: Address, data: bytes) -> Hash32:
+    def call_contract(self, to: Address, data: bytes) -> Hash32:
+        """Submit a transaction that calls a contract."""
         payload = FeeMarketTransaction(
             chain_id=CHAIN_ID,
             nonce=self.pool.next_nonce(sender(USER)),

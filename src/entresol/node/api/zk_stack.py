@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import BatchCommitments, l2_contracts
+from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
 from entresol.rpc.namespaces.zks.contracts import ZksContracts
@@ -33,6 +34,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
     limits, batch_status = services.limits, BatchStatus(chain, rollup.l1_chain_id)
     return [
         *namespaces,
+        EntresolTransfers(rollup.transfers),
         ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
         ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover, limits.slot_limit),
         ZksProtocol(chain.blocks, chain.genesis),

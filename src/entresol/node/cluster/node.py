@@ -22,6 +22,7 @@ from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.workers.messages import WorkerCluster
 from entresol.node.workers.pool import WorkerPool
+from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.storage.replication.entries import BatchEntry
 
@@ -70,7 +71,9 @@ class ClusterNode:
             takes_over=config.cluster.takeover,
         )
         prover = LogProver(joined.chain.blocks, joined.chain.batches)
-        self._settled = SettledView(joined.settlement_layer, prover)
+        layer = joined.settlement_layer
+        transfers = OpenTransfers(joined.chain, layer.l1, layer.contracts.nullifier)
+        self._settled = SettledView(layer, prover, transfers)
         self._forwarder = ClusterForwarder(
             self.member, config.cluster.forward_seconds, config.api.receipt_seconds
         )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
+    from entresol.rollup.open_transfers import OpenTransfers
     from entresol.rollup.proofs import LogProver
 
 
@@ -28,6 +29,10 @@ class RollupParts(Protocol):
     def prover(self) -> LogProver:
         """Return what proves L2-to-L1 logs."""
 
+    @property
+    def transfers(self) -> OpenTransfers | None:
+        """Return what lists open transfers; None where the producer does."""
+
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Send one settlement step of a batch; return L1's transaction."""
 
@@ -37,6 +42,7 @@ class SettledView(NamedTuple):
 
     settlement_layer: SettlementLayer
     prover: LogProver
+    transfers: OpenTransfers
 
     @property
     def l1_chain_id(self) -> int:

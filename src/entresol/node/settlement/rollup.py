@@ -20,6 +20,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
+from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.rollup.worker import Backoff, Worker
@@ -63,6 +64,9 @@ class Rollup:
         confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality
         self.settlement_layer = settlement_layer
         self.prover = LogProver(chain.blocks, chain.batches)
+        self.transfers = OpenTransfers(
+            chain, settlement_layer.l1, settlement_layer.contracts.nullifier
+        )
         self.batcher = Batcher(
             chain.blocks,
             chain.batches,

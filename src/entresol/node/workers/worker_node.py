@@ -185,6 +185,7 @@ class FollowedRollup:
         self.l1_chain_id = l1_chain_id
         self.contracts = contracts
         self.prover = LogProver(chain.blocks, chain.batches)
+        self.transfers = None
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Raise: the producer settles."""

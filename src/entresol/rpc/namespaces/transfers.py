@@ -1,0 +1,128 @@
+"""The `entresol_` namespace: what is on its way between the layers, or waits to be claimed on L1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+from entresol.errors import LayerOneFailed, MalformedValue
+from entresol.primitives.values import Data, Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+MAX_LIMIT: Final = 100
+MAX_CURSOR_BYTES: Final = 12
+
+
+class TransferLike(Protocol):
+    """A transfer, as an index has it."""
+
+    @property
+    def kind(self) -> Literal["withdrawal", "message", "deposit", "failedDeposit"]:
+        """What it is."""
+
+    @property
+    def status(self) -> Literal["pending", "claimable"]:
+        """How far it is."""
+
+    @property
+    def transaction(self) -> Hash32:
+        """The transaction on the L2."""
+
+    @property
+    def index(self) -> int:
+        """Which of the L2-to-L1 logs of the transaction it is."""
+
+    @property
+    def block(self) -> int | None:
+        """The block on the L2."""
+
+    @property
+    def batch(self) -> int | None:
+        """The batch, once it is sealed."""
+
+
+class TransferPageLike(Protocol):
+    """Some transfers, and where the next ones begin."""
+
+    @property
+    def transfers(self) -> Sequence[TransferLike]:
+        """The transfers."""
+
+    @property
+    def following(self) -> bytes | None:
+        """Where the next ones begin; None after the last."""
+
+
+class TransferIndex(Protocol):
+    """Lists the transfers that are not completed."""
+
+    def page(self, after: bytes, limit: int) -> Awaitable[TransferPageLike]:
+        """Return up to `limit` transfers that follow a place; an empty one is the beginning."""
+
+
+class OpenTransfer(JsonModel, frozen=True, kw_only=True):
+    """A deposit, message or withdrawal that is not completed on both layers."""
+
+    kind: Literal["withdrawal", "message", "deposit", "failedDeposit"]
+    status: Literal["pending", "claimable"]
+    transaction_hash: Hash32
+    index: Quantity
+    block_number: Quantity | None
+    l1_batch_number: Quantity | None
+
+
+class OpenTransferList(JsonModel, frozen=True, kw_only=True):
+    """Some open transfers, the oldest first, and the cursor of those that follow."""
+
+    transfers: list[OpenTransfer]
+    next: Data | None
+
+
+class EntresolTransfers:
+    """`entresol_` methods about transfers between the layers."""
+
+    prefix = "entresol"
+
+    def __init__(self, index: TransferIndex | None) -> None:
+        """Without an index the producer serves them."""
+        self._index = index
+
+    @method(LayerOneFailed, MalformedValue, served_by=ServedBy.PRODUCER)
+    async def get_open_transfers(
+        self, cursor: Data | None = None, limit: Number | None = None
+    ) -> OpenTransferList:
+        """Return what is not completed on both layers, the oldest first, however old it is.
+
+        A `withdrawal` is `claimable` once L1 has executed its batch, and leaves the list when it is claimed there. A
+        `message` leaves it once it can be proven. A `deposit` is in no block yet. A `failedDeposit` is one whose tokens
+        can be claimed back. `index` counts the `l2ToL1Logs` of the receipt, as for `zks_getL2ToL1LogProof`. `limit` is
+        at most 100; `next` is the cursor of what follows, null after the last. A page may be empty and have a next one.
+        """
+        if cursor is not None and len(cursor) > MAX_CURSOR_BYTES:
+            raise MalformedValue(f"at most {MAX_CURSOR_BYTES} bytes", field="cursor")
+        wanted = MAX_LIMIT if limit is None else int(limit)
+        if not 1 <= wanted <= MAX_LIMIT:
+            raise MalformedValue(f"from 1 to {MAX_LIMIT}, got {wanted}", field="limit")
+        if self._index is None:
+            raise LayerOneFailed("a worker has no connection to L1")
+        found = await self._index.page(bytes(cursor or b""), wanted)
+        following = found.following
+        return OpenTransferList(
+            transfers=[_transfer(it) for it in found.transfers],
+            next=None if following is None else Data(following),
+        )
+
+
+def _transfer(it: TransferLike) -> OpenTransfer:
+    return OpenTransfer(
+        kind=it.kind,
+        status=it.status,
+        transaction_hash=it.transaction,
+        index=Quantity(it.index),
+        block_number=None if it.block is None else Quantity(it.block),
+        l1_batch_number=None if it.batch is None else Quantity(it.batch),
+    )
