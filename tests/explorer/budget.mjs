@@ -18,7 +18,7 @@ import {
 const MAX_BYTES = 60_000;
 const MAX_SCRIPTS = 45_000;
 const MAX_STYLES = 9_000;
-const MAX_FILES = 25;
+const MAX_FILES = 26;
 
 async function cost(route) {
   const seen = [];

@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 FOLDER: Final = Path(__file__).resolve().parent
-FILES: Final = ("pages.mjs", "acting.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
+FILES: Final = ("pages.mjs", "acting.mjs", "truth.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
 ALONE: Final = "alone.mjs"
 REMOTE: Final = "remote.mjs"
 ELSEWHERE: Final = {"harness.mjs", "drawing.mjs", "screenshots.mjs", ALONE, REMOTE}

@@ -3,15 +3,15 @@
 import { depositDialog, sendDialog, withdrawDialog } from "./act.js";
 import { contractPart } from "./contract.js";
 import { crossings, followCrossings, isMoving } from "./crossings.js";
-import { PRIORITY, tokenOf, what } from "./describe.js";
+import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, show } from "./dom.js";
 import { big, byteLength, checksum, count, int, units } from "./format.js";
+import { history } from "./history.js";
 import { nameOf } from "./known.js";
 import { live, watch } from "./live.js";
 import { floors, node } from "./rpc.js";
-import { addressLink, ago, badge, copyButton, empty, section, table, txLink } from "./view.js";
+import { addressLink, badge, copyButton, section } from "./view.js";
 
-const PAGE = 25;
 const ETHER = "0x0000000000000000000000000000000000000000";
 
 /**
@@ -38,6 +38,7 @@ export async function page(text) {
   const hasCode = [...states.values()].some((it) => it.code !== "0x");
   const name = nameOf(address, "l2") ?? nameOf(address, "l1");
   const house = h("div.both-floors");
+  const transactions = history(address);
   const draw = () => drawFloors(house, address, states);
   const rail = h(
     "aside.rail",
@@ -49,6 +50,7 @@ export async function page(text) {
     title: name ?? `Address ${whole.slice(0, 6)}…${whole.slice(-4)}`,
     leave: watch(() => {
       refreshStates(address, states).then(draw);
+      transactions.draw();
     }),
     body: [
       h("p.crumbs", h("span", hasCode ? "Contract" : unlocked ? "Account, unlocked here" : "Account")),
@@ -60,7 +62,7 @@ export async function page(text) {
           "div",
           house,
           codes.map((floor) => contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code)),
-          section("Transactions", () => history(address)),
+          transactions.element,
         ),
         rail,
       ),
@@ -172,57 +174,3 @@ async function tokens(address) {
   });
   return h("ul.tokens", await Promise.all(rows));
 }
-
-/** @param {string} address */
-async function history(address) {
-  const found = await Promise.all(
-    floors()
-      .filter((it) => !it.remote)
-      .map(async (floor) => {
-        const pageOf = await floor.call("ots_searchTransactionsBefore", address, 0, PAGE);
-        const receipts = new Map(pageOf.receipts.map((/** @type {any} */ it) => [it.transactionHash, it]));
-        return pageOf.txs.map((/** @type {any} */ tx) => ({
-          tx,
-          layer: floor.name,
-          receipt: /** @type {any} */ (receipts.get(tx.hash)),
-        }));
-      }),
-  );
-  const all = found
-    .flat()
-    .sort((a, b) => at(b) - at(a))
-    .slice(0, 2 * PAGE);
-  if (!all.length) return empty("Nothing yet", "This address has sent and received no transaction.");
-  const rows = all.map(({ tx, layer, receipt }) => {
-    const { verb, batch } = what(tx, layer);
-    const isSender = tx.from === address;
-    const value = big(tx.value);
-    // A deposit brings its own value along.
-    const [sent, received] = [isSender && int(tx.type) !== PRIORITY, tx.to === address];
-    const change = sent === received ? 0n : sent ? -value : value;
-    const failed = receipt && int(receipt.status) === 0;
-    return h(
-      "tr",
-      h("td", badge(layer)),
-      h("td", txLink(layer, tx.hash)),
-      h("td", batch === undefined ? verb : `${verb} ${count(batch)}`, failed ? h("span.badge.bad", "failed") : null),
-      h(
-        "td.mid-column",
-        isSender ? addressLink(tx.to ?? receipt?.contractAddress, layer) : addressLink(tx.from, layer),
-      ),
-      h(
-        "td.end.mono",
-        change === 0n ? "0" : h(change > 0n ? "span.ok" : "span", `${change > 0n ? "+" : ""}${units(change)} ETH`),
-      ),
-      h("td.end.muted", ago(at({ tx, receipt }), layer)),
-    );
-  });
-  return table(
-    "Transactions of this address",
-    [["", ""], ["Hash"], ["What"], ["With", "mid-column"], ["Change", "end"], ["Age", "end"]],
-    rows,
-  );
-}
-
-/** @param {{tx: any, receipt: any}} it */
-const at = ({ tx, receipt }) => int(tx.blockTimestamp ?? receipt?.timestamp);

@@ -1,11 +1,11 @@
 /** A batch: its pillar, its blocks, its message tree, its three transactions on layer 1. */
 
 import { differs, h, show } from "./dom.js";
-import { count, plural } from "./format.js";
+import { ago, count, plural } from "./format.js";
 import { live, loadBatch, STAGES, watch } from "./live.js";
 import { leavesOf, treePart } from "./proof.js";
 import { pillarNotes } from "./standing.js";
-import { ago, blockLink, facts, section, table } from "./view.js";
+import { blockLink, facts, section, table } from "./view.js";
 
 /**
  * @param {number} number

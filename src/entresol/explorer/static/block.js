@@ -2,10 +2,10 @@
 
 import { what } from "./describe.js";
 import { h } from "./dom.js";
-import { big, byteLength, count, gwei, hex, int, moment, plural, textOf, units } from "./format.js";
+import { ago, big, byteLength, count, gwei, hex, int, moment, plural, textOf, units } from "./format.js";
 import { live } from "./live.js";
 import { floorOf } from "./rpc.js";
-import { addressLink, ago, copyButton, empty, facts, table, txLink } from "./view.js";
+import { addressLink, copyButton, empty, facts, table, txLink } from "./view.js";
 
 /**
  * @param {string} layer
@@ -100,7 +100,7 @@ export function list(transactions, layer, failed) {
       ),
       h("td.mid-column", addressLink(tx.from, layer)),
       h("td.mid-column", addressLink(tx.to, layer)),
-      h("td.end", big(tx.value) ? `${units(big(tx.value))} ETH` : "0"),
+      h("td.end", big(tx.value) && !failed.has(tx.hash) ? `${units(big(tx.value))} ETH` : "0"),
     );
   });
   const grid = table(

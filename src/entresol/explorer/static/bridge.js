@@ -14,12 +14,12 @@ import {
 } from "./crossings.js";
 import { called } from "./describe.js";
 import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
-import { count, textOf } from "./format.js";
+import { ago, count, textOf } from "./format.js";
 import { isUp, lineView, title } from "./lines.js";
 import { live, loadBatch, watch } from "./live.js";
 import { proofView } from "./proof.js";
 import { node } from "./rpc.js";
-import { addressLink, ago, blockLink, empty, errorBox, reasonOf, txLink } from "./view.js";
+import { addressLink, blockLink, empty, errorBox, reasonOf, txLink } from "./view.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 

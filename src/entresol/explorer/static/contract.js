@@ -6,6 +6,7 @@ import { decode } from "./codec.js";
 import { h, show } from "./dom.js";
 import { byteLength, count, hex, parseUnits } from "./format.js";
 import { abiOf, dataOf, learn, nameOf } from "./known.js";
+import { refresh } from "./live.js";
 import { errorBox, fields, reasonOf, txLink } from "./view.js";
 
 /**
@@ -61,7 +62,8 @@ export function contractPart(floor, address, code) {
       const chosen = file.files?.[0];
       if (!chosen) return;
       learn(await chosen.text(), chosen.name, [`${floor.name}:${address}`]);
-      draw();
+      // Its name and its functions are all over the page.
+      dispatchEvent(new Event("learned"));
     } catch (error) {
       show(body, errorBox(error));
     }
@@ -125,6 +127,7 @@ function functionForm(floor, to, entry) {
       const hash = await send(floor, tx);
       show(result, h("span.muted", "Pending: "), txLink(floor.name, hash));
       const receipt = await receiptOf(floor, hash);
+      refresh();
       show(
         result,
         BigInt(receipt.status) ? h("span.badge.ok", "Succeeded") : h("span.badge.bad", "Failed"),

@@ -1,10 +1,11 @@
 /** Controls for a chain of one's own: blocks, time, snapshots, settlement by hand. */
 
 import { choice, h, say, show } from "./dom.js";
-import { count, hex, int, moment } from "./format.js";
+import { count, hex, int } from "./format.js";
 import { live, refresh, watch } from "./live.js";
 import { floorOf, floors, node } from "./rpc.js";
-import { clocks, empty, reasonOf } from "./view.js";
+import { timePanel } from "./time.js";
+import { empty, reasonOf } from "./view.js";
 
 const SNAPSHOTS = "entresol-snapshots";
 let layer = "";
@@ -32,7 +33,7 @@ export async function page() {
         ),
       ],
     };
-  const time = timePanel();
+  const time = timePanel(act, button);
   const snapshots = snapshotPanel();
   const settlement = node.l1 && node.l2 && !node.l1.remote ? settlementPanel() : null;
   const stop = watch(() => {
@@ -131,54 +132,6 @@ function blocksPanel(able) {
     h("label.switch", h("span", "Seal a block every 5 s"), interval),
     shown,
   );
-}
-
-function timePanel() {
-  const shown = h("div.request", { "aria-live": "polite" });
-  const now = h("span.muted");
-  const warning = h("p.small.warn");
-  const next = h("input.mono", { "aria-label": "The next block’s time, UTC", placeholder: "2026-11-16 00:00:00" });
-  const by = async (/** @type {number} */ seconds) => {
-    const where = node.own.name;
-    const done = await act(shown, where, "evm_increaseTime", [seconds]);
-    if (done !== undefined) await floorOf(where)?.maybe("evm_mine");
-  };
-  const set = () => {
-    const at = Date.parse(`${next.value.trim().replace(" ", "T")}Z`) / 1000;
-    if (Number.isNaN(at)) show(shown, h("p.bad.small", "A time is written 2026-11-16 00:00:00."));
-    else act(shown, node.own.name, "evm_setNextBlockTimestamp", [at]);
-  };
-  const steps = /** @type {[string, number][]} */ ([
-    ["+1 minute", 60],
-    ["+1 hour", 3600],
-    ["+1 day", 86400],
-    ["+1 month", 2592000],
-  ]);
-  const element = h(
-    "section.panel",
-    h("header", h("h2", "Time"), now),
-    h(
-      "div.actions",
-      steps.map(([text, seconds]) => button(text, () => by(seconds))),
-    ),
-    h("label.field", h("span", "The next block’s time"), h("span.mine", next, button("Set", set))),
-    warning,
-    shown,
-  );
-  return {
-    element,
-    draw: () => {
-      const [l2, l1] = [clocks.get("l2"), clocks.get("l1")];
-      show(now, moment(clocks.get(node.own.name) ?? Date.now() / 1000));
-      const ahead = l2 && l1 ? l2 - l1 : 0;
-      show(
-        warning,
-        ahead > 600
-          ? `L2 is ${Math.floor(ahead / 60)} min ahead of L1. Batches stay pending until L1’s clock is near enough.`
-          : "",
-      );
-    },
-  };
 }
 
 /** @typedef {{id: string, l1: number, l2: number, name: string}} Snapshot */

@@ -7,11 +7,9 @@
  *   amount: bigint | null, final: boolean, returned: boolean, asset?: {id: string, data: string}}} Crossing
  */
 
-import { parseType } from "./abi.js";
-import { decode, encode } from "./codec.js";
-import { tokenOf } from "./describe.js";
-import { byteLength, hex, int, units } from "./format.js";
-import { callData, decodeCall, decodeLog, topicOf } from "./known.js";
+import { BASE_TOKEN, depositOf, messageOf, open, readIndex, requestOf, UNKNOWN } from "./events.js";
+import { hex, int } from "./format.js";
+import { callData, topicOf } from "./known.js";
 import { alsoLoad, changed, live, loadBatch } from "./live.js";
 import { node } from "./rpc.js";
 
@@ -21,18 +19,8 @@ export const STEPS = {
   withdrawal: ["Sent", "Sealed", "Committed", "Proven", "Claimable", "Paid"],
 };
 const MESSENGER = "0x0000000000000000000000000000000000008008";
-const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
-const ASSET_ROUTER = "0x0000000000000000000000000000000000010003";
-const ETHER_OUT = "0x6c0960f9";
-const TOKEN_OUT = "0x9c884fd1";
-const TRANSFER = ["address", "address", "address", "uint256", "bytes"].map(parseType);
-const BURN = ["uint256", "address", "address"].map(parseType);
 const PAGE_BLOCKS = 2000;
 const MAX = 500;
-const MAX_POLLED = 60;
-
-// What is not known of a crossing before it is fetched.
-const UNKNOWN = { final: false, stage: 0, failed: false, returned: false, batch: 0, leaf: -1 };
 
 /** @type {Map<string, Crossing>} */
 const all = new Map();
@@ -76,9 +64,34 @@ export function followCrossings() {
 
 export async function update() {
   await Promise.all([search("l1"), search("l2")]);
-  const open = [...all.values()].filter((it) => !it.final).slice(-MAX_POLLED);
-  await Promise.all(open.map((it) => (it.kind === "deposit" ? updateDeposit(it) : updateMessage(it)).catch(() => {})));
+  await loadOpen();
+  /** @type {Map<number, ReturnType<typeof loadBatch>>} */
+  const batches = new Map();
+  const batchOf = (/** @type {number} */ number) => {
+    const found = batches.get(number) ?? loadBatch(number);
+    batches.set(number, found);
+    return found;
+  };
+  const moving = [...all.values()].filter((it) => !it.final);
+  await Promise.all(
+    moving.map((it) => (it.kind === "deposit" ? updateDeposit(it) : updateMessage(it, batchOf)).catch(() => {})),
+  );
   changed();
+}
+
+/** Find what is not completed and was not read, because its block is too old. */
+async function loadOpen() {
+  const known = new Set([...all.values()].map((it) => (it.kind === "deposit" ? it.l2Tx : it.id)));
+  const missing = ((await readIndex()) ?? []).filter((it) => !known.has(it.id));
+  const blocks = new Set(missing.map((it) => it.block).filter((it) => it >= 0));
+  const deposits = missing.filter((it) => it.block < 0);
+  await Promise.all([
+    ...[...blocks].map((it) => read("l2", it, it)),
+    ...deposits.map(async (it) => {
+      const block = await requestOf(it.id, addressOf("ZKChain"));
+      if (block !== null) await read("l1", block, block);
+    }),
+  ]);
 }
 
 /**
@@ -146,97 +159,9 @@ async function read(layer, from, to) {
     const made = layer === "l1" ? await depositOf(log) : await messageOf(log, ordinal);
     if (made && !all.has(made.id)) all.set(made.id, made);
   }
-  for (const it of crossings().slice(MAX)) all.delete(it.id);
+  for (const it of crossings().slice(MAX))
+    if (!open.batches.has(it.kind === "deposit" ? it.l2Tx : it.id)) all.delete(it.id);
 }
-
-/**
- * @param {any} log
- * @returns {Promise<Crossing | null>}
- */
-async function depositOf(log) {
-  const decoded = decodeLog(log, "l1");
-  if (!decoded) return null;
-  const [id, hash, , transaction] = decoded.values;
-  const [, from, to] = transaction;
-  const data = transaction[11];
-  const address = (/** @type {bigint} */ it) => `0x${it.toString(16).padStart(40, "0")}`;
-  const it = base(log, "deposit", `d${id}`);
-  Object.assign(it, { from: address(from), to: address(to), l2Tx: hash, amount: transaction[9] });
-  it.what = data === "0x" ? `${units(transaction[9])} ETH` : "a call";
-  const inner = decodeCall(it.to, data, "l2");
-  if (it.to === ASSET_ROUTER && inner?.entry.name === "finalizeDeposit" && inner.values.length === 3) {
-    const [sender, receiver, token, amount] = decode(TRANSFER, inner.values[2]);
-    const known = await tokenOf("l1", token);
-    Object.assign(it, {
-      from: sender,
-      to: receiver,
-      what: known ? `${units(amount, known.decimals)} ${known.symbol}` : "a token",
-      amount: null,
-      // As the deposit was requested, which is what layer 1 remembers of it.
-      asset: { id: inner.values[1], data: `0x${encode(BURN, [amount, receiver, token])}` },
-    });
-  }
-  return it;
-}
-
-/**
- * @param {any} log
- * @param {number} ordinal
- * @returns {Promise<Crossing | null>}
- */
-async function messageOf(log, ordinal) {
-  const decoded = decodeLog(log, "l2");
-  if (!decoded) return null;
-  const [sender, , message] = decoded.values;
-  const it = base(log, "message", `${log.transactionHash}/${ordinal}`);
-  Object.assign(it, {
-    log: ordinal,
-    sender,
-    from: sender,
-    message,
-    what: `${byteLength(message)} bytes`,
-    l2Tx: log.transactionHash,
-  });
-  if (sender === BASE_TOKEN && message.startsWith(ETHER_OUT)) {
-    const amount = BigInt(`0x${message.slice(50, 114)}`);
-    Object.assign(it, { kind: "withdrawal", to: `0x${message.slice(10, 50)}`, amount, what: `${units(amount)} ETH` });
-  } else if (sender === ASSET_ROUTER && message.startsWith(TOKEN_OUT)) {
-    const [from, to, token, amount] = decode(TRANSFER, message.slice(138));
-    const known = await tokenOf("l1", token);
-    Object.assign(it, {
-      kind: "withdrawal",
-      from,
-      to,
-      what: known ? `${units(amount, known.decimals)} ${known.symbol}` : "a token",
-    });
-  }
-  return it;
-}
-
-/**
- * @param {any} log
- * @param {Crossing["kind"]} kind
- * @param {string} id
- * @returns {Crossing}
- */
-const base = (log, kind, id) => ({
-  id,
-  kind,
-  what: "",
-  from: "",
-  to: "",
-  tx: log.transactionHash,
-  log: 0,
-  block: int(log.blockNumber),
-  at: int(log.blockTimestamp) || live[kind === "deposit" ? "l1" : "l2"].blocks.get(int(log.blockNumber))?.at || 0,
-  l2Tx: "",
-  arrived: 0,
-  txIndex: 0,
-  message: "",
-  sender: "",
-  amount: null,
-  ...UNKNOWN,
-});
 
 /** @param {Crossing} it */
 async function updateDeposit(it) {
@@ -251,17 +176,21 @@ async function updateDeposit(it) {
   it.final = !isReturnable(it);
 }
 
-/** @param {Crossing} it */
-async function updateMessage(it) {
+/**
+ * @param {Crossing} it
+ * @param {typeof loadBatch} batchOf
+ */
+async function updateMessage(it, batchOf) {
   const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
   if (!it.batch || !it.sender) {
+    if (open.batches.get(it.id) === 0) return;
     const receipt = await l2.call("eth_getTransactionReceipt", it.tx);
     if (!receipt?.l1BatchNumber) return;
     it.batch = int(receipt.l1BatchNumber);
     it.txIndex = int(receipt.l1BatchTxIndex);
     if (it.kind === "withdrawal" && it.from === BASE_TOKEN) it.from = receipt.from;
   }
-  const batch = await loadBatch(it.batch);
+  const batch = await batchOf(it.batch);
   it.stage = batch ? batch.stage : it.stage;
   if (it.stage < 4) return;
   if (it.leaf < 0) {
@@ -270,6 +199,7 @@ async function updateMessage(it) {
     it.leaf = proof.id;
   }
   if (it.kind === "message") it.final = true;
+  else if (open.batches.has(it.id)) return;
   else if ((await onNullifier("isWithdrawalFinalized", BigInt(it.batch), BigInt(it.leaf))) === 1n)
     Object.assign(it, { stage: 5, final: true });
 }

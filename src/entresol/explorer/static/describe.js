@@ -104,9 +104,11 @@ export const called = (address, layer) => nameOf(address, layer) ?? short(checks
  * The title of a transaction's page.
  * @param {any} tx
  * @param {string} layer
+ * @param {boolean} failed
  * @returns {Promise<(string | Node)[]>}
  */
-export async function sentence(tx, layer) {
+export async function sentence(tx, layer, failed) {
+  if (failed) return attempt(tx, layer);
   const from = called(tx.from, layer);
   const value = big(tx.value);
   const strong = (/** @type {string} */ text) => h("strong", text);
@@ -149,6 +151,22 @@ export async function sentence(tx, layer) {
       " on layer 2",
     ];
   return [from, " called ", strong(entry.name), " on ", to];
+}
+
+/**
+ * The title of a transaction that failed, so that nothing moved.
+ * @param {any} tx
+ * @param {string} layer
+ */
+function attempt(tx, layer) {
+  const isDeposit = int(tx.type) === PRIORITY && layer === "l2";
+  const from = isDeposit ? "Layer 1" : called(tx.from, layer);
+  if (!tx.to) return [from, " tried to make a contract"];
+  const to = called(tx.to, layer);
+  const ether = h("strong", `${units(big(tx.value))} ETH`);
+  if (tx.input === "0x") return [from, " tried to send ", ether, " to ", to];
+  const entry = decodeCall(tx.to, tx.input, layer)?.entry;
+  return [from, " tried to call ", h("strong", entry?.name ?? tx.input.slice(0, 10)), " on ", to];
 }
 
 /** @type {string | null} */

@@ -132,6 +132,13 @@ export function differs(element, state) {
 }
 
 /**
+ * Whether somebody points at, focuses or has selected rows, so that they must not move.
+ * @param {Element} rows
+ */
+export const isHeld = (rows) =>
+  rows.matches(":hover") || rows.contains(document.activeElement) || !getSelection()?.isCollapsed;
+
+/**
  * Say something to screen readers.
  * @param {string} text
  */

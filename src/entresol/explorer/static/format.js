@@ -1,5 +1,6 @@
-/** Numbers, amounts, hashes and times as text. */
+/** Numbers, amounts, hashes and times as text; ages by the clock of their layer. */
 
+import { h } from "./dom.js";
 import { keccakText } from "./keccak.js";
 
 const DIGITS = new Intl.NumberFormat("en-US");
@@ -116,3 +117,53 @@ export function textOf(data) {
     return null;
   }
 }
+
+// The clock of a chain may be ahead of ours, by its own will: by how many seconds.
+/** @type {Map<string, number>} */
+const offsets = new Map();
+const SLACK = 2;
+
+/**
+ * Learn the clock of a layer from its newest block.
+ * @param {string} layer
+ * @param {number} timestamp
+ * @param {boolean} isFresh whether the block was sealed just now
+ */
+export function setClock(layer, timestamp, isFresh) {
+  const ahead = timestamp - Date.now() / 1000;
+  // A block that was here before tells only how much the clock is ahead at least.
+  if (isFresh || ahead > clockOffset(layer)) offsets.set(layer, Math.abs(ahead) > SLACK ? ahead : 0);
+}
+
+/** @param {string} layer */
+export const clockOffset = (layer) => offsets.get(layer) ?? 0;
+
+/**
+ * The time by the clock of a layer, in seconds.
+ * @param {string} layer
+ */
+export const timeOf = (layer) => Date.now() / 1000 + clockOffset(layer);
+
+/**
+ * @param {number} timestamp
+ * @param {string} [layer]
+ * @param {string} [after]
+ */
+export function ago(timestamp, layer = "l2", after = "") {
+  const element = h("time.age", { datetime: new Date(timestamp * 1000).toISOString(), title: moment(timestamp) });
+  Object.assign(element.dataset, { at: timestamp, layer, after });
+  tick(element);
+  return element;
+}
+
+/** @param {any} element */
+function tick(element) {
+  const { at, layer, after } = element.dataset;
+  const text = age(timeOf(layer) - Number(at));
+  const full = text === "now" ? text : text + after;
+  if (element.textContent !== full) element.textContent = full;
+}
+
+setInterval(() => {
+  if (!document.hidden) for (const element of document.querySelectorAll("time.age")) tick(element);
+}, 1000);

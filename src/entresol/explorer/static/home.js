@@ -2,12 +2,14 @@
 
 import { crossings, followCrossings, isClaimable, isMoving } from "./crossings.js";
 import { what } from "./describe.js";
-import { choice, differs, h, keyed, s, show } from "./dom.js";
-import { big, count, gwei, plural, units } from "./format.js";
+import { choice, differs, h, isHeld, keyed, s, show } from "./dom.js";
+import { open } from "./events.js";
+import { ago, big, clockOffset, count, gwei, plural, units } from "./format.js";
 import { house } from "./house.js";
 import { live, watch } from "./live.js";
+import { hasFailed } from "./outcomes.js";
 import { floors, node } from "./rpc.js";
-import { addressLink, ago, badge, empty, table, txLink } from "./view.js";
+import { addressLink, badge, empty, table, txLink } from "./view.js";
 
 const ROWS = 8;
 
@@ -48,7 +50,9 @@ export function page() {
 /** @returns {number[]} the seconds to finality, the newest batch last */
 function finalities() {
   const done = [...live.batches.values()].filter((it) => it.stage === 4).sort((a, b) => a.number - b.number);
-  return done.slice(-30).map((it) => Math.max(it.executed - it.committed, it.executed - it.at));
+  // A batch is sealed by the clock of layer 2, and executed by that of layer 1.
+  const apart = Math.abs(clockOffset("l1") - clockOffset("l2")) > 5;
+  return done.slice(-30).map((it) => Math.max(0, it.executed - (apart ? it.committed : Math.min(it.committed, it.at))));
 }
 
 /** @returns {[string, any[], string][]} what a chain alone shows in place of finality */
@@ -69,7 +73,7 @@ function drawPulse(element) {
   const durations = finalities().sort((a, b) => a - b);
   const median = durations.length ? durations[Math.floor(durations.length / 2)] : null;
   const moving = crossings().filter(isMoving);
-  const open = live.l2.head - Math.max(0, live.executedBlock);
+  const early = live.l2.head - Math.max(0, live.executedBlock);
   const claim = crossings().filter(isClaimable).length;
   const ups = moving.filter((it) => it.kind === "deposit").length;
   /** @type {[string, any[], string][]} */
@@ -82,8 +86,8 @@ function drawPulse(element) {
     ]);
     cells.push([
       "Not yet final",
-      [`${count(open)} `, h("small", open === 1 ? "block" : "blocks")],
-      open ? `${count(live.l2.head - open + 1)} to ${count(live.l2.head)}` : "all stand on the ground",
+      [`${count(early)} `, h("small", early === 1 ? "block" : "blocks")],
+      early ? `${count(live.l2.head - early + 1)} to ${count(live.l2.head)}` : "all stand on the ground",
     ]);
   }
   if (!both) cells.push(...aloneCells());
@@ -103,7 +107,7 @@ function drawPulse(element) {
     cells.push([
       "On the stairs",
       [`${ups} `, h("small", "up"), ` ${moving.length - ups} `, h("small", "down")],
-      claim ? `${claim} to be claimed` : "none to be claimed",
+      claim ? `${claim}${open.more ? " or more" : ""} to be claimed` : "none to be claimed",
     ]);
     if (live.held !== null)
       cells.push([
@@ -238,10 +242,7 @@ function transactions() {
   function draw(forced = false) {
     if (!live.ready) return;
     const found = newest();
-    const held =
-      !forced &&
-      shown.length > 0 &&
-      (body.matches(":hover") || body.contains(document.activeElement) || !getSelection()?.isCollapsed);
+    const held = !forced && shown.length > 0 && isHeld(body);
     const fresh = found.filter((it) => !shown.some((old) => old.tx.hash === it.tx.hash)).length;
     more.hidden = !(held && fresh);
     if (held && fresh) {
@@ -264,7 +265,7 @@ function transactions() {
       body,
       found,
       (it) => it.layer + it.tx.hash,
-      (it) => it.block.hash,
+      (it) => [it.block.hash, hasFailed(it.layer, it.tx)],
       rowOf,
     );
   }
@@ -274,12 +275,13 @@ function transactions() {
 /** @param {{tx: any, layer: string, block: import("./live.js").Block}} item */
 function rowOf({ tx, layer, block }) {
   const { verb, batch } = what(tx, layer);
-  const value = big(tx.value);
+  const failed = hasFailed(layer, tx);
+  const value = failed ? 0n : big(tx.value);
   return h(
     "tr",
     h("td", badge(layer)),
     h("td", txLink(layer, tx.hash)),
-    h("td", batch === undefined ? verb : `${verb} ${count(batch)}`),
+    h("td", batch === undefined ? verb : `${verb} ${count(batch)}`, failed ? h("span.badge.bad", "failed") : null),
     h("td.mid-column", addressLink(tx.from, layer, { copies: false })),
     h("td.mid-column", addressLink(tx.to, layer, { copies: false })),
     h("td.end", value ? `${units(value)} ETH` : "0"),

@@ -3,14 +3,16 @@
 import { crossings } from "./crossings.js";
 import { doings } from "./describe.js";
 import { differs, h, keyed, s, show } from "./dom.js";
-import { count, plural } from "./format.js";
+import { ago, count, plural } from "./format.js";
 import { live, STAGES } from "./live.js";
+import { hasFailed } from "./outcomes.js";
 import { node } from "./rpc.js";
 import { drawLists, stairs } from "./stairs.js";
-import { ago } from "./view.js";
+import { pillar } from "./view.js";
 
 const BAY = 153;
 const ROWS = 4;
+const MAX_DEEDS = 8;
 
 /** @typedef {{batch: number, blocks: import("./live.js").Block[], hidden: number, of: import("./live.js").Batch | null,
  *   ground: import("./live.js").Block | null}} Bay */
@@ -147,6 +149,7 @@ const bayState = (it) => [
   it.of?.stage,
   it.of?.last,
   it.ground?.hash,
+  it.ground ? groundDeeds(it.ground).length : 0,
   it.of ? 0 : live.pending,
   live.l2.head,
   messagesOf(it.batch),
@@ -191,10 +194,26 @@ function blockTile(block) {
   );
 }
 
+/** @type {WeakMap<import("./live.js").Block, any[]>} */
+const deeds = new WeakMap();
+
+/**
+ * The transactions of a block of layer 1 that did something; only the first ones are asked for, since one is shown.
+ * @param {import("./live.js").Block} block
+ */
+function groundDeeds(block) {
+  let found = deeds.get(block);
+  if (!found) {
+    found = block.txs.filter((tx) => doings([tx]).length).slice(0, MAX_DEEDS);
+    deeds.set(block, found);
+  }
+  return found.filter((tx) => !hasFailed("l1", tx));
+}
+
 /** @param {import("./live.js").Block | null} block */
 function groundTile(block) {
   if (!block) return h("div.tile.l1.none");
-  const found = doings(block.txs);
+  const found = doings(groundDeeds(block));
   const [verb, about] = found[0] ?? ["", ""];
   const others = block.txs.length - (found.length ? 1 : 0);
   return h(
@@ -207,23 +226,6 @@ function groundTile(block) {
         ? h("span", verb, " ", h("span.l1", about), others ? ` +${others}` : "")
         : plural(block.txs.length, "transaction"),
     ),
-  );
-}
-
-/**
- * @param {number} stage
- * @param {boolean} [stopped]
- */
-export function pillar(stage, stopped = false) {
-  const segments = STAGES.slice(1).map((_, at) => {
-    if (stage === 4) return "over";
-    if (at < stage) return "done";
-    return at === stage && stage > 0 ? (stopped ? "stopped" : "work") : "";
-  });
-  return h(
-    "span.pillar",
-    { "aria-hidden": "true" },
-    segments.map((it) => h(it ? `i.${it}` : "i")),
   );
 }
 
@@ -242,7 +244,7 @@ function pillarView({ batch, of, hidden, blocks }) {
       "div.small.muted",
       h("b", title),
       h(stage && stage < 4 ? "p.warn" : "p", STAGES[stage]),
-      of && since ? h("p", ago(since, "l2", " ago")) : null,
+      of && since ? h("p", ago(since, stage > 1 ? "l1" : "l2", " ago")) : null,
       h("p.gap", plural(total, "block")),
       of ? h("p", `${count(of.l1Txs + of.l2Txs)} tx`) : null,
       messages ? h("p", plural(messages, "message")) : null,

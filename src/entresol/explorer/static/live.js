@@ -11,9 +11,8 @@
 
 import { bridgeBalance } from "./describe.js";
 import { say } from "./dom.js";
-import { big, count, hex, int } from "./format.js";
+import { big, count, hex, int, setClock } from "./format.js";
 import { floors, node } from "./rpc.js";
-import { clocks } from "./view.js";
 
 export const STAGES = ["Open", "Sealed", "Committed", "Proven", "Executed"];
 const WINDOW = 24;
@@ -105,7 +104,7 @@ export function follow() {
   for (const floor of floors()) {
     const state = live[floor.name === "l1" ? "l1" : "l2"];
     floor.follow(
-      (head) => onHead(state, head),
+      (head) => onHead(floor.name, state, head),
       (status, retryAt) => {
         const back = status === "live" && state.state === "away";
         state.state = status;
@@ -123,14 +122,16 @@ export function follow() {
 }
 
 /**
+ * @param {string} layer
  * @param {FloorState} state
  * @param {any} head
  */
-function onHead(state, head) {
+function onHead(layer, state, head) {
   if (!head) return;
   const number = int(head.number);
   const known = state.blocks.get(number);
   if (number <= state.head && known?.hash !== head.hash) revertTo(state, number - 1);
+  if (state.head >= 0 && known?.hash !== head.hash) setClock(layer, int(head.timestamp), true);
   state.head = number;
   if (!document.hidden) refresh();
 }
@@ -190,8 +191,8 @@ async function refreshBlocks(layer) {
     revertTo(state, int(latest.number));
   }
   addBlock(state, latest);
+  setClock(layer, int(latest.timestamp), false);
   state.head = int(latest.number);
-  clocks.set(layer, int(latest.timestamp));
   const child = /** @type {Block} */ (state.blocks.get(state.head));
   // The parent that we have is another one: what we have is gone.
   if (state.blocks.has(state.head - 1) && state.blocks.get(state.head - 1)?.hash !== child.parent) {

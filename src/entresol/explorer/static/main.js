@@ -4,7 +4,7 @@ import { h, icon, s, say, show } from "./dom.js";
 import { keys } from "./keys.js";
 import { learn, loadNames } from "./known.js";
 import { follow, live, notify, watch } from "./live.js";
-import { connect, node } from "./rpc.js";
+import { connect, node, RpcError } from "./rpc.js";
 import { searchBox } from "./search.js";
 import { errorBox } from "./view.js";
 
@@ -36,12 +36,44 @@ const ROUTES = [
   [/^controls$/, async () => (await import("./controls.js")).page()],
 ];
 
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 8000;
+
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 /** @type {(() => void) | undefined} */
 let leave;
 let visit = 0;
 
+// The delay before the next attempt to show a page that did not load.
+let delay = FIRST_DELAY_MS;
+let retry = 0;
+
+/**
+ * Try again by itself, and by the button that is returned.
+ * @param {unknown} error
+ * @param {() => void} attempt
+ */
+function tryAgain(error, attempt) {
+  const now = async () => {
+    clearTimeout(retry);
+    if (error instanceof RpcError || !(await responds())) attempt();
+    // The browser keeps a module that it could not load as failed for as long as the page lives.
+    else location.reload();
+  };
+  clearTimeout(retry);
+  retry = window.setTimeout(now, delay);
+  delay = Math.min(MAX_DELAY_MS, 2 * delay);
+  return errorBox(error, now);
+}
+
+const responds = () =>
+  fetch("/explorer/node.json", { cache: "no-store" }).then(
+    (response) => response.ok,
+    () => false,
+  );
+
 async function route() {
+  clearTimeout(retry);
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   if (path === "main") return;
   const mine = ++visit;
@@ -62,6 +94,7 @@ async function route() {
       page.leave?.();
       return;
     }
+    delay = FIRST_DELAY_MS;
     leave?.();
     leave = page.leave;
     document.title = `${page.title} · Entresol`;
@@ -76,7 +109,7 @@ async function route() {
     }
   } catch (error) {
     console.info(error);
-    if (mine === visit) show(main, h("h1", "This page did not load"), errorBox(error, route));
+    if (mine === visit) show(main, h("h1", "This page did not load"), tryAgain(error, route));
   }
 }
 
@@ -177,7 +210,7 @@ function drops() {
         const at = here ? [`l1:${here[1]}`, `l2:${here[1]}`] : [];
         const name = learn(await file.text(), file.name, at);
         notify(`Learned the ABI of ${name}.`);
-        route();
+        dispatchEvent(new Event("learned"));
       } catch (error) {
         notify(`${file.name}: ${/** @type {Error} */ (error).message}`);
       }
@@ -186,12 +219,11 @@ function drops() {
 }
 
 async function start() {
-  theme();
   try {
     await connect();
     await loadNames();
   } catch (error) {
-    show(main, h("h1", "The node is away"), errorBox(error, start));
+    show(main, h("h1", "The node is away"), tryAgain(error, start));
     return;
   }
   tabs();
@@ -200,8 +232,10 @@ async function start() {
   lamp();
   drops();
   addEventListener("hashchange", route);
+  addEventListener("learned", route);
   follow();
   await route();
 }
 
+theme();
 start();

@@ -1,11 +1,10 @@
 /** Where a batch stands, and what is in it: the pillar with a word for each segment. */
 
 import { h, show } from "./dom.js";
-import { count, int, short } from "./format.js";
-import { pillar } from "./house.js";
+import { ago, count, int, short } from "./format.js";
 import { loadBatch, STAGES, watch } from "./live.js";
 import { node } from "./rpc.js";
-import { ago } from "./view.js";
+import { pillar } from "./view.js";
 
 /**
  * @param {import("./live.js").Batch | null} batch

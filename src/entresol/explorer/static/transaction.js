@@ -2,12 +2,12 @@
 
 import { PRIORITY, sentence, tokenOf } from "./describe.js";
 import { choice, h, show } from "./dom.js";
-import { big, byteLength, count, gwei, int, moment, short, textOf, units } from "./format.js";
+import { ago, big, byteLength, count, gwei, int, moment, short, textOf, units } from "./format.js";
 import { decodeCall, decodeLog } from "./known.js";
 import { floorOf, node } from "./rpc.js";
 import { standing } from "./standing.js";
 import { callTree, stateChanges } from "./traces.js";
-import { addressLink, ago, blockLink, copyButton, facts, fields, section } from "./view.js";
+import { addressLink, blockLink, copyButton, facts, fields, section } from "./view.js";
 
 const TYPES = /** @type {Record<number, string>} */ ({
   0: "legacy",
@@ -36,6 +36,7 @@ export async function page(layer, hash) {
       ? h("span.badge.ok", "Succeeded")
       : h("span.badge.bad", "Failed")
     : h("span.badge.mid", "Pending");
+  const failed = Boolean(receipt) && !int(receipt.status);
   const number = int(tx.blockNumber);
   const crumbs = [
     layer === "l2" ? "Upper floor" : "Ground floor",
@@ -71,7 +72,7 @@ export async function page(layer, hash) {
         "div.head.tx",
         h(
           "div",
-          h("h1.plain", await sentence(tx, layer), " ", status),
+          h("h1.plain", await sentence(tx, layer, failed), " ", status),
           h("p.whole-line", h("span.whole", hash), copyButton(hash, "the hash")),
         ),
         h("div.actions", h("a.button.small", { href: console }, "Open in console")),
@@ -120,6 +121,17 @@ function index(parts) {
 /**
  * @param {any} tx
  * @param {any} receipt
+ */
+function moved(tx, receipt) {
+  const amount = `${units(big(tx.value), 18, 18)} ETH`;
+  if (!receipt || int(receipt.status)) return amount;
+  const stays = int(tx.type) === PRIORITY ? "it was refunded" : "it stayed with the sender";
+  return ["0 ETH ", h("span.muted", `of ${amount}: ${stays}`)];
+}
+
+/**
+ * @param {any} tx
+ * @param {any} receipt
  * @param {any} block
  * @param {string} layer
  */
@@ -145,7 +157,7 @@ function overview(tx, receipt, block, layer) {
             receipt?.contractAddress ? addressLink(receipt.contractAddress, layer, { both: true }) : null,
           ],
     ],
-    ["Value", big(tx.value) ? `${units(big(tx.value), 18, 18)} ETH` : null],
+    ["Value", big(tx.value) ? moved(tx, receipt) : null],
     [
       "Fee",
       receipt

@@ -2,11 +2,13 @@
 
 import { typeName } from "./abi.js";
 import { h, ICONS, icon, say, show } from "./dom.js";
-import { age, checksum, count, moment, short, textOf } from "./format.js";
+import { checksum, count, short, textOf } from "./format.js";
 import { decodeError, nameOf } from "./known.js";
 import { RpcError } from "./rpc.js";
 
 const SKELETON_MS = 150;
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 8000;
 
 /**
  * @param {string} text what is copied
@@ -81,34 +83,6 @@ export const blockLink = (layer, number) => h("a.mono", { href: `#/${layer}/bloc
 
 /** @param {string} layer */
 export const badge = (layer) => h(`span.badge.${layer}`, layer.toUpperCase());
-
-// The clock of a chain may be ahead of ours, by its own will.
-/** @type {Map<string, number>} */
-export const clocks = new Map();
-
-/**
- * @param {number} timestamp
- * @param {string} [layer]
- * @param {string} [after]
- */
-export function ago(timestamp, layer = "l2", after = "") {
-  const element = h("time.age", { datetime: new Date(timestamp * 1000).toISOString(), title: moment(timestamp) });
-  Object.assign(element.dataset, { at: timestamp, layer, after });
-  tick(element);
-  return element;
-}
-
-/** @param {any} element */
-function tick(element) {
-  const { at, layer, after } = element.dataset;
-  const text = age(Math.max(Date.now() / 1000, clocks.get(layer) ?? 0) - Number(at));
-  const full = text === "now" ? text : text + after;
-  if (element.textContent !== full) element.textContent = full;
-}
-
-setInterval(() => {
-  if (!document.hidden) for (const element of document.querySelectorAll("time.age")) tick(element);
-}, 1000);
 
 /**
  * A decoded value.
@@ -207,6 +181,24 @@ export function errorBox(error, again) {
 }
 
 /**
+ * A batch as it is built down to the ground.
+ * @param {number} stage
+ * @param {boolean} [stopped]
+ */
+export function pillar(stage, stopped = false) {
+  const segments = [0, 1, 2, 3].map((at) => {
+    if (stage === 4) return "over";
+    if (at < stage) return "done";
+    return at === stage && stage > 0 ? (stopped ? "stopped" : "work") : "";
+  });
+  return h(
+    "span.pillar",
+    { "aria-hidden": "true" },
+    segments.map((it) => h(it ? `i.${it}` : "i")),
+  );
+}
+
+/**
  * @param {string} title
  * @param {string} text
  * @param {...Node} actions
@@ -236,7 +228,10 @@ export function section(title, load, { id, aside, rows = 3 } = {}) {
     title ? h("header", h("h2", title), aside ?? null) : null,
     body,
   );
+  let delay = FIRST_DELAY_MS;
+  let retry = 0;
   const run = async () => {
+    clearTimeout(retry);
     const timer = setTimeout(() => show(body, skeleton(rows)), SKELETON_MS);
     try {
       const found = await load();
@@ -245,6 +240,11 @@ export function section(title, load, { id, aside, rows = 3 } = {}) {
     } catch (error) {
       console.info(error);
       show(body, errorBox(error, run));
+      // Without a code the node did not respond: it may come back.
+      if (error instanceof RpcError && !error.code) {
+        retry = window.setTimeout(() => element.isConnected && run(), delay);
+        delay = Math.min(MAX_DELAY_MS, 2 * delay);
+      }
     } finally {
       clearTimeout(timer);
       element.removeAttribute("aria-busy");

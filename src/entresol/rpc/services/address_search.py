@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import HistoryNotLoaded, SearchTooLong
 from entresol.execution.trace.block_trace import trace_block
+from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.types.trace_request import frame_options
@@ -42,8 +43,8 @@ class AddressPage(NamedTuple):
 class AddressSearch:
     """Reads blocks one after another: there is no index by address.
 
-    A transaction is found by its sender, its recipient, the contract it creates and the contracts that log; and by
-    calls between contracts, for which a block is executed again. Remembers: nothing. Any thread may use it.
+    A transaction is found by its sender, its recipient, the recipient of a refund, the contract it creates and the
+    contracts that log; and by calls between contracts, for which a block is executed again. Remembers: nothing. Any thread may use it.
     """
 
     def __init__(
@@ -118,5 +119,13 @@ def _direct(record: BlockRecord, address: Address) -> Iterable[int]:
         is_named = address in (sender, result.created, *(emitter for emitter, _, _ in result.logs))
         # Decoding takes longer than the search for the bytes.
         may_be_recipient = not is_named and raw.find(address) >= 0
-        if is_named or (may_be_recipient and record.transaction(position).payload.to == address):
+        if is_named or (may_be_recipient and _is_recipient(record, position, address)):
             yield position
+
+
+def _is_recipient(record: BlockRecord, position: int, address: Address) -> bool:
+    """Return whether a transaction is sent to `address`, or refunds what is left of a deposit to it."""
+    payload = record.transaction(position).payload
+    if isinstance(payload, PriorityTransaction) and payload.refund_recipient == address:
+        return True
+    return payload.to == address
