@@ -50,6 +50,9 @@ def examples(world: World) -> dict[str, Example]:
     logs_of_counter = {"address": counter, "fromBlock": "0x0", "toBlock": "latest"}
     manual = call("evm_setAutomine", False)
     pending = (manual, call("eth_sendRawTransaction", world.next_transfer))
+    base_token = "0x000000000000000000000000000000000000800a"
+    withdraw = {"to": base_token, "value": "0x1", "data": "0x51cff8d9" + "00" * 12 + bob[2:]}
+    withdrawal = call("eth_sendTransaction", {"from": alice, **withdraw})
     letter = {
         "domain": {"name": "Post", "chainId": 270},
         "types": {
@@ -120,6 +123,7 @@ def examples(world: World) -> dict[str, Example]:
         "zks_getL1BatchDetails": example(1),
         "zks_getL1GasPrice": example(),
         "zks_getL2Multicall3": example(),
+        "entresol_getOpenTransfers": example(None, 2, before=(withdrawal,)),
         "zks_getL2ToL1LogProof": example(world.message, 0),
         "zks_getL2ToL1MsgProof": example(4, alice, world.message_hash),
         "zks_getMainContract": example(),
