@@ -50,8 +50,8 @@ def examples(world: World) -> dict[str, Example]:
     logs_of_counter = {"address": counter, "fromBlock": "0x0", "toBlock": "latest"}
     manual = call("evm_setAutomine", False)
     pending = (manual, call("eth_sendRawTransaction", world.next_transfer))
-    base_token = "0x000000000000000000000000000000000000800a"
-    withdraw = {"to": base_token, "value": "0x1", "data": "0x51cff8d9" + "00" * 12 + bob[2:]}
+    ether_of_l2 = "0x000000000000000000000000000000000000800a"
+    withdraw = {"to": ether_of_l2, "value": "0x1", "data": "0x51cff8d9" + "00" * 12 + bob[2:]}
     withdrawal = call("eth_sendTransaction", {"from": alice, **withdraw})
     letter = {
         "domain": {"name": "Post", "chainId": 270},
