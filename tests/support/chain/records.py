@@ -21,6 +21,7 @@ from entresol.storage import tables
 from entresol.storage.store import Store
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.hex_data import word
+from tests.support.rollup.messages import message_log
 
 EMPTY_CODE = keccak256(b"")
 SECRET = bytes(31) + b"\x01"
@@ -109,7 +110,7 @@ def _messages(index: int, transaction: Transaction) -> tuple[bytes, ...]:
         return (L2ToL1Log.of_status(index, transaction.hash, succeeded=True).pack(),)
     if transaction.payload.nonce % 3:
         return ()
-    return (L2ToL1Log.of_message(index, address(7), transaction.raw).pack(),)
+    return (message_log(index, address(7), transaction.raw).pack(),)
 
 
 def random_chain(
