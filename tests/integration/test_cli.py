@@ -59,14 +59,17 @@ def output_with(node: RunningNode, *texts: str) -> str:
         (["--frobnicate"], 2, "--frobnicate: there is no such flag; --help lists them"),
         (["--port"], 2, "--port: expected one argument; see --help"),
         (["--port", "http"], 2, "--port: Expected `int`, got `str`"),
-        (["stop"], 2, "command: invalid choice: 'stop'"),
+        (["rnu"], 2, "command: 'rnu' is not known; did you mean run? choose one of run, anvil, "),
+        (["cluster", "stauts"], 2, "command: 'stauts' is not known; did you mean status?"),
+        (["completion", "bsh"], 2, "shell: 'bsh' is not known; did you mean bash?"),
+        (["--data-dir", "/proc/nope"], 1, "/proc/nope cannot be used: No such file or directory"),
         (
             ["--mnemonic", "one two"],
             2,
             "--mnemonic: a mnemonic is 12, 15, 18, 21 or 24 words, got 2",
         ),
-        (["a" * 64], 2, "command: invalid choice: '…'"),
-        (["-operator-key", "b" * 64], 2, "command: invalid choice: '…'"),
+        (["a" * 64], 2, "command: '…' is not known; "),
+        (["-operator-key", "b" * 64], 2, "command: '…' is not known; "),
         (["--config", "none.toml"], 2, "none.toml: No such file or directory"),
         (["--host", "192.0.2.1"], 1, "192.0.2.1"),
         (["verify", "--data-dir", "none"], 2, "--data-dir: there is no chain in none"),
@@ -74,7 +77,8 @@ def output_with(node: RunningNode, *texts: str) -> str:
     ],
 )
 def test_an_error_is_one_line(arguments: list[str], code: int, problem: str) -> None:
-    ran = run_entresol("--silent", *arguments)
+    silent = () if arguments[0] in {"rnu", "cluster", "completion"} else ("--silent",)
+    ran = run_entresol(*silent, *arguments)
     assert ran.stderr.startswith("error: ")
     assert problem in ran.stderr
     assert (ran.stderr.count("\n"), ran.stdout, ran.returncode) == (1, "", code)
@@ -84,6 +88,24 @@ def test_an_invalid_variable_is_reported_by_name() -> None:
     ran = run_entresol(ENTRESOL_CHAIN_ID="zero")
     assert ran.stderr == "error: ENTRESOL_CHAIN_ID: Expected `int`, got `str`\n"
     assert ran.returncode == 2
+
+
+def test_a_mistyped_variable_is_named_with_what_was_meant(tmp_path: Path) -> None:
+    ran = run_entresol("verify", "--data-dir", str(tmp_path / "none"), ENTRESOL_CHIAN_ID="7")
+    assert ran.stderr.splitlines()[0] == (
+        "warning: ENTRESOL_CHIAN_ID: there is no such setting; did you mean ENTRESOL_CHAIN_ID?"
+    )
+
+
+def test_a_busy_port_of_the_l1_names_its_own_flag(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = run_entresol("--port", "0", "--l1-port", port, TMPDIR=str(tmp_path))
+    assert ran.stderr == (
+        f"error: port {port} of 127.0.0.1 is in use: stop what uses it, "
+        "or choose another with --l1-port\n"
+    )
+    assert ran.returncode == 1
 
 
 def test_a_malformed_file_is_reported_in_one_line_with_its_position(tmp_path: Path) -> None:
@@ -463,3 +485,22 @@ def test_a_directory_of_another_chain_is_rejected(directory: str) -> None:
     ran = run_entresol("verify", "--data-dir", directory, "--chain-id", "271")
     assert (ran.stderr.count("\n"), ran.returncode) == (1, 1)
     assert directory in ran.stderr
+
+
+@pytest.mark.slow
+def test_a_backup_of_a_running_node_has_both_chains_which_verify_and_rebuild_count_alike(
+    tmp_path: Path,
+) -> None:
+    directory, copy = str(tmp_path / "chain"), str(tmp_path / "copy")
+    with running_node("--data-dir", directory) as node:
+        post(node.url, "anvil_mine", "0x5")
+        eventually(lambda: run_entresol("backup", "--data-dir", directory, copy).returncode == 0)
+    counts = [
+        re.findall(r"(layer [12]): \w+ ([\d,]+) of ([\d,]+) blocks", ran.stderr)
+        for ran in (run_entresol(it, "--data-dir", copy) for it in ("verify", "rebuild"))
+    ]
+    assert sorted(counts[0]) == sorted(counts[1])
+    assert ("layer 2", "6", "6") in counts[0]
+    with running_node("--data-dir", copy) as node:
+        assert post(node.url, "eth_blockNumber")["result"] == "0x5"
+        assert post(node.url, "zks_getFinalityStatus")["result"] is not None

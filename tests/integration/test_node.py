@@ -150,7 +150,16 @@ def test_an_interval_seals_blocks_by_itself() -> None:
     ("arguments", "code", "problem"),
     [
         (["--port", "70000"], 2, "error: --port: Expected `int` <= 65535"),
-        (["--hardfork", "atlantis"], 2, "error: --hardfork: Invalid enum value 'atlantis'"),
+        (
+            ["--hardfork", "atlantis"],
+            2,
+            "error: --hardfork: 'atlantis' is not known; choose one of ",
+        ),
+        (
+            ["--hardfork", "pragu"],
+            2,
+            "'pragu' is not known; did you mean prague? choose one of byz",
+        ),
         (["--genesis", "none.json"], 1, "error: none.json: No such file or directory"),
         (["rebuild"], 2, "error: --data-dir: this command needs a data directory"),
     ],

@@ -257,11 +257,14 @@ class Ledger:
         """Re-execute every block that was executed here; raise `ReplayMismatch` at the first that differs."""
         loaded = max(self.store.loaded.last, self.first)
         parent = self.header(loaded)
+        # As many as `rebuild` counts: the first was compared with the genesis when the chain was opened.
+        total = self.number + 1 - self.first
+        progress(loaded + 1 - self.first, total)
         for number in range(loaded + 1, self.number + 1):
             record = self.record(number)
             self._re_execute(record, parent)
             parent = record.header()
-            progress(number, self.number)
+            progress(number + 1 - self.first, total)
 
     def _re_execute(self, record: BlockRecord, parent: Header) -> ExecutedBlock:
         return re_execute(

@@ -14,7 +14,7 @@ from entresol.errors import InvalidConfig, ReplayMismatch
 from entresol.node.chains import L1_FOLDER, open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.directory import FORMAT_FILE
-from entresol.storage.replication.backup import copy_chain
+from entresol.storage.replication.backup import copy_chains
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
@@ -52,10 +52,8 @@ def verify_chains(config: NodeConfig) -> int:
 def back_up(config: NodeConfig, destination: Path) -> int:
     """Copy the data directory of a node, which may be running, and return the exit code."""
     source = _data_directory(config)
-    if (source / L1_FOLDER).exists():
-        problem = "it has a development L1, too: stop the node, and copy the directory"
-        raise InvalidConfig("--data-dir", problem)
-    copy_chain(source, destination)
+    folders = [path.relative_to(source) for _, path in _layers(source)]
+    copy_chains(source, destination, folders)
     return SUCCEEDED
 
 

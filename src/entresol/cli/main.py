@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from entresol.cli.exit_codes import (
@@ -21,6 +21,7 @@ from entresol.cli.exit_codes import (
     print_error,
 )
 from entresol.cli.parsers import (
+    PARSERS,
     anvil_parser,
     backup_parser,
     cluster_parser,
@@ -33,6 +34,7 @@ from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.setting import PREFIX
+from entresol.node.config.suggestions import none_of, unknown_variables
 
 
 def command() -> NoReturn:
@@ -52,8 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if words and words[0] in _WITH_OWN_FLAGS:
             return _WITH_OWN_FLAGS[words[0]](words[1:])
+        _check_command(words)
         flags = node_parser().parse(words)
-        config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
+        config = read_secret_files(_settings(flags))
         return _WITH_FLAGS_OF_A_NODE[flags["command"]](config)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -61,6 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_error(error, USAGE_ERROR)
     except EntresolError as error:
         return print_error(error, FAILED)
+
+
+def _check_command(words: Sequence[str]) -> None:
+    """Raise an error that names all commands, of which the parser of a node knows its own."""
+    if words and words[0].isidentifier() and words[0] not in PARSERS:
+        raise InvalidConfig("command", none_of(words[0], PARSERS))
 
 
 def _run(config: NodeConfig) -> int:
@@ -97,7 +106,7 @@ def _anvil(words: Sequence[str]) -> int:
 
 def _backup(words: Sequence[str]) -> int:
     flags = backup_parser().parse(words)
-    config = SETTINGS.load({"data_dir": flags["data_dir"]}, os.environ)
+    config = _settings({"data_dir": flags["data_dir"]})
     from entresol.cli.data_directory import back_up  # noqa: PLC0415
 
     return back_up(config, flags["dest"])
@@ -106,7 +115,7 @@ def _backup(words: Sequence[str]) -> int:
 def _cluster(words: Sequence[str]) -> int:
     """Run a command of operators on a cluster."""
     flags = cluster_parser().parse(words)
-    config = read_secret_files(SETTINGS.load(flags, os.environ, flags["config"]))
+    config = read_secret_files(_settings(flags))
     commands, block = _cluster_module("commands"), flags["to"]
     if flags["command"] == "unwind":
         if block is None:
@@ -126,6 +135,7 @@ def _shell(words: Sequence[str]) -> int:
     from entresol.inprocess.devnet import Devnet, devnet_config  # noqa: PLC0415
 
     given = {name: value for name, value in flags.items() if value is not None}
+    _warn_of_variables()
     with Devnet(devnet_config(given, os.environ)) as net:
         open_shell(net)
     return SUCCEEDED
@@ -137,6 +147,18 @@ def _completion(words: Sequence[str]) -> int:
 
     print(script(completion_parser().parse(words)["shell"]), end="")
     return SUCCEEDED
+
+
+def _settings(flags: Mapping[str, Any]) -> NodeConfig:
+    """Load the settings of a node from its flags, from variables and from the file of `--config`."""
+    _warn_of_variables()
+    return SETTINGS.load(flags, os.environ, flags.get("config"))
+
+
+def _warn_of_variables() -> None:
+    """Name the variables that would set something if they were spelled otherwise."""
+    for name, problem in unknown_variables(SETTINGS.all, os.environ):
+        print(f"warning: {name}: {problem}", file=sys.stderr)
 
 
 def _cluster_module(name: str) -> Any:

@@ -20,9 +20,9 @@ cluster creates, shows or unwinds the cluster of --cluster; shell opens a Python
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
-BACKUP_DESCRIPTION: Final = (
-    "Copy the chain of a node that settles on a remote L1, also while the node runs."
-)
+BACKUP_DESCRIPTION: Final = """\
+Copy the data directory of a node, also while it runs: the L2, and the development L1 if it has one. The copy is both \
+chains at one moment."""
 ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
 SHELL_DESCRIPTION: Final = """\
 A Python console with both layers of a new node, their accounts and the bridge, by web3.py. It needs \
@@ -82,9 +82,9 @@ def cluster_parser() -> Parser:
 
 def backup_parser() -> Parser:
     """Return the parser of `backup`."""
-    usage = "entresol backup --data-dir CHAIN DEST"
+    usage = "entresol backup --data-dir DIR DEST"
     parser = _new_parser({}, prog="entresol backup", usage=usage, description=BACKUP_DESCRIPTION)
-    parser.add_argument("--data-dir", metavar="DIR", help="Directory that the chain is in.")
+    parser.add_argument("--data-dir", metavar="DIR", help="Data directory of the node.")
     parser.add_argument("dest", type=Path, metavar="DEST", help="Directory to create.")
     return parser
 

@@ -17,25 +17,37 @@ class InvalidConfig(EntresolError):
 class ListenFailed(EntresolError):
     """The server cannot listen on its address."""
 
+    def of_layer_one(self) -> ListenFailed:
+        """Return the error of the development L1, whose port and path have flags of their own."""
+        return self
+
 
 class AddressInUse(ListenFailed):
     """Another process listens on the port."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, flag: str = "--port") -> None:
         super().__init__(
-            f"port {port} of {host} is in use: stop what uses it, or choose another with --port"
+            f"port {port} of {host} is in use: stop what uses it, or choose another with {flag}"
         )
         self.host = host
         self.port = port
+
+    def of_layer_one(self) -> AddressInUse:
+        """Return the error with the flag of the development L1."""
+        return AddressInUse(self.host, self.port, "--l1-port")
 
 
 class SocketUnavailable(ListenFailed):
     """The server cannot listen on the path of its Unix socket."""
 
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(f"cannot listen on {path} ({problem}): choose another path with --ipc")
+    def __init__(self, path: str, problem: str, flag: str = "--ipc") -> None:
+        super().__init__(f"cannot listen on {path} ({problem}): choose another path with {flag}")
         self.path = path
         self.problem = problem
+
+    def of_layer_one(self) -> SocketUnavailable:
+        """Return the error with the flag of the development L1."""
+        return SocketUnavailable(self.path, self.problem, "--l1-ipc")
 
 
 class AddressUnavailable(ListenFailed):
@@ -52,9 +64,13 @@ class AddressUnavailable(ListenFailed):
 class AddressForbidden(ListenFailed):
     """The system does not permit listening on the port."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, flag: str = "--port") -> None:
         super().__init__(
-            f"not allowed to listen on port {port} of {host}: choose one above 1023 with --port"
+            f"not allowed to listen on port {port} of {host}: choose one above 1023 with {flag}"
         )
         self.host = host
         self.port = port
+
+    def of_layer_one(self) -> AddressForbidden:
+        """Return the error with the flag of the development L1."""
+        return AddressForbidden(self.host, self.port, "--l1-port")

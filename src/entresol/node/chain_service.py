@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol.chain.rules import BLOB_TYPE
-from entresol.errors import StoreFailed
+from entresol.errors import ListenFailed, StoreFailed
 from entresol.explorer.files import explorer_files
 from entresol.node.automine import Automine
 from entresol.node.beacon_pages import BeaconPages
@@ -99,11 +99,14 @@ class ChainService:
         hooks: ServiceHooks | None = None,
         explorer: ExplorerPage | None = None,
         role: ServiceRole | None = None,
+        is_layer_one: bool = False,
     ) -> None:
+        """Serve a chain; `is_layer_one` if it is the development L1 beside an L2, with flags of its own."""
         role = role or ServiceRole()
         self._role = role
         self.chain = chain
         self._config = config
+        self._is_layer_one = is_layer_one
         self._hooks = hooks = hooks or ServiceHooks()
         self._is_scheduled = False
         self.api = make_api(self._schedule_notifications)
@@ -153,7 +156,10 @@ class ChainService:
 
     async def start(self) -> None:
         """Listen, and start sealing blocks."""
-        await self._server.start()
+        try:
+            await self._server.start()
+        except ListenFailed as error:
+            raise error.of_layer_one() if self._is_layer_one else error from error.__cause__
         if self._role.seals:
             self._tick_task = asyncio.create_task(self._tick())
 

@@ -270,7 +270,9 @@ class Node:
         )
         role = None if self._workers is None else self._workers.share(chain)
         page = explorer_page(config, 1, self.rollup)
-        self.layer_one = ChainService(chain, make_api, server, log=log, explorer=page, role=role)
+        self.layer_one = ChainService(
+            chain, make_api, server, log=log, explorer=page, role=role, is_layer_one=True
+        )
 
 
 def _keyring(

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from entresol.errors import InvalidConfig
 from entresol.node.config.secrets import redact
 from entresol.node.config.setting import Setting, split_list
+from entresol.node.config.suggestions import none_of, similar
 
 MAX_INLINE_CHOICES: Final = 4
 """More choices than this are listed in the description and not behind the flag."""
@@ -67,11 +68,15 @@ class Parser(argparse.ArgumentParser):
         raise InvalidConfig("", f"{redact(message.removeprefix('argument '))}; see --help")
 
     def _unknown_flag(self, flag: str) -> str:
-        import difflib  # noqa: PLC0415  # only errors need it
-
-        similar = difflib.get_close_matches(flag, self._option_string_actions, 1)
-        hint = f"did you mean {similar[0]}?" if similar else "--help lists them"
+        nearest = similar(flag, self._option_string_actions)
+        hint = f"did you mean {nearest}?" if nearest else "--help lists them"
         return f"there is no such flag; {hint}"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise an error that names the choices, which argparse leaves out where there is a placeholder."""
+        if action.choices is not None and value not in action.choices:
+            name = action.option_strings[0] if action.option_strings else action.dest
+            raise InvalidConfig(name, none_of(str(value), map(str, action.choices)))
 
 
 class HelpFormatter(argparse.HelpFormatter):

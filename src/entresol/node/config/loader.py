@@ -11,6 +11,7 @@ import msgspec
 
 from entresol.errors import InvalidConfig
 from entresol.node.config.setting import Setting, settings_of, split_list
+from entresol.node.config.suggestions import none_of, similar
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -71,7 +72,9 @@ class Settings(Generic[T]):
         found: _Source = {}
         for key, value in _flatten(document):
             if key not in known:
-                raise InvalidConfig(f"{path}: {key}", "there is no such setting")
+                nearest = similar(key, known)
+                hint = f"; did you mean {nearest}?" if nearest else ""
+                raise InvalidConfig(f"{path}: {key}", f"there is no such setting{hint}")
             found[key] = (known[key], value, f"{path}: {key}")
         return found
 
@@ -95,7 +98,14 @@ class Settings(Generic[T]):
         except msgspec.ValidationError as error:
             problem, _, path = str(error).partition(" - at `$.")
             key = path.rstrip("`")
-            raise InvalidConfig(origins.get(key, key), problem) from error
+            raise InvalidConfig(origins.get(key, key), self._named(key, values, problem)) from error
+
+    def _named(self, key: str, values: dict[str, dict[str, Any]], problem: str) -> str:
+        """Return the problem of a setting; of one with enumerated values, with these values."""
+        setting = next((it for it in self.all if it.key == key), None)
+        if setting is None or not setting.choices:
+            return problem
+        return none_of(str(values[setting.section][setting.name]), setting.choices)
 
 
 def _split_list(setting: Setting, value: Any) -> Any:

@@ -71,8 +71,8 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=0, le=MAX_ACCOUNTS)] | None,
         Meta(
             title="N",
-            description="Development accounts to fund in the genesis; by default 10, none with --l1-url, and in "
-            "an existing chain as many as it was created with. "
+            description="Accounts of the mnemonic to fund in the genesis, beside two that tools of the ZK Stack expect; "
+            "by default 10, none at all with --l1-url, and in an existing chain as many as it was created with. "
             "Ether of a genesis is not locked on L1, so its owners can withdraw what others deposit.",
         ),
     ] = None

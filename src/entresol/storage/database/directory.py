@@ -121,7 +121,11 @@ def _check_format(path: Path) -> None:
 
 def _check_free_space(path: Path) -> None:
     existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    if shutil.disk_usage(existing).free < MIN_FREE_BYTES:
+    system = os.statvfs(existing)
+    # Neither a file system that takes no writes nor one of the kernel's is full, although both have no space.
+    if system.f_flag & os.ST_RDONLY:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+    if system.f_blocks and system.f_bavail * system.f_frsize < MIN_FREE_BYTES:
         raise StoreFull(path)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,27 @@ ATTEMPTS: Final = 20
 
 _TABLES: Final = ".sst"
 _IGNORED: Final = frozenset({"LOCK", "LOG"})
+
+
+def copy_chains(source: Path, destination: Path, folders: Sequence[Path]) -> None:
+    """Copy the chains in some folders of a directory, `.` for itself, to one that does not exist, all at one moment.
+
+    A copy in which one chain is later than the other would not start: an L2 must not have deposits that its L1 does not
+    have, nor an L1 batches of an L2 that has not sealed them. So both are copied again if either has changed meanwhile.
+    """
+    if destination.exists():
+        raise StoreFailed(f"{destination} exists: choose a directory that does not")
+    for _ in range(ATTEMPTS):
+        before = [_state(source / folder) for folder in folders]
+        for folder in folders:
+            copy_chain(source / folder, destination / folder)
+        if len(folders) == 1 or before == [_state(source / folder) for folder in folders]:
+            return
+        shutil.rmtree(destination, ignore_errors=True)
+    raise StoreFailed(
+        f"{source} changes too fast to be copied with both of its chains: try again when the node has less to do, "
+        "or stop it and copy the directory"
+    )
 
 
 def copy_chain(source: Path, destination: Path) -> None:
@@ -60,6 +83,16 @@ def _copy_database(source: Path, destination: Path) -> bool:
         # A table or a log that is no longer needed.
         return False
     return _manifest(source) == before
+
+
+def _state(chain: Path) -> frozenset[tuple[str, int]]:
+    """Return the files of a chain with their sizes: every write adds to one of them."""
+    found = set()
+    for file in (chain / DATABASE).iterdir():
+        if file.name not in _IGNORED:
+            with contextlib.suppress(FileNotFoundError):
+                found.add((file.name, file.stat().st_size))
+    return frozenset(found)
 
 
 def _manifest(database: Path) -> tuple[str, int]:

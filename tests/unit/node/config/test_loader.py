@@ -65,7 +65,7 @@ def test_a_variable_can_be_a_switch(text: str) -> None:
     [
         (("--width", "0"), {}, "--width: Expected `int` >= 1"),
         (("--width", "wide"), {}, "--width: Expected `int`, got `str`"),
-        (("--colour", "blue"), {}, "--colour: Invalid enum value 'blue'"),
+        (("--colour", "blue"), {}, "--colour: 'blue' is not known; choose one of red, green"),
         ((), {"ENTRESOL_SECONDS": "long"}, "ENTRESOL_SECONDS: Expected `float`, got `str`"),
     ],
 )

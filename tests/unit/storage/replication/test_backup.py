@@ -8,7 +8,7 @@ import pytest
 
 from entresol.errors import StoreFailed
 from entresol.storage.replication import backup
-from entresol.storage.replication.backup import copy_chain
+from entresol.storage.replication.backup import copy_chain, copy_chains
 from tests.support.chain.dev_chain import open_chain, seal_block, transaction
 
 
@@ -56,3 +56,27 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     with pytest.raises(StoreFailed, match="exists"):
         copy_chain(tmp_path / "chain", tmp_path / "copy")
+
+
+def test_two_chains_are_copied_again_if_one_changes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer = open_chain(tmp_path / "chain")
+    inner = open_chain(tmp_path / "chain" / "l1")
+    copies: list[Path] = []
+
+    def copy_and_seal(source: Path, destination: Path) -> None:
+        copy_chain(source, destination)
+        copies.append(destination)
+        if len(copies) == 2:
+            seal_block(outer.ledger, transaction(0))
+
+    monkeypatch.setattr(backup, "copy_chain", copy_and_seal)
+    copy_chains(tmp_path / "chain", tmp_path / "copy", [Path(), Path("l1")])
+    assert len(copies) == 4
+    for folder, head in ((Path(), 1), (Path("l1"), 0)):
+        copied = open_chain(tmp_path / "copy" / folder)
+        assert copied.number == head
+        copied.close()
+    inner.close()
+    outer.close()
