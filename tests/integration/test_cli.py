@@ -97,6 +97,14 @@ def test_a_mistyped_variable_is_named_with_what_was_meant(tmp_path: Path) -> Non
     )
 
 
+def test_a_variable_that_anvil_does_not_read_is_named() -> None:
+    ran = run_entresol("anvil", "--hardfork", "merge", ENTRESOL_CHAIN_ID="7")
+    assert ran.stderr.splitlines()[0] == (
+        "warning: ENTRESOL_CHAIN_ID: entresol anvil does not read it; give a flag"
+    )
+    assert "--hardfork: 'merge' is not known; choose one of latest, byzantium" in ran.stderr
+
+
 def test_a_busy_port_of_the_l1_names_its_own_flag(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -100,6 +100,10 @@ def _anvil(words: Sequence[str]) -> int:
     # The one variable that anvil reads.
     host = os.environ.get("ANVIL_IP_ADDR")
     environment = {} if host is None else {f"{PREFIX}HOST": host}
+    for name in sorted(
+        {it.variable for it in SETTINGS.all} & os.environ.keys() - environment.keys()
+    ):
+        print(f"warning: {name}: entresol anvil does not read it; give a flag", file=sys.stderr)
     config = node_config(ANVIL_SETTINGS.load(anvil_parser().parse(words), environment))
     return run_node(config, LayerOneNode.open)
 
