@@ -18,11 +18,12 @@ def without_frames(error: _E) -> _E:
     (a future, a result, a list of failures): a cycle with the whole request in it, which only the garbage collector
     would free.
     """
+    seen: set[int] = set()
     left: list[BaseException | None] = [error]
     while left:
         one = left.pop()
-        if one is None or (one.__traceback__ is None and one is not error):
-            continue
-        one.__traceback__ = None
-        left += (one.__cause__, one.__context__)
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            one.__traceback__ = None
+            left += (one.__cause__, one.__context__)
     return error

@@ -33,3 +33,9 @@ def test_an_error_without_frames_holds_nothing_of_where_it_was_raised() -> None:
     finally:
         gc.enable()
     assert str(error.__cause__) == "'cause'"
+
+
+def test_an_error_that_is_its_own_cause_is_no_endless_one() -> None:
+    error = ValueError("failed")
+    error.__cause__ = error
+    assert without_frames(error) is error
