@@ -187,7 +187,9 @@ class ZkFields:
 
     `mode` is `transaction`; `impersonation`, which does not call the sender's account; `estimate`, which ignores what
     accounts and paymasters say to a signature, and lends the payer the fee; or `validation`, which ends before the
-    execution, allows the sender and the paymaster `validation_gas` each, and may enforce the rules of a pool.
+    execution. If `validation_gas` is not 0, the steps before the execution may use so much, those of the sender and
+    again the paymaster, and `validation_seconds`; and the rules of a pool may be enforced. Code sees all gas that is
+    left, whatever it may use.
     """
 
     def __new__(
@@ -201,6 +203,7 @@ class ZkFields:
         factory_dep_hashes: Sequence[bytes] | None = None,
         mode: str = ...,
         validation_gas: int = 0,
+        validation_seconds: float = 0.0,
         enforces_rules: bool = False,
     ) -> ZkFields: ...
 

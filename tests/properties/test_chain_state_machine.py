@@ -115,7 +115,8 @@ class ChainMachine(RuleBasedStateMachine):
     def the_pending_block_is_what_would_be_built_now(self) -> None:
         cached = self.chain.pending_block()
         timestamp = self.chain._next_timestamp()
-        built = self.chain.producer.build(timestamp, *self.chain._edits.stored())
+        filled = self.chain.producer.fill(timestamp, *self.chain._edits.stored())
+        built = filled.finish(self.chain.ledger.trie)
         assert cached.header == built.header
 
     @invariant()

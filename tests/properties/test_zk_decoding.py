@@ -93,7 +93,7 @@ def test_both_decode_the_same_fields_hash_and_signer(payload: ZkTransaction, how
 
 @given(PAYLOADS)
 def test_the_parties_are_those_of_the_whole_transaction(payload: ZkTransaction) -> None:
-    paymaster = payload.paymaster
+    paymaster = payload.sponsor
     named = None if paymaster is None else (paymaster.address, paymaster.input)
     assert zk_parties(payload.encode()) == (payload.sender, named)
 

@@ -22,13 +22,22 @@ pub trait FrameRunner<'a, I> {
         frame: FrameInit,
     ) -> Result<FrameResult, EVMError<ProviderError>>;
 
-    /// Prepare for the frames of a step.
-    fn start(&mut self, _evm: &mut EngineEvm<'a, I>, _step: Step) {}
+    /// Prepare for the frames of a step without which a transaction is not included.
+    fn start(&mut self, _evm: &mut EngineEvm<'a, I>, _step: Step, _allowed_gas: u64) {}
 
-    /// Return what the frames have done that a pool does not allow.
-    fn violation(&self, _evm: &EngineEvm<'a, I>) -> Option<String> {
-        None
+    /// Return what the frames of that step have used, and done that is not allowed.
+    fn end(&mut self, _evm: &mut EngineEvm<'a, I>) -> StepUse {
+        StepUse::default()
     }
+}
+
+/// What the frames of a step have used and done, if that was watched.
+#[derive(Debug, Default)]
+pub struct StepUse {
+    /// Gas.
+    pub gas: u64,
+    /// What is not allowed.
+    pub violation: Option<String>,
 }
 
 /// Runs frames without an inspector.
@@ -57,23 +66,28 @@ impl<'a> FrameRunner<'a, TracerInspector> for InspectedFrames<'_> {
     }
 }
 
-/// Runs the frames of a validation under the rules of a pool, except for those of the paymaster.
-pub(super) struct RuledFrames<'e>(pub(super) &'e ExecutionEnv);
+/// Runs the frames of the steps before the execution within their gas and time, and under the rules of a pool.
+pub(super) struct BoundedFrames<'e>(pub(super) &'e ExecutionEnv);
 
-impl<'a> FrameRunner<'a, RulesInspector> for RuledFrames<'_> {
+impl<'a> FrameRunner<'a, RulesInspector> for BoundedFrames<'_> {
     fn run(
         &mut self,
         evm: &mut EngineEvm<'a, RulesInspector>,
         frame: FrameInit,
     ) -> Result<FrameResult, EVMError<ProviderError>> {
-        TxHandler::new(self.0).inspect_run_exec_loop(evm, frame)
+        if evm.inspector.is_metering {
+            TxHandler::new(self.0).inspect_run_exec_loop(evm, frame)
+        } else {
+            TxHandler::new(self.0).run_exec_loop(evm, frame)
+        }
     }
 
-    fn start(&mut self, evm: &mut EngineEvm<'a, RulesInspector>, step: Step) {
-        evm.inspector.is_watching = step != Step::Paymaster;
+    fn start(&mut self, evm: &mut EngineEvm<'a, RulesInspector>, step: Step, allowed_gas: u64) {
+        evm.inspector.start(step, allowed_gas);
     }
 
-    fn violation(&self, evm: &EngineEvm<'a, RulesInspector>) -> Option<String> {
-        evm.inspector.violation.clone()
+    fn end(&mut self, evm: &mut EngineEvm<'a, RulesInspector>) -> StepUse {
+        evm.ctx.chain.precompile_gas = None;
+        StepUse { gas: evm.inspector.end(), violation: evm.inspector.violation.clone() }
     }
 }

@@ -68,6 +68,10 @@ pub struct LimitChecker {
     checks: u32,
     /// The limit that stopped the execution.
     pub reached: Option<LimitReached>,
+    /// The most gas that a precompile may use, whatever it is given.
+    pub precompile_gas: Option<u64>,
+    /// Whether a precompile would have used more.
+    pub is_precompile_stopped: bool,
     /// Calls of `console.log` so far.
     pub console: ConsoleCalls,
 }

@@ -31,11 +31,11 @@ use crate::state::{ProviderError, State};
 use account::rejection::Rejection;
 use account::rules::RulesInspector;
 use account::steps::{self, StepError};
-use account::{Sender, sender_of};
+use account::{Sender, ZkTx, sender_of};
 use console::ConsoleCalls;
 use engine::{EngineEvm, build};
 use env::ExecutionEnv;
-use frames::{InspectedFrames, PlainFrames, RuledFrames};
+use frames::{BoundedFrames, InspectedFrames, PlainFrames};
 use handler::TxHandler;
 use l1_payment::pay_out;
 use limits::LimitReached;
@@ -85,9 +85,7 @@ pub fn execute(
     env: &ExecutionEnv,
     tracer: Option<&Tracer>,
 ) -> Result<ExecutionResult, ExecutionError> {
-    let enforces_rules = env.tx.zk.as_ref().is_some_and(|zk| zk.enforces_rules);
     catch_panic(|| match tracer {
-        None if enforces_rules => execute_ruled(state, env),
         None => execute_plain(state, env),
         Some(tracer) => execute_traced(state, env, tracer),
     })
@@ -114,8 +112,13 @@ pub fn reject(
 }
 
 fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, ExecutionError> {
+    let sender = sender_of(state, env)?;
+    let bounded = env.tx.zk.as_deref().filter(|zk| zk.is_bounded());
+    if let (Some(sender), Some(zk)) = (sender, bounded) {
+        return execute_bounded(state, env, sender, zk);
+    }
     let mut evm = build(state, env, ());
-    let result = match sender_of(state, env)? {
+    let result = match sender {
         None => TxHandler::new(env).run(&mut evm).map_err(StepError::from),
         Some(sender) => steps::run(&mut evm, env, sender, PlainFrames(env)),
     };
@@ -124,13 +127,15 @@ fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResul
     finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)
 }
 
-/// Validate a transaction that runs in steps under the rules of a pool; any other is executed.
-fn execute_ruled(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, ExecutionError> {
-    let (Some(sender), Some(zk)) = (sender_of(state, env)?, &env.tx.zk) else {
-        return execute_plain(state, env);
-    };
+/// Run a transaction in steps, those before the execution within their gas and time.
+fn execute_bounded(
+    state: &dyn State,
+    env: &ExecutionEnv,
+    sender: Sender,
+    zk: &ZkTx,
+) -> Result<ExecutionResult, ExecutionError> {
     let mut evm = build(state, env, RulesInspector::new(env, zk));
-    let result = steps::run(&mut evm, env, sender, RuledFrames(env));
+    let result = steps::run(&mut evm, env, sender, BoundedFrames(env));
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
     finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)

@@ -8,6 +8,7 @@ use revm::interpreter::{CallInputs, InterpreterResult};
 use revm::primitives::AddressSet;
 use revm::primitives::hardfork::SpecId;
 
+use super::account::rejection::is_out_of_gas;
 use super::console;
 use super::limits::LimitedContext;
 
@@ -60,11 +61,19 @@ impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
             return Ok(None);
         };
         context.chain().before_precompile();
-        if origin == inputs.bytecode_address {
+        let most = context.chain().precompile_gas.unwrap_or(u64::MAX);
+        if origin == inputs.bytecode_address && inputs.gas_limit <= most {
             return self.inner.run(context, inputs);
         }
-        let inputs = CallInputs { bytecode_address: origin, ..inputs.clone() };
-        self.inner.run(context, &inputs)
+        let gas_limit = inputs.gas_limit.min(most);
+        let hidden = inputs.gas_limit - gas_limit;
+        let inputs = CallInputs { bytecode_address: origin, gas_limit, ..inputs.clone() };
+        let mut result = self.inner.run(context, &inputs)?;
+        if let (Some(result), true) = (&mut result, hidden > 0) {
+            result.gas.erase_cost(hidden);
+            context.chain_mut().is_precompile_stopped |= is_out_of_gas(result.result);
+        }
+        Ok(result)
     }
 
     // As in geth, a transaction warms the original addresses.

@@ -262,7 +262,7 @@ impl ZkFields {
         *, signature, gas_per_pubdata_limit, max_priority_fee_per_gas,
         paymaster = PyAddress(Address::ZERO), paymaster_input = PyData(Bytes::new()),
         factory_dep_hashes = None, mode = "transaction", validation_gas = 0,
-        enforces_rules = false
+        validation_seconds = 0.0, enforces_rules = false
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -274,8 +274,11 @@ impl ZkFields {
         factory_dep_hashes: Option<Vec<PyHash>>,
         mode: &str,
         validation_gas: u64,
+        validation_seconds: f64,
         enforces_rules: bool,
     ) -> PyResult<Self> {
+        let validation_time = Duration::try_from_secs_f64(validation_seconds)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let mode = match mode {
             "transaction" => Mode::Transaction,
             "impersonation" => Mode::Impersonation,
@@ -292,6 +295,7 @@ impl ZkFields {
             factory_dep_hashes: factory_dep_hashes.into_iter().flatten().map(|it| it.0).collect(),
             mode,
             validation_gas,
+            validation_time,
             enforces_rules,
         }))
     }

@@ -76,7 +76,8 @@ pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv
 }
 
 fn account_rejection(rejection: Rejection) -> PyErr {
-    AccountRejection::new_err((rejection.step.name(), rejection.reason()))
+    let party = if rejection.is_paymasters { "paymaster" } else { "sender" };
+    AccountRejection::new_err((rejection.step.name(), rejection.reason(), party, rejection.gas))
 }
 
 /// Return the exception for a failed state provider, with the provider's own as its cause.

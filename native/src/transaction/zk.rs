@@ -102,12 +102,15 @@ pub fn decode(raw: &[u8], recovers: bool) -> Option<ZkTransaction> {
 }
 
 /// Return the sender, and the paymaster with its input, without reading what is irrelevant to them.
+///
+/// The zero address is no paymaster, as in [`crate::evm::account::ZkTx::has_paymaster`].
 pub fn parties(raw: &[u8]) -> Option<(Address, Option<(Address, Bytes)>)> {
     let mut fields = Fields(items(raw)?);
     fields.skip(SENDER)?;
     let sender = fields.address()?;
     fields.skip(PAYMASTER - SENDER - 1)?;
     let paymaster = fields.paymaster()?;
+    let paymaster = paymaster.filter(|(address, _)| !address.is_zero());
     fields.0.is_empty().then_some((sender, paymaster))
 }
 

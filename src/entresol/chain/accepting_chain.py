@@ -11,7 +11,7 @@ from entresol.chain.dev.edits import PreparedEdit
 from entresol.chain.events import TransactionPending
 from entresol.chain.mempool.validation import check_raw, check_transaction
 from entresol.chain.sealing.sealing_chain import SealingChain
-from entresol.errors import MissingSidecar, StoreFailed
+from entresol.errors import InvalidTransaction, MissingSidecar, StoreFailed
 from entresol.execution.account_validation import runs_in_steps, validate
 from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.transactions import (
@@ -93,6 +93,7 @@ class AcceptingChain(SealingChain):
         if not is_validated and (validation := self.validation(transaction)) is not None:
             validation()
         self.pool.add(transaction)
+        self.rejections.forget(transaction.hash)
         self.events.publish(TransactionPending(transaction))
 
     def validation(self, transaction: Transaction) -> Callable[[], None] | None:
@@ -161,7 +162,7 @@ class AcceptingChain(SealingChain):
         try:
             if self.schedule.is_automine:
                 self._automine_for(transaction_hash)
-        except StoreFailed as error:
+        except (InvalidTransaction, StoreFailed) as error:
             on_included(error)
         else:
             on_included(None)
@@ -173,3 +174,5 @@ class AcceptingChain(SealingChain):
             # The sender receives the error, so the transaction must not be sealed later.
             if self.pool.remove(transaction_hash, str(error)) is not None:
                 raise
+        if (rejection := self.rejections.of(transaction_hash)) is not None:
+            raise rejection

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from entresol.chain.sealing.open_block import OpenBlock
     from entresol.cluster.journal import ClusterJournal
     from entresol.cluster.pool_rows import PoolRows
-    from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.values import Hash32
 
@@ -68,7 +67,20 @@ class ClusterSealer:
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty."""
-        executed = await self._build(self._chain.open_block())
+        return await self._write(await self._build())
+
+    async def _seal_work(self) -> Header | None:
+        """Seal the next block, unless it has rejected all that it could have included."""
+        block = await self._build()
+        if block.is_vain:
+            self._chain.reject(block)
+            return None
+        return await self._write(block)
+
+    async def _write(self, block: OpenBlock) -> Header:
+        self._chain.reject(block)
+        executed = block.executed
+        assert executed is not None
         prices = self._chain.rules.fees.prices()
         # In the same statement: with a distant database each one takes long.
         added, removed = self._rows.changes({it.hash for it in executed.transactions})
@@ -90,7 +102,7 @@ class ClusterSealer:
                 await self.round()
                 served, self._served = self._served, []
                 for waiting in served:
-                    waiting.report(None)
+                    waiting.report(self._chain.rejections.of(waiting.hash))
         finally:
             self._close()
 
@@ -100,7 +112,7 @@ class ClusterSealer:
             if it.blocks and self._chain.pool.is_pending(it.hash):
                 self._served.append(it._replace(blocks=it.blocks - 1))
             else:
-                it.report(None)
+                it.report(self._chain.rejections.of(it.hash))
 
     async def round(self) -> None:
         """Seal what is due, write the changes of the pool, and renew the lease if neither did."""
@@ -108,7 +120,8 @@ class ClusterSealer:
         if chain.is_due(time.monotonic()):
             await self.seal()
         while chain.schedule.is_automine and chain.producer.has_work:
-            if not (await self.seal()).gas_used:
+            header = await self._seal_work()
+            if header is not None and not header.gas_used:
                 break
         if self._rows.has_changes:
             await self._rows.flush(self._journal)
@@ -128,7 +141,8 @@ class ClusterSealer:
                 return
         self._woken.clear()
 
-    async def _build(self, block: OpenBlock) -> ExecutedBlock:
+    async def _build(self) -> OpenBlock:
+        block = self._chain.open_block()
         loop, is_heavy = asyncio.get_running_loop(), self._chain.producer.is_heavy
         while block.prepare():
             if is_heavy:
@@ -136,8 +150,7 @@ class ClusterSealer:
                 await self._renew()
             else:
                 block.execute()
-        assert block.executed is not None
-        return block.executed
+        return block
 
     def _close(self) -> None:
         self._closed = True

@@ -51,6 +51,7 @@
     │   ├── PaymasterLimitExceeded     the paymaster has too many in the pool, or too little ether for them
     │   ├── MixedNonces                the sender has others in the pool that count by another nonce
     │   ├── Throttled                  the sender or the paymaster has failed too often
+    │   ├── TransactionThrottled       blocks have rejected it too often
     │   ├── TooManyValidations         too many transactions are being validated
     │   ├── ValidationsThrottled       validations have failed too often lately
     │   └── PoolFull                   outranks no other transaction
@@ -310,6 +311,7 @@ from entresol.errors.pool import (
     SenderLimitExceeded,
     Throttled,
     TooManyValidations,
+    TransactionThrottled,
     ValidationsThrottled,
 )
 from entresol.errors.rpc import (
@@ -566,6 +568,7 @@ __all__ = [
     "TransactionGasTooHigh",
     "TransactionIndexTooHigh",
     "TransactionNotFound",
+    "TransactionThrottled",
     "TransactionTooLarge",
     "TrieError",
     "UnknownAccount",

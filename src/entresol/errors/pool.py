@@ -72,6 +72,16 @@ class Throttled(PoolRejection):
         self.until = until
 
 
+class TransactionThrottled(PoolRejection):
+    """Blocks have rejected the transaction too often, though its account and its paymaster had agreed to it."""
+
+    def __init__(self, until: int) -> None:
+        super().__init__(
+            f"blocks have rejected this transaction again and again: it is rejected until block {until}"
+        )
+        self.until = until
+
+
 class TooManyValidations(PoolRejection):
     """Too many transactions are being validated."""
 

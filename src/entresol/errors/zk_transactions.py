@@ -60,13 +60,19 @@ _STEPS: Final = {
 
 
 class AccountRejection(InvalidTransaction):
-    """An account or a paymaster does not agree to the transaction, or cannot; `step` is where."""
+    """An account or a paymaster does not agree to the transaction, or cannot.
 
-    def __init__(self, step: str, reason: str) -> None:
+    `step` is where, `party` who has let it fail, `"sender"` or `"paymaster"`, and `gas` what its calls have used, for
+    which nobody pays; it is 0 if that was not counted.
+    """
+
+    def __init__(self, step: str, reason: str, party: str | None = None, gas: int = 0) -> None:
         prefix = "Violated validation rules: " if step == "rules" else _REVERT + _STEPS[step][0]
         super().__init__(f"failed to validate the transaction. reason: {prefix}{reason}")
         self.step = step
         self.reason = reason
+        self.party = party or ("paymaster" if step in ("paymaster", "charge") else "sender")
+        self.gas = gas
 
     @property
     def estimate_text(self) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol._native import Checks, Limits, execute
-from entresol.errors import AccountRejection, DeadlinePassed
+from entresol._native import Checks, execute
 from entresol.execution.account_senders import has_code, set_nonce
 from entresol.execution.evm_env import overlay_on
 from entresol.execution.tx_env import ValidationLimits, tx_env_of
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
     from entresol.primitives.transactions import Transaction
 
-MAX_SECONDS: Final = 1.0
-"""How long a validation may take, whatever its gas."""
-
 _CHECKS: Final = Checks(nonce=False)
 
 
@@ -27,7 +23,7 @@ def runs_in_steps(transaction: Transaction, state: AccountReader) -> bool:
     payload = transaction.payload
     if not isinstance(payload, ZkTransaction):
         return False
-    if payload.payer != payload.sender:
+    if payload.sponsor is not None:
         return True
     return not transaction.is_impersonated and has_code(state, payload.sender)
 
@@ -39,14 +35,10 @@ def validate(transaction: Transaction, env: EvmEnv, limits: ValidationLimits) ->
     """
     overlay = overlay_on(env.state)
     set_nonce(overlay, transaction.sender, transaction.payload.nonce)
-    try:
-        execute(
-            overlay,
-            env.rules,
-            env.block.native,
-            tx_env_of(transaction, limits),
-            checks=_CHECKS,
-            limits=Limits(seconds=MAX_SECONDS),
-        )
-    except DeadlinePassed as error:
-        raise AccountRejection("rules", "Took too long") from error
+    execute(
+        overlay,
+        env.rules,
+        env.block.native,
+        tx_env_of(transaction, limits, only_validates=True),
+        checks=_CHECKS,
+    )

@@ -22,6 +22,7 @@ from entresol.execution.tx_env import (
     IMPERSONATION_CHECKS,
     MAX_GAS_LIMIT,
     PRIORITY_CHECKS,
+    ValidationLimits,
     priority_tx_env,
     tx_env_of,
     unstarted_tx_env,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from entresol import _native
     from entresol._native import Changes, Checks, Rules, TxEnv
     from entresol.execution.console import ConsoleCalls
+    from entresol.execution.rejected_work import RejectedTransaction
     from entresol.execution.trace.tracing import Tracing
     from entresol.state.state_trie import StateTrie
 
@@ -68,7 +70,7 @@ _Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
 
 
 class BlockExecutor:
-    """Builds one block, transaction by transaction."""
+    """Builds one block, transaction by transaction; `rejected` is what it could have included."""
 
     def __init__(
         self,
@@ -78,14 +80,18 @@ class BlockExecutor:
         parent: ParentBlock,
         *,
         extra_data: bytes = b"",
+        limits: ValidationLimits | None = None,
     ) -> None:
+        """Open a block; `limits` bound steps before executions, if this node decides what the block includes."""
         self.env = env
+        self.rejected: list[RejectedTransaction] = []
         self.gas_used = 0
         self.console = BlockConsole()
         self.overlay = overlay_on(state)
         self._rules = rules
         self._parent = parent
         self._extra_data = extra_data
+        self._limits = limits
         self._block = env.native
         self._transactions: list[Transaction] = []
         self._results: list[TransactionResult] = []
@@ -213,7 +219,7 @@ class BlockExecutor:
 
     def _run(self, transaction: Transaction) -> _Ran:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
-        ran = self._execute(tx_env_of(transaction), checks)
+        ran = self._execute(tx_env_of(transaction, self._limits), checks)
         result = self._result_of(ran)
         check_messages(len(result.l2_to_l1_logs), self._message_count)
         return ran, result

@@ -38,20 +38,28 @@ IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
 
 
 class ValidationLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much gas a validation may use, and whether it has to follow the rules.
+    """How much the steps before an execution may use, and whether they have to follow the rules.
 
-    `gas` is for the steps of the sender, and again for the paymaster. The rules allow only what the sender alone can
-    change, so that nobody invalidates the transactions of many at once.
+    `gas` is for the steps of the sender, and again for the paymaster; `seconds` is for all of them. Nobody pays for
+    them if one fails, in the pool or in a block. The rules allow only what the sender alone can change, so that nobody
+    invalidates the transactions of many at once.
     """
 
     gas: int = 300_000
+    seconds: float = 1.0
     enforces_rules: bool = True
 
 
-def tx_env_of(transaction: Transaction, validation: ValidationLimits | None = None) -> TxEnv:
+def tx_env_of(
+    transaction: Transaction,
+    limits: ValidationLimits | None = None,
+    *,
+    only_validates: bool = False,
+) -> TxEnv:
     """Return the `TxEnv` of `transaction`, to be executed or only to be validated.
 
-    Type 0x71 executes like type 2, except from a contract account or with a paymaster.
+    Type 0x71 executes like type 2, except from a contract account or with a paymaster; `limits` bound the steps before
+    such an execution. A node that executes the block of another has none.
     """
     # Keywords for each type are faster than a collected dictionary: see bench_calls.
     payload = transaction.payload
@@ -84,14 +92,18 @@ def tx_env_of(transaction: Transaction, validation: ValidationLimits | None = No
         chain_id=payload.chain_id,
         access_list=access_items(payload.access_list),
         authorizations=authorization_items(payload.authorizations) if is_set_code else None,
-        zk=_zk_fields(transaction, payload, validation)
+        zk=_zk_fields(transaction, payload, limits, only_validates=only_validates)
         if isinstance(payload, ZkTransaction)
         else None,
     )
 
 
 def _zk_fields(
-    transaction: Transaction, payload: ZkTransaction, validation: ValidationLimits | None
+    transaction: Transaction,
+    payload: ZkTransaction,
+    limits: ValidationLimits | None,
+    *,
+    only_validates: bool,
 ) -> ZkFields:
     paymaster = payload.paymaster or NO_PAYMASTER
     mode = "impersonation" if transaction.is_impersonated else "transaction"
@@ -102,9 +114,11 @@ def _zk_fields(
         paymaster=paymaster.address,
         paymaster_input=paymaster.input,
         factory_dep_hashes=payload.factory_dep_hashes() if payload.factory_deps else None,
-        mode=mode if validation is None else "validation",
-        validation_gas=0 if validation is None else validation.gas,
-        enforces_rules=validation is not None and validation.enforces_rules,
+        mode="validation" if only_validates else mode,
+        validation_gas=0 if limits is None else limits.gas,
+        validation_seconds=0.0 if limits is None else limits.seconds,
+        # Who builds a block enforces none: what a validation reads is as it will be then.
+        enforces_rules=only_validates and limits is not None and limits.enforces_rules,
     )
 
 

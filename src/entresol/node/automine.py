@@ -29,8 +29,8 @@ class Automine:
     slow. Others are sealed in the background, and what arrives meanwhile is for the next block.
 
     Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
-    thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool; a block of
-    deposits alone is tried again.
+    thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool, as that of one does
+    which a block rejects; a block of deposits alone is tried again.
     """
 
     def __init__(self, chain: Chain, sealer: BlockSealer) -> None:
@@ -110,7 +110,7 @@ class Automine:
         failure: str | None = None
         while self._chain.schedule.is_automine and self._chain.producer.has_work:
             try:
-                header = await self._sealer.seal()
+                header = await self._sealer.seal_work()
             except Exception as error:
                 if isinstance(error, StoreFailed):
                     # A full disk may have space again later.
@@ -123,7 +123,7 @@ class Automine:
                 if self._chain.producer.has_work:
                     await asyncio.sleep(RETRY_SECONDS)
             else:
-                if not header.gas_used:
+                if header is not None and not header.gas_used:
                     break
                 # Others have their turn.
                 await asyncio.sleep(0)
@@ -160,5 +160,6 @@ class Automine:
             self._report(it, error)
 
     def _report(self, transaction_hash: Hash32, error: Exception | None) -> None:
+        error = error or self._chain.rejections.of(transaction_hash)
         for on_included in self._pending.pop(transaction_hash, ()):
             on_included(error)

@@ -51,15 +51,27 @@ class BlockSealer:
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty; a thread executes a heavy one, and waits for a slow disk."""
+        header = await self._seal()
+        assert header is not None
+        return header
+
+    async def seal_work(self) -> Header | None:
+        """Seal the next block, unless it has rejected all that it could have included."""
+        return await self._seal(is_needed=False)
+
+    async def _seal(self, *, is_needed: bool = True) -> Header | None:
         async with self._sealing:
             is_heavy = self.is_heavy
             for _ in range(ATTEMPTS if is_heavy or self.is_disk_slow else 0):
                 block = await self._build(on_thread=is_heavy)
+                if block is not None and block.is_vain and not is_needed:
+                    self._chain.reject(block)
+                    return None
                 write = None if block is None else self._chain.write_open(block)
                 if write is not None:
                     await asyncio.get_running_loop().run_in_executor(self._thread, write.sync)
                     return self._chain.show(write)
-            return self._chain.seal()
+            return self._chain.seal() if is_needed else self._chain.seal_work()
 
     async def stop(self) -> None:
         """Wait for the thread: it reads the store, which is closed next."""

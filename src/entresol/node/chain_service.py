@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from entresol.chain.mining import MiningMode
 from entresol.chain.rules import BLOB_TYPE
 from entresol.errors import ListenFailed, StoreFailed
 from entresol.explorer.files import explorer_files
@@ -185,7 +186,7 @@ class ChainService:
                 if not self.chain.recover():
                     pause = RETRY_SECONDS
                 elif self.chain.is_due(time.monotonic()):
-                    await self._sealer.seal()
+                    await self._seal_due()
                     failure = None
             except StoreFailed as error:
                 # A full disk may have space again later.
@@ -196,6 +197,13 @@ class ChainService:
                 logger.exception("a block could not be sealed; trying again")
                 pause = RETRY_SECONDS
             await asyncio.sleep(pause)
+
+    async def _seal_due(self) -> None:
+        """Seal a block; one that follows what is sent is not sealed if it would reject all of it."""
+        if self.chain.schedule.mode is MiningMode.DELAYED:
+            await self._sealer.seal_work()
+        else:
+            await self._sealer.seal()
 
     def _schedule_notifications(self) -> None:
         """Notify subscribers once the current callback ends, of all events until then together."""

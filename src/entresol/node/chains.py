@@ -223,6 +223,7 @@ def _pool(config: ChainConfig) -> PoolConfig:
         order=config.order,
         limit=config.pool_limit,
         limit_bytes=config.pool_limit_bytes,
+        queue_seconds=config.pool_lifetime_seconds,
         validation=ValidationLimits(enforces_rules=not config.disable_validation_rules),
     )
 

@@ -142,11 +142,11 @@ def test_a_validation_that_writes_for_others_is_not_admitted(l2: ScriptedWorld) 
     assert not any(l2.chain.latest.slot(counter, (1).to_bytes(32)))
 
 
-def test_a_context_of_a_megabyte_is_rejected(l2: ScriptedWorld) -> None:
-    # It returns a magic, an offset of 64, and a length of 1 MB.
+def test_a_context_of_many_kilobytes_is_rejected(l2: ScriptedWorld) -> None:
+    # It returns a magic, an offset of 64, and a length of 64 kB.
     code = (
-        "63038a24bc60e01b5f52604060205262100000604052"
-        f"5f5f5f5f6a{COST:022x}73{BOOTLOADER.hex()}5af150621000605ff3"
+        "63038a24bc60e01b5f52604060205262010000604052"
+        f"5f5f5f5f6a{COST:022x}73{BOOTLOADER.hex()}5af150620100605ff3"
     )
     paymaster = l2.put(code, at=0x48)
     l2.chain.edit(paymaster, lambda it: it.set_balance(paymaster, ETHER))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT, THROTTLE_BLOCKS
+from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT
+from entresol.chain.mempool.penalties import THROTTLE_BLOCKS
 from entresol.errors import (
     AccountRejection,
     AlreadyKnown,
@@ -141,7 +142,7 @@ def test_both_forms_of_a_signature_are_one_transaction(l2: ScriptedWorld) -> Non
     custom = fill(
         ALICE,
         nonce=plain.payload.nonce,
-        paymaster=plain.payload.payer,
+        paymaster=paymaster,
         custom_signature=plain.payload.signature,
     )
     assert decode(custom.encode()).hash == plain.hash

@@ -8,12 +8,12 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.sealing.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.open_block import OpenBlock
-from entresol.errors import StoreFailed, StoreFull
+from entresol.errors import InsufficientFunds, StoreFailed, StoreFull
 from entresol.node import automine as module
 from entresol.node.automine import Automine
 from entresol.node.block_sealer import BlockSealer
 from entresol.primitives.transactions import Transaction
-from tests.support.chain.dev_chain import deposit, open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, deposit, open_chain, transaction
 from tests.support.polling import PATIENCE_SECONDS
 
 HEAVY = 30_000_000
@@ -192,6 +192,58 @@ def test_a_failure_reaches_all_senders_and_their_transactions_leave_the_pool(
         await sender.automine.stop()
 
     asyncio.run(live())
+
+
+@pytest.mark.parametrize("count", [1, 2 * INLINE_TRANSACTIONS], ids=["inline", "background"])
+def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_block(
+    chain: Chain, count: int
+) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(*(transaction(nonce) for nonce in range(count)))
+        # An edit that the pool does not see.
+        chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        await sender.wait()
+        first, *others = sender.outcomes.values()
+        assert isinstance(first, InsufficientFunds)
+        # They wait for a nonce now.
+        assert others == [None] * (count - 1)
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert (chain.number, transaction(0).hash in chain.pool) == (0, False)
+
+
+def test_a_rejected_transaction_does_not_keep_others_out_of_the_block(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(transaction(0), transaction(0, by=1))
+        chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        await sender.wait()
+        assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds, type(None)]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert len(chain.blocks.record(1).transactions) == 1
+
+
+def test_a_transaction_that_was_rejected_may_be_sent_again(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        edited = chain._edits.state
+        sender.send(transaction(0))
+        chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        await sender.wait()
+        assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds]
+        chain._edits.restore(edited)
+        sender.outcomes.clear()
+        sender.send(transaction(0))
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert chain.number == 1
 
 
 def test_stopping_tells_senders_that_their_transactions_are_in_no_block(chain: Chain) -> None:

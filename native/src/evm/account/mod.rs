@@ -5,9 +5,12 @@
 
 pub mod calls;
 mod default_account;
+mod meter;
 pub mod rejection;
 pub mod rules;
 pub mod steps;
+
+use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
 
@@ -46,8 +49,10 @@ pub struct ZkTx {
     pub factory_dep_hashes: Vec<B256>,
     /// What the run is for.
     pub mode: Mode,
-    /// The most gas of a validation: for the steps of the sender, and again for the paymaster.
+    /// The most gas of the steps before the execution: for the sender, and again for the paymaster; 0 if none is set.
     pub validation_gas: u64,
+    /// The most time of the steps before the execution, if there is a most gas.
+    pub validation_time: Duration,
     /// Whether a validation has to keep the rules of a pool.
     pub enforces_rules: bool,
 }
@@ -62,7 +67,7 @@ pub enum Mode {
     Impersonation,
     /// An estimate: the payer has what it needs, and nobody minds a signature.
     Estimate,
-    /// The steps before the execution only, within the limits of a pool.
+    /// The steps before the execution only.
     Validation,
 }
 
@@ -76,7 +81,12 @@ pub enum Sender {
 }
 
 impl ZkTx {
-    /// Whether a paymaster pays.
+    /// Whether the steps before the execution have a most gas and time.
+    pub const fn is_bounded(&self) -> bool {
+        self.validation_gas > 0
+    }
+
+    /// Whether a paymaster pays: anybody but the zero address, and be it the sender.
     pub fn has_paymaster(&self) -> bool {
         !self.paymaster.is_zero()
     }

@@ -61,6 +61,10 @@ pub struct Rejection {
     pub step: Step,
     /// What was wrong.
     pub cause: Cause,
+    /// Whether the paymaster has let it fail, and not the sender.
+    pub is_paymasters: bool,
+    /// The gas that calls have used, for which nobody pays.
+    pub gas: u64,
 }
 
 /// How much of a revert an error repeats.
@@ -75,7 +79,16 @@ pub const NO_GAS: &str = "Not enough gas for transaction validation";
 impl Rejection {
     /// Say what was wrong.
     pub fn new(step: Step, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { step, cause: Cause::Reason(reason.into()) }
+        Self::of(step, Cause::Reason(reason.into()))
+    }
+
+    /// Return this rejection, for which the paymaster is responsible.
+    pub fn of_paymaster(self) -> Self {
+        Self { is_paymasters: true, ..self }
+    }
+
+    const fn of(step: Step, cause: Cause) -> Self {
+        Self { step, cause, is_paymasters: matches!(step, Step::Paymaster), gas: 0 }
     }
 
     /// Return what was wrong in words: a revert's own, or its bytes.
@@ -95,7 +108,7 @@ impl Rejection {
 
     /// Return what the callee has reverted with.
     pub const fn reverted(step: Step, output: Bytes) -> Self {
-        Self { step, cause: Cause::Reverted(output) }
+        Self::of(step, Cause::Reverted(output))
     }
 }
 

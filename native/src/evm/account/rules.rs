@@ -1,4 +1,4 @@
-//! Rules for the validation of transactions before a pool admits them.
+//! Rules for the validation of transactions before a pool admits them, and their gas, there and in a block.
 //!
 //! What a validation may read decides who can make it fail later: only the sender itself, so that one cheap
 //! change cannot invalidate the transactions of many. After ERC-7562 and the rules of ZKsync Era.
@@ -15,7 +15,8 @@ use revm::interpreter::{
     CallInputs, CallOutcome, CreateInputs, CreateOutcome, InstructionResult, Interpreter,
 };
 
-use super::rejection::is_out_of_gas;
+use super::meter::{Excess, Meter};
+use super::rejection::{Step, is_out_of_gas};
 use super::{BOOTLOADER, ZkTx, account_slot};
 use crate::evm::env::ExecutionEnv;
 use crate::evm::limits::LimitedContext;
@@ -25,6 +26,7 @@ const BASE_TOKEN: Address = alloy_primitives::address!("000000000000000000000000
 /// How far behind a hash the members of a struct in a mapping may be.
 const MAX_OFFSET: u64 = 127;
 const WORD: usize = 32;
+const TOO_LONG: &str = "Took too long";
 
 /// Slots in which a token that is a proxy has its implementation, its admin and its beacon (ERC-1967).
 const PROXY_SLOTS: [B256; 3] = [
@@ -33,18 +35,22 @@ const PROXY_SLOTS: [B256; 3] = [
     b256!("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50"),
 ];
 
-/// Watches the steps of a sender, and stops what another could invalidate.
+/// Watches the steps before the execution: stops those that use too much, and what another could invalidate.
 #[derive(Debug)]
 pub struct RulesInspector {
     sender: Address,
     token: Option<Address>,
     gas_limit: u64,
+    enforces_rules: bool,
+    meter: Meter,
     /// Hashes that belong to the sender: of its address as a key of a mapping, and nested ones.
     hashes: BTreeSet<U256>,
     /// The account whose code the current instruction reads.
     reads_code_of: Option<Address>,
+    /// Whether a step runs whose gas counts.
+    pub is_metering: bool,
     /// Whether the rules apply to the current step.
-    pub is_watching: bool,
+    is_watching: bool,
     /// What was done that is not allowed.
     pub violation: Option<String>,
 }
@@ -56,15 +62,55 @@ impl RulesInspector {
             sender: env.tx.base.caller,
             token: super::default_account::token_of(&zk.paymaster_input),
             gas_limit: zk.validation_gas,
+            enforces_rules: zk.enforces_rules,
+            meter: Meter::new(zk.validation_time),
             hashes: BTreeSet::new(),
             reads_code_of: None,
+            is_metering: false,
             is_watching: false,
             violation: None,
         }
     }
 
+    /// Watch a step, which may use some gas. There are no rules for a paymaster.
+    pub fn start(&mut self, step: Step, allowed: u64) {
+        self.meter.start(allowed);
+        self.is_metering = true;
+        self.is_watching = self.enforces_rules && step != Step::Paymaster;
+    }
+
+    /// Watch no more, and return the gas that the step has used.
+    pub fn end(&mut self) -> u64 {
+        (self.is_metering, self.is_watching) = (false, false);
+        self.meter.used()
+    }
+
     fn violate(&mut self, text: String) {
         self.violation.get_or_insert(text);
+    }
+
+    fn check_meter(&mut self, step: &Interpreter) {
+        match self.meter.step(step.gas.total_gas_spent()) {
+            None => {}
+            Some(Excess::Gas) => self.violate(too_much_gas(self.gas_limit)),
+            Some(Excess::Time) => self.violate(TOO_LONG.into()),
+        }
+    }
+
+    /// Enter a frame; a precompile is not interrupted, so it may use only what is left.
+    fn enter<C: LimitedContext>(&mut self, context: &mut C, gas: u64) {
+        self.meter.enter(gas);
+        context.chain_mut().precompile_gas = Some(self.meter.left());
+    }
+
+    fn leave<C: LimitedContext>(&mut self, context: &mut C, result: InstructionResult) {
+        self.meter.leave();
+        if std::mem::take(&mut context.chain_mut().is_precompile_stopped) {
+            self.violate(too_much_gas(self.gas_limit));
+        }
+        if self.is_watching {
+            self.check_gas(result);
+        }
     }
 
     fn check_opcode(&mut self, step: &Interpreter) {
@@ -160,10 +206,8 @@ where
     C: LimitedContext + ContextTr<Journal: JournalExt>,
 {
     fn step(&mut self, step: &mut Interpreter, _: &mut C) {
-        if !self.is_watching {
-            return;
-        }
-        if self.violation.is_none() {
+        self.check_meter(step);
+        if self.is_watching && self.violation.is_none() {
             self.check_opcode(step);
         }
         if self.violation.is_some() {
@@ -171,13 +215,15 @@ where
         }
     }
 
-    fn step_end(&mut self, _: &mut Interpreter, context: &mut C) {
+    fn step_end(&mut self, step: &mut Interpreter, context: &mut C) {
+        self.meter.step_end(step.gas.total_gas_spent());
         if let Some(address) = self.reads_code_of.take() {
             self.check_code(context, address);
         }
     }
 
     fn call(&mut self, context: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        self.enter(context, inputs.gas_limit);
         // The node itself opens the frame of a step.
         if self.is_watching && context.journal_ref().depth() > 1 {
             self.check_code(context, inputs.bytecode_address);
@@ -188,16 +234,17 @@ where
         None
     }
 
-    fn call_end(&mut self, _: &mut C, _: &CallInputs, outcome: &mut CallOutcome) {
-        if self.is_watching {
-            self.check_gas(outcome.result.result);
-        }
+    fn call_end(&mut self, context: &mut C, _: &CallInputs, outcome: &mut CallOutcome) {
+        self.leave(context, outcome.result.result);
     }
 
-    fn create_end(&mut self, _: &mut C, _: &CreateInputs, outcome: &mut CreateOutcome) {
-        if self.is_watching {
-            self.check_gas(outcome.result.result);
-        }
+    fn create(&mut self, context: &mut C, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        self.enter(context, inputs.gas_limit());
+        None
+    }
+
+    fn create_end(&mut self, context: &mut C, _: &CreateInputs, outcome: &mut CreateOutcome) {
+        self.leave(context, outcome.result.result);
     }
 }
 

@@ -6,12 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from entresol.chain.mempool.account_rules import (
-    PaymasterDebts,
-    Penalties,
-    check_account_limit,
-    check_zk_sender,
-)
+from entresol.chain.mempool.account_rules import check_account_limit, check_zk_sender
 from entresol.chain.mempool.config import PoolConfig
 from entresol.chain.mempool.events import (
     NOTHING_UPDATED,
@@ -21,6 +16,8 @@ from entresol.chain.mempool.events import (
 )
 from entresol.chain.mempool.eviction import IncomingTransaction, select_own_victims
 from entresol.chain.mempool.ordering import Pricing
+from entresol.chain.mempool.paymaster_debts import PAYMASTER_LIMIT, PaymasterDebts
+from entresol.chain.mempool.penalties import Penalties
 from entresol.chain.mempool.pool_index import PoolIndex
 from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
 from entresol.chain.mempool.validation import (
@@ -36,6 +33,7 @@ from entresol.errors import (
     AlreadyKnown,
     InvalidTransaction,
     MixedNonces,
+    PaymasterLimitExceeded,
     PoolFull,
     PoolRejection,
     SenderNotEOA,
@@ -68,7 +66,7 @@ class Mempool(PoolIndex):
         config: PoolConfig | None = None,
     ) -> None:
         config = config or PoolConfig()
-        super().__init__(accounts, Pricing(config.order, base_fee))
+        super().__init__(accounts, Pricing(config.order, base_fee), config.queue_seconds)
         self.rules = rules
         self.config = config
         self.penalties = Penalties()
@@ -88,11 +86,15 @@ class Mempool(PoolIndex):
 
     def add(self, transaction: Transaction) -> TransactionAdded:
         """Add a transaction, or raise an `InvalidTransaction` or a `PoolRejection`."""
+        self._discard_expired()
         entry, sender_txs, replaced = self._checked(transaction)
         evicted = self._select_evicted(sender_txs, entry, replaced)
         for victim in evicted:
             self._discard(victim)
         promoted = self._insert(sender_txs, entry, replaced)
+        if unpaid := self._discard_unpaid(promoted):
+            evicted += unpaid
+            promoted = [it for it in promoted if it.nonce < sender_txs.gap]
         return TransactionAdded(
             hash=transaction.hash,
             is_pending=entry.nonce < sender_txs.gap,
@@ -127,6 +129,7 @@ class Mempool(PoolIndex):
         self.base_fee = base_fee
         if not self._senders:
             return NOTHING_UPDATED
+        self._discard_expired()
         if touched is None:
             senders = list(self._senders)
         else:
@@ -186,7 +189,9 @@ class Mempool(PoolIndex):
                     entry.sender, nonce, balance, is_account=is_account
                 )
             sender_txs.put(entry)
-        pool._debts = PaymasterDebts(saved.entries)
+        pool._debts = PaymasterDebts(senders.values())
+        for sender_txs in senders.values():
+            pool._lifetime.update(sender_txs)
         pool._heads.build(pool._pricing)
         pool._evictions.build(pool._pricing)
         return pool
@@ -220,7 +225,7 @@ class Mempool(PoolIndex):
         if replaced is not None:
             check_replacement(entry, replaced, self.config.replacement_percent)
         check_account_limit(sender_txs, replaced)
-        self._debts.check(entry, replaced, self._accounts)
+        self._debts.check(entry, sender_txs, self._accounts)
         self.penalties.check(transaction)
         return entry, sender_txs, replaced
 
@@ -268,26 +273,15 @@ class Mempool(PoolIndex):
                     dropped.append(
                         TransactionDropped(entry.transaction.hash, drop_reason(entry, sender_txs))
                     )
-            promoted += executable
+                elif sender_txs.is_account or entry.paymaster is not None:
+                    self.penalties.paid(sender)
+            for entry in self._discard_unpaid(executable):
+                reason = PaymasterLimitExceeded(PAYMASTER_LIMIT)
+                dropped.append(TransactionDropped(entry.transaction.hash, reason))
+            promoted += [it for it in executable if it.nonce < sender_txs.gap]
         for known in included & self._entries.keys():
             self._discard(self._entries[known])
         return PoolUpdated(hashes(promoted), tuple(dropped))
-
-    def _update_sender(
-        self, sender_txs: SenderTransactions
-    ) -> tuple[list[PooledTransaction], list[PooledTransaction]]:
-        """Apply the account's nonce, balance and code; return what is removed and what is promoted."""
-        nonce, sender_txs.balance, has_code = read_sender(
-            self._accounts, sender_txs.sender, is_account=sender_txs.is_account
-        )
-        signed = sender_txs.remove_signed() if has_code else []
-        if sender_txs.is_unaffected_at(nonce) and not signed:
-            return [], []
-        removed, promoted = sender_txs.advance_to(nonce)
-        removed += [*signed, *sender_txs.remove_unaffordable()]
-        self._removed_from(sender_txs)
-        self._heads.update(sender_txs, self._pricing)
-        return removed, [entry for entry in promoted if entry.nonce < sender_txs.gap]
 
 
 def _is_accounts_own(entry: PooledTransaction, accounts: AccountReader) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.mempool.account_rules import PaymasterDebts
 from entresol.chain.mempool.eviction import EvictionQueue
 from entresol.chain.mempool.ordering import HeadQueue, Pricing
+from entresol.chain.mempool.paymaster_debts import PaymasterDebts
+from entresol.chain.mempool.queue_lifetime import QueueLifetime
+from entresol.chain.mempool.validation import read_sender
 from entresol.chain.mempool.view import PoolView
 
 if TYPE_CHECKING:
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
 class PoolIndex(PoolView):
     """Inserts and removes transactions that `Mempool` has checked, and orders them by what they pay."""
 
-    def __init__(self, accounts: AccountReader, pricing: Pricing) -> None:
+    def __init__(self, accounts: AccountReader, pricing: Pricing, queue_seconds: float) -> None:
         super().__init__(accounts)
         self._pricing = pricing
         self._heads = HeadQueue(self._senders)
         self._evictions = EvictionQueue(self._senders)
         self._debts = PaymasterDebts()
+        self._lifetime = QueueLifetime(queue_seconds)
         self._arrivals = 0
         self._bytes = 0
         self.version = 0
@@ -81,7 +84,7 @@ class PoolIndex(PoolView):
         self._accounts, self._pricing = other._accounts, other._pricing
         self._entries, self._senders = other._entries, other._senders
         self._heads, self._evictions = other._heads, other._evictions
-        self._debts = other._debts
+        self._debts, self._lifetime = other._debts, other._lifetime
         self._arrivals, self._bytes = other._arrivals, other._bytes
         self.order = order
 
@@ -96,15 +99,34 @@ class PoolIndex(PoolView):
         if replaced is not None:
             self._delete(replaced)
         self._entries[entry.transaction.hash] = entry
-        self._debts.add(entry)
         self._senders[entry.sender] = sender_txs
         self._bytes += entry.size
         self._arrivals += 1
         promoted = sender_txs.put(entry)
+        self._debts.update(sender_txs)
+        self._lifetime.update(sender_txs, has_promoted=bool(promoted))
         if entry.nonce == sender_txs.nonce:
             self._heads.update(sender_txs, self._pricing)
         self._evictions.update(sender_txs, self._pricing)
         return promoted
+
+    def _update_sender(
+        self, sender_txs: SenderTransactions
+    ) -> tuple[list[PooledTransaction], list[PooledTransaction]]:
+        """Apply the account's nonce, balance and code; return what is removed and what is promoted."""
+        nonce, sender_txs.balance, has_code = read_sender(
+            self._accounts, sender_txs.sender, is_account=sender_txs.is_account
+        )
+        signed = sender_txs.remove_signed() if has_code else []
+        if sender_txs.is_unaffected_at(nonce) and not signed:
+            return [], []
+        removed, promoted = sender_txs.advance_to(nonce)
+        removed += [*signed, *sender_txs.remove_unaffordable()]
+        self._removed_from(sender_txs)
+        if promoted:
+            self._lifetime.update(sender_txs, has_promoted=True)
+        self._heads.update(sender_txs, self._pricing)
+        return removed, [entry for entry in promoted if entry.nonce < sender_txs.gap]
 
     def _discard(self, entry: PooledTransaction) -> None:
         """Remove a transaction everywhere; those of its sender with higher nonces become queued."""
@@ -117,15 +139,32 @@ class PoolIndex(PoolView):
     def _delete(self, entry: PooledTransaction) -> None:
         """Remove a transaction that its sender's list does not have any more."""
         del self._entries[entry.transaction.hash]
-        self._debts.remove(entry)
         self._bytes -= entry.size
 
     def _removed_from(self, sender_txs: SenderTransactions) -> None:
         """Index a sender anew after transactions were removed."""
+        self._debts.update(sender_txs)
+        self._lifetime.update(sender_txs)
         if not sender_txs.nonces:
             del self._senders[sender_txs.sender]
         else:
             self._evictions.update(sender_txs, self._pricing)
+
+    def _discard_unpaid(self, promoted: list[PooledTransaction]) -> list[PooledTransaction]:
+        """Remove those that have become pending and exceed what their paymasters can pay, the last first."""
+        removed = []
+        for entry in reversed(promoted):
+            paymaster = entry.paymaster
+            if paymaster is not None and self._debts.are_exceeded(paymaster, self._accounts):
+                self._discard(entry)
+                removed.append(entry)
+        return removed
+
+    def _discard_expired(self) -> None:
+        """Remove what has waited for a nonce for too long."""
+        for sender in self._lifetime.expired():
+            for entry in self._senders[sender].queued():
+                self._discard(entry)
 
     def _reprice(self, pricing: Pricing) -> None:
         if pricing != self._pricing:

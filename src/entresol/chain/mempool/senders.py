@@ -62,6 +62,7 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
             blob_fee = blob_fee_cap * payload.blob_gas
         fee = payload.gas_limit * fee_cap
         paymaster = _paymaster_of(payload)
+        is_own = paymaster is None or paymaster == transaction.sender
         return cls(
             transaction,
             arrival,
@@ -69,7 +70,7 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
             payload.nonce,
             fee_cap,
             payload.tip,
-            payload.value + blob_fee + (fee if paymaster is None else 0),
+            payload.value + blob_fee + (fee if is_own else 0),
             memory_of(transaction),
             blob_fee_cap,
             paymaster,
@@ -78,20 +79,21 @@ class PooledTransaction(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 def _paymaster_of(payload: Payload) -> Address | None:
-    if not isinstance(payload, ZkTransaction) or payload.payer == payload.sender:
-        return None
-    return payload.payer
+    payer = payload.sponsor if isinstance(payload, ZkTransaction) else None
+    return None if payer is None else payer.address
 
 
 class SenderTransactions:
     """The transactions of one sender: pending up to the first missing nonce, then queued.
 
     `nonce` and `balance` are those of the account, `gap` is the first missing nonce, and `cost` is
-    that of all entries together. If it `is_account`, the entries are a contract account's own, and the nonce is that of
+    that of all entries together; `sponsored` are those that a paymaster pays for. If it `is_account`, the entries are a contract account's own, and the nonce is that of
     the nonce holder.
     """
 
-    __slots__ = ("balance", "cost", "entries", "gap", "is_account", "nonce", "nonces", "sender")
+    __slots__ = (
+        "balance", "cost", "entries", "gap", "is_account", "nonce", "nonces", "sender", "sponsored",
+    )  # fmt: skip
 
     def __init__(
         self, sender: Address, nonce: int, balance: int, *, is_account: bool = False
@@ -103,6 +105,7 @@ class SenderTransactions:
         self.gap = nonce
         self.cost = 0
         self.entries: dict[int, PooledTransaction] = {}
+        self.sponsored: dict[int, PooledTransaction] = {}
         self.nonces: list[int] = []
 
     @property
@@ -137,6 +140,9 @@ class SenderTransactions:
         """Add or replace an entry; return the entries that become pending."""
         replaced = self.entries.get(entry.nonce)
         self.entries[entry.nonce] = entry
+        self.sponsored.pop(entry.nonce, None)
+        if entry.paymaster is not None:
+            self.sponsored[entry.nonce] = entry
         self.cost += entry.cost
         if replaced is not None:
             self.cost -= replaced.cost
@@ -147,6 +153,7 @@ class SenderTransactions:
     def remove(self, entry: PooledTransaction) -> None:
         """Remove an entry; those with higher nonces become queued."""
         del self.entries[entry.nonce]
+        self.sponsored.pop(entry.nonce, None)
         del self.nonces[bisect_left(self.nonces, entry.nonce)]
         self.cost -= entry.cost
         self.gap = min(self.gap, entry.nonce)
@@ -185,6 +192,9 @@ class SenderTransactions:
     def _remove_below(self, nonce: int) -> list[PooledTransaction]:
         count = bisect_left(self.nonces, nonce)
         removed = [self.entries.pop(below) for below in self.nonces[:count]]
+        if self.sponsored:
+            for entry in removed:
+                self.sponsored.pop(entry.nonce, None)
         del self.nonces[:count]
         self.cost -= sum(entry.cost for entry in removed)
         return removed

@@ -10,7 +10,7 @@ import msgspec
 from entresol.execution.account_senders import AccountReader, transaction_count
 
 if TYPE_CHECKING:
-    from entresol.chain.mempool.account_rules import Penalties
+    from entresol.chain.mempool.penalties import Penalties
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address

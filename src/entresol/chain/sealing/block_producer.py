@@ -16,13 +16,14 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.execution.evm_env import BlockEnv
     from entresol.primitives.records import StoredChange
+    from entresol.primitives.values import Hash32
 
 
 INLINE_GAS: Final = 3_000_000
@@ -36,7 +37,7 @@ class BlockProducer:
 
     Remembers: the queue of priority transactions. Persists: nothing; after a restart the deposit watcher
     enqueues again what no block includes. Assumes: one thread. Fails: as the ledger does; a transaction
-    that cannot be executed is dropped, and does not block those behind it.
+    that cannot be executed is rejected, and does not block those behind it. The pool stays as it is.
     """
 
     def __init__(self, ledger: Ledger, pool: Mempool) -> None:
@@ -67,34 +68,28 @@ class BlockProducer:
         self.priority.append(transaction)
         return transaction
 
-    def build(
-        self,
-        timestamp: int,
-        edits: Sequence[StoredChange] = (),
-        codes: Sequence[bytes] = (),
-        *,
-        limit: int | None = None,
-    ) -> ExecutedBlock:
-        """Execute the next block, with at most `limit` transactions, without sealing it."""
-        executor = self.fill(timestamp, edits, codes, limit=limit)
-        return executor.finish(self._ledger.trie)
-
     def open(
         self, timestamp: int, edits: Sequence[StoredChange] = (), codes: Sequence[bytes] = ()
     ) -> BlockExecutor:
         """Return the next block without transactions."""
         ledger = self._ledger
         env = self._with_room(ledger.next_block_env(timestamp))
-        executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent)
+        limits = self._pool.config.validation
+        executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent, limits=limits)
         if edits or codes:
             executor.edit(edits, codes)
         executor.begin()
         return executor
 
-    def best_for(self, executor: BlockExecutor, limit: int | None = None) -> PoolInclusion:
-        """Return the best transactions of the mempool for an opened block."""
+    def best_for(
+        self,
+        executor: BlockExecutor,
+        limit: int | None = None,
+        known: Container[Hash32] = (),
+    ) -> PoolInclusion:
+        """Return the best transactions of the mempool for an opened block, without those `known` to be invalid."""
         wanted = self._max_transactions if limit is None else limit
-        return PoolInclusion(executor, self._pool, wanted)
+        return PoolInclusion(executor, self._pool, wanted, known)
 
     def first_priority(self) -> tuple[Transaction, ...]:
         """Return the priority transactions that the next block may include, and one more."""
@@ -119,11 +114,12 @@ class BlockProducer:
         codes: Sequence[bytes] = (),
         *,
         limit: int | None = None,
+        known: Container[Hash32] = (),
     ) -> BlockExecutor:
-        """Return the next block with its transactions executed, but no roots yet."""
+        """Return the next block with its transactions executed, at most `limit`, but no roots yet."""
         executor = self.open(timestamp, edits, codes)
         if include_priority(executor, self.first_priority(), limit) and self._pool:
-            best = self.best_for(executor, limit)
+            best = self.best_for(executor, limit, known)
             while best.take():
                 best.execute()
         return executor

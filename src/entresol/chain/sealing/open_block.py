@@ -61,6 +61,11 @@ class OpenBlock:
         return self._executor
 
     @property
+    def is_vain(self) -> bool:
+        """Whether the block has rejected all that it could have included."""
+        return not self._executor.transactions and bool(self._executor.rejected)
+
+    @property
     def transactions(self) -> Sequence[Transaction]:
         """The transactions of the block so far."""
         return self._executor.transactions

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
     from entresol.execution.evm_env import BlockEnv
     from entresol.primitives.transactions import Transaction
+    from entresol.primitives.values import Hash32
 
 
 class _Inputs(msgspec.Struct, frozen=True):
@@ -42,9 +43,10 @@ class PendingBlock:
     """Builds the pending block on demand, and caches it until its inputs change.
 
     A batch may have hundreds of requests for it, and executing the whole pool for each would block all others.
-    The timestamp is part of the block, so it is cached for a second at most.
+    The timestamp is part of the block, so it is cached for a second at most. What is invalid in it stays in the pool
+    until a block is sealed, and is not executed again for the same parent.
 
-    Remembers: the block and its inputs. Persists: nothing. Assumes: one thread, and that callers do not change
+    Remembers: the block and its inputs, and what is invalid on its parent. Persists: nothing. Assumes: one thread, and that callers do not change
     the block. Fails: as the producer does, and caches nothing then.
     """
 
@@ -59,6 +61,7 @@ class PendingBlock:
         self._inputs: _Inputs | None = None
         self._executor: BlockExecutor
         self._executed: ExecutedBlock | None = None
+        self._invalid: set[Hash32] = set()
 
     def cached(self) -> BlockExecutor | None:
         """Return the block if `filled` has nothing to execute."""
@@ -69,10 +72,14 @@ class PendingBlock:
         """Return the block with its transactions executed."""
         inputs = self._current()
         if self._inputs is None or not self._inputs.equals(inputs):
+            if self._inputs is None or self._inputs.state is not inputs.state:
+                self._invalid.clear()
             self._inputs, self._executed = None, None
-            self._executor = self._producer.fill(inputs.env.timestamp, *self._edits.stored())
-            # Building drops invalid transactions from the pool; if it did, the next call builds it again.
-            self._inputs = inputs if self._pool.version == inputs.pool else None
+            self._executor = self._producer.fill(
+                inputs.env.timestamp, *self._edits.stored(), known=self._invalid
+            )
+            self._invalid.update(it.transaction.hash for it in self._executor.rejected)
+            self._inputs = inputs
         return self._executor
 
     def finished(self) -> ExecutedBlock:
@@ -86,6 +93,7 @@ class PendingBlock:
         """Cache a block that was built elsewhere on what there is now, if it has the timestamp of now."""
         inputs = self._current()
         if executor.env.timestamp == inputs.env.timestamp:
+            self._invalid.clear()
             self._inputs, self._executor, self._executed = inputs, executor, executed
 
     def _current(self) -> _Inputs:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import logging
+import time
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import BlockFull, InvalidTransaction
+from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction
+from entresol.execution.account_validation import runs_in_steps
+from entresol.execution.rejected_work import RejectedTransaction, RejectedWork
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import BlockExecutor
     from entresol.primitives.transactions import Transaction
-    from entresol.primitives.values import Address
-
-log = logging.getLogger(__name__)
+    from entresol.primitives.values import Address, Hash32
 
 SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
 """The maximum size of a block's transactions: what EIP-7934 leaves for them.
@@ -29,30 +31,38 @@ MIN_TRANSACTION_GAS: Final = 21_000
 class PoolInclusion:
     """Fills a block with the best transactions of the pool, up to `limit` transactions in all.
 
+    What is invalid is left in the pool, and recorded in the block: whoever seals it drops it from there. What is
+    executed in vain has a budget. Beyond it, what runs in steps and may be rejected waits for the next block, except
+    that of senders who have paid before: nobody keeps them out for free.
+
     Remembers: how far it is in the pool, and what the last part could not include. Assumes: `take` on the thread that
-    changes the pool, and nothing else on the block while `execute` runs, on any thread. Fails: as the executor does; a
-    transaction that is invalid is dropped by the next `take`.
+    changes the pool, and nothing else on the block while `execute` runs, on any thread. Fails: as the executor does.
     """
 
-    def __init__(self, executor: BlockExecutor, pool: Mempool, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        executor: BlockExecutor,
+        pool: Mempool,
+        limit: int | None = None,
+        known: Container[Hash32] = (),
+    ) -> None:
+        """Fill `executor`; `known` are transactions that are invalid on its parent."""
         self._executor = executor
         self._pool = pool
         self._limit = limit
+        self._known = known
         self._best = pool.best()
         self._part: list[Transaction] = []
         self._skipped: set[Address] = set()
-        self._invalid: list[tuple[Transaction, InvalidTransaction]] = []
+        self._work = RejectedWork()
+        self._is_closed = False
 
     def take(self) -> bool:
         """Take the next transactions from the pool; return whether there are any that may fit."""
-        for transaction, error in self._invalid:
-            log.info("dropped transaction %s: %s", transaction.hash, error)
-            self._pool.remove(transaction.hash, str(error))
-            self._pool.penalties.record(transaction, error)
         for sender in self._skipped:
             self._best.skip_sender(sender)
-        self._invalid, self._skipped, self._part = [], set(), []
-        if self._executor.gas_left < MIN_TRANSACTION_GAS:
+        self._skipped, self._part = set(), []
+        if self._is_closed or self._executor.gas_left < MIN_TRANSACTION_GAS:
             return False
         count = PART_TRANSACTIONS
         if self._limit is not None:
@@ -63,20 +73,43 @@ class PoolInclusion:
 
     def execute(self) -> None:
         """Execute what was taken last."""
-        executor = self._executor
-        size = sum(len(it.raw) for it in executor.transactions)
+        size = sum(len(it.raw) for it in self._executor.transactions)
         for transaction in self._part:
+            if self._is_closed:
+                return
             if transaction.sender in self._skipped:
                 continue
-            if size and size + len(transaction.raw) > SIZE_LIMIT_BYTES:
+            is_too_long = size and size + len(transaction.raw) > SIZE_LIMIT_BYTES
+            if is_too_long or self._waits(transaction) or not self._include(transaction):
                 self._skipped.add(transaction.sender)
-                continue
-            try:
-                executor.run(transaction)
+            else:
                 size += len(transaction.raw)
-            except BlockFull:
-                # A smaller one of another sender may still fit.
-                self._skipped.add(transaction.sender)
-            except InvalidTransaction as error:
-                self._skipped.add(transaction.sender)
-                self._invalid.append((transaction, error))
+
+    def _waits(self, transaction: Transaction) -> bool:
+        """Return whether a transaction is left for the next block, because this one may reject it in vain."""
+        if transaction.hash in self._known:
+            return True
+        if not self._work.is_spent or not runs_in_steps(transaction, self._executor.overlay):
+            return False
+        return not self._pool.penalties.has_paid(transaction.sender)
+
+    def _include(self, transaction: Transaction) -> bool:
+        """Execute a transaction; return whether the block includes it."""
+        start = time.thread_time()
+        try:
+            self._executor.run(transaction)
+        except BlockFullOfMessages:
+            # It was executed; another one would be, too.
+            self._work.add(transaction.payload.gas_limit, time.thread_time() - start)
+            self._is_closed = self._work.is_spent
+        except BlockFull:
+            # A smaller one of another sender may still fit.
+            pass
+        except InvalidTransaction as error:
+            seconds = time.thread_time() - start
+            rejected = RejectedTransaction(transaction, error, seconds)
+            self._executor.rejected.append(rejected)
+            self._work.add_rejected(rejected)
+        else:
+            return True
+        return False

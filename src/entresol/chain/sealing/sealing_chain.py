@@ -15,6 +15,7 @@ from entresol.chain.sealing.block_producer import BlockProducer
 from entresol.chain.sealing.block_write import BlockWrite
 from entresol.chain.sealing.open_block import BuildState, OpenBlock
 from entresol.chain.sealing.pending_block import PendingBlock
+from entresol.chain.sealing.rejections import Rejections
 from entresol.primitives.values import Address
 from entresol.storage.store import Store
 
@@ -65,6 +66,7 @@ class SealingChain(ChainView):
         )
         self.pool.blob_base_fee = self.next_blob_base_fee()
         self.sidecars = BlobSidecars()
+        self.rejections = Rejections(self.pool)
         self.schedule.on_change = self._set_pool_order
         self._set_pool_order()
         self.producer = BlockProducer(self.ledger, self.pool)
@@ -149,14 +151,28 @@ class SealingChain(ChainView):
     def seal_pending(self) -> None:
         """Seal blocks until no pending transaction can be included."""
         while self.producer.has_work:
-            if not self.seal().gas_used:
+            header = self.seal_work()
+            if header is not None and not header.gas_used:
                 return
+
+    def seal_work(self) -> Header | None:
+        """Seal the next block, unless it has rejected all that it could have included."""
+        block = self._fill()
+        return self._seal(block) if block.transactions or not block.rejected else None
 
     def seal(self, *, limit: int | None = None) -> Header:
         """Seal the next block, even if it is empty."""
+        return self._seal(self._fill(limit))
+
+    def _fill(self, limit: int | None = None) -> BlockExecutor:
+        """Return the next block, and drop what it has rejected from the pool."""
         self.settle()
-        executed = self.producer.build(self._next_timestamp(), *self._edits.stored(), limit=limit)
-        return self.append(executed, self.rules.fees.prices())
+        block = self.producer.fill(self._next_timestamp(), *self._edits.stored(), limit=limit)
+        self.rejections.apply(block.rejected)
+        return block
+
+    def _seal(self, block: BlockExecutor) -> Header:
+        return self.append(block.finish(self.ledger.trie), self.rules.fees.prices())
 
     def open_block(self) -> OpenBlock:
         """Open the next block, to execute its transactions on any thread, and then to seal it here."""
@@ -176,6 +192,7 @@ class SealingChain(ChainView):
         self.settle()
         if not self.is_next(block):
             return None
+        self.rejections.apply(block.executor.rejected)
         self.ledger.write(block.executed, self.rules.fees.prices())
         self._writing = BlockWrite(block.executed, self.ledger.store.sync)
         return self._writing
@@ -187,6 +204,10 @@ class SealingChain(ChainView):
         if write.error is not None:
             raise write.error
         return write.executed.header
+
+    def reject(self, block: OpenBlock) -> None:
+        """Drop what a block has rejected from the pool."""
+        self.rejections.apply(block.executor.rejected)
 
     def settle(self) -> None:
         """Make the block that is being written the head now, and wait for the disk if need be.

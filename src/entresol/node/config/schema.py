@@ -148,6 +148,13 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Maximum memory of the transactions in the pool; each takes two to five times its size.",
         ),
     ] = 128 * MIB
+    pool_lifetime_seconds: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="How long a transaction may wait in the pool for a missing nonce; as long as in geth by default.",
+        ),
+    ] = 10_800.0
     disable_validation_rules: Annotated[
         bool,
         Meta(

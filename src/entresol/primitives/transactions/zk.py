@@ -40,6 +40,14 @@ class Paymaster(msgspec.Struct, frozen=True):
     address: Address
     input: bytes = b""
 
+    @property
+    def pays(self) -> bool:
+        """Whether it is one: anybody but the zero address is, and be it the sender itself.
+
+        The crate decides in the same way (`ZkTx::has_paymaster`).
+        """
+        return any(self.address)
+
 
 class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction that names its sender instead of leaving it to the signature.
@@ -142,16 +150,14 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
         return Hash32(digest)
 
     @property
-    def payer(self) -> Address:
-        """The account that pays the fee: the sender, unless a paymaster is named; the zero address is none."""
-        if self.paymaster is None or not any(self.paymaster.address):
-            return self.sender
-        return self.paymaster.address
+    def sponsor(self) -> Paymaster | None:
+        """The paymaster, if one pays."""
+        return self.paymaster if self.paymaster is not None and self.paymaster.pays else None
 
     @property
     def paymaster_input(self) -> bytes:
-        """The input of the paymaster; empty if none is named."""
-        return self.paymaster.input if self.paymaster and any(self.paymaster.address) else b""
+        """The input of the paymaster; empty if none pays."""
+        return b"" if self.sponsor is None else self.sponsor.input
 
     def factory_dep_hashes(self) -> tuple[Hash32, ...]:
         """Return the hashes under which the dependencies are published."""

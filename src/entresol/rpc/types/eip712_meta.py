@@ -47,9 +47,10 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
     def paymaster(self) -> Paymaster | None:
         """Return the paymaster; the zero address is none."""
         named = self.paymaster_params
-        if named is None or not any(named.paymaster):
+        if named is None:
             return None
-        return Paymaster(named.paymaster, bytes(named.paymaster_input or b""))
+        paymaster = Paymaster(named.paymaster, bytes(named.paymaster_input or b""))
+        return paymaster if paymaster.pays else None
 
     def call(self) -> ZkCall:
         """Return the domain value."""

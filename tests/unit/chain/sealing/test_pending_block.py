@@ -105,7 +105,9 @@ def test_a_change_of_an_input_rebuilds_the_block(
     again = counted.chain.pending()
     assert again is not first
     chain = counted.chain
-    built = chain.producer.build(again.env.timestamp, *chain._edits.stored())
+    built = chain.producer.fill(again.env.timestamp, *chain._edits.stored()).finish(
+        chain.ledger.trie
+    )
     assert chain.pending_block().header == built.header
 
 
@@ -132,19 +134,20 @@ def test_another_base_fee_is_another_block() -> None:
     chain.close()
 
 
-def test_an_invalid_transaction_is_dropped_and_the_next_block_is_cached(
-    counted: Counted,
-) -> None:
+def test_an_invalid_transaction_stays_in_the_pool_and_is_executed_once(counted: Counted) -> None:
     chain = counted.chain
     # The pool does not see an edit of the account before the next block.
     chain.pool.on_block([], chain.latest, chain.next_base_fee(), touched=[])
     chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
     first = chain.pending()
     assert list(first.transactions) == []
-    assert len(chain.pool) == 0
-    second = chain.pending()
-    assert second is not first
-    assert chain.pending() is second
+    assert [it.transaction for it in first.rejected] == list(chain.pool)
+    assert chain.pending() is first
+    counted.pass_a_second()
+    again = chain.pending()
+    assert (again is first, again.rejected) == (False, [])
+    chain.seal()
+    assert not len(chain.pool)
 
 
 def test_calls_do_not_change_the_pending_block(counted: Counted) -> None:

@@ -289,15 +289,16 @@ def test_a_transaction_publishes_at_most_64_dependencies() -> None:
 @pytest.mark.parametrize(
     ("paymaster", "payer"),
     [
-        (None, SENDER),
-        (Paymaster(Address.zero(), b"ignored"), SENDER),
-        (Paymaster(ALICE), ALICE),
+        (None, None),
+        (Paymaster(Address.zero(), b"ignored"), None),
+        (Paymaster(ALICE), Paymaster(ALICE)),
+        (Paymaster(SENDER, b"itself"), Paymaster(SENDER, b"itself")),
     ],
 )
 def test_the_sender_pays_unless_a_paymaster_is_named(
-    paymaster: Paymaster | None, payer: Address
+    paymaster: Paymaster | None, payer: Paymaster | None
 ) -> None:
-    assert msgspec.structs.replace(PLAIN, paymaster=paymaster).payer == payer
+    assert msgspec.structs.replace(PLAIN, paymaster=paymaster).sponsor == payer
 
 
 @pytest.mark.parametrize("v", [b"\x02", b"\x1d", b"\x82\x0e\x01"])

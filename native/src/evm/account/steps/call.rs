@@ -62,24 +62,29 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
 
     /// Make a call without which the transaction cannot be included, and return its output.
     pub fn required_call(&mut self, step: Step, call: StepCall) -> Result<Bytes, StepError> {
-        self.frames.start(self.evm, step);
-        let before = self.gas_left;
-        let allowed = self.allowance.map(|left| left[usize::from(step == Step::Paymaster)]);
-        let gas = allowed.map_or(before, |allowed| allowed.min(before));
-        let ended = self.call_with(BOOTLOADER, call, gas)?;
-        if let Some(violation) = self.frames.violation(self.evm) {
-            return Err(Rejection::new(Step::Rules, violation).into());
+        let is_paymasters = step == Step::Paymaster;
+        let (before, part) = (self.gas_left, usize::from(is_paymasters));
+        if let Some(left) = self.allowance {
+            self.frames.start(self.evm, step, left[part]);
         }
-        if let Some(left) = &mut self.allowance {
-            let spent = before - self.gas_left;
-            let left = &mut left[usize::from(step == Step::Paymaster)];
-            *left = left.saturating_sub(spent);
+        let ended = self.call(BOOTLOADER, call)?;
+        let used = self.frames.end(self.evm);
+        self.worked += used.gas;
+        let mut violation = used.violation;
+        if let (Some(left), true) = (&mut self.allowance, ended.result.is_ok()) {
+            match left[part].checked_sub(before - self.gas_left) {
+                Some(rest) => left[part] = rest,
+                None => {
+                    violation = violation.or_else(|| Some(too_much_gas(self.zk.validation_gas)))
+                }
+            }
+        }
+        if let Some(violation) = violation {
+            let rejection = Rejection::new(Step::Rules, violation);
+            return Err(if is_paymasters { rejection.of_paymaster() } else { rejection }.into());
         }
         if ended.result.is_ok() {
             return Ok(ended.output);
-        }
-        if gas < before && is_out_of_gas(ended.result) {
-            return Err(Rejection::new(Step::Rules, too_much_gas(self.zk.validation_gas)).into());
         }
         if is_out_of_gas(ended.result) {
             return Err(Rejection::new(step, NO_GAS).into());
@@ -87,15 +92,10 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         Err(Rejection::reverted(step, ended.output).into())
     }
 
-    /// Make a call with all gas that is left.
+    /// Make a call with all gas that is left, and count what it uses.
     pub(super) fn call(&mut self, origin: Address, call: StepCall) -> Result<Ended, StepError> {
         let gas = self.gas_left;
-        self.call_with(origin, call, gas)
-    }
-
-    /// Make a call with `gas` of what is left, and count what it uses.
-    fn call_with(&mut self, origin: Address, call: StepCall, gas: u64) -> Result<Ended, StepError> {
-        let spent = self.env.tx.base.gas_limit - self.gas_left;
+        let spent = self.env.tx.base.gas_limit - gas;
         let known_bytecode = self.code(call.target)?;
         let ctx = &mut self.evm.ctx;
         ctx.tx.caller = origin;
@@ -122,10 +122,7 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         let ended = self.frames.run(self.evm, FrameInit { depth: 0, memory, frame_input })?;
         take_error::<EVMError<ProviderError>, _>(self.evm.ctx().error())?;
         let ended = ended.into_interpreter_result();
-        self.gas_left -= gas;
-        if !ended.result.is_halt() {
-            self.gas_left += ended.gas.remaining();
-        }
+        self.gas_left = if ended.result.is_halt() { 0 } else { ended.gas.remaining() };
         if ended.result.is_ok() {
             self.refund += ended.gas.refunded();
         }

@@ -57,8 +57,10 @@ pub struct Steps<'s, 'a, I, F> {
     intrinsic: InitialAndFloorGas,
     gas_left: u64,
     refund: i64,
-    /// What is left of the gas that a pool allows the sender, and the paymaster.
+    /// What is left of the gas that is allowed before the execution: the sender's, and the paymaster's.
     allowance: Option<[u64; 2]>,
+    /// The gas that those steps have used, as far as it is metered.
+    worked: u64,
 }
 
 /// Run a transaction in steps on the journal of `evm`.
@@ -77,7 +79,8 @@ pub fn run<'a, I, F: FrameRunner<'a, I>>(
         sender: env.tx.base.caller,
         gas_left: env.tx.base.gas_limit - intrinsic.initial_total_gas(),
         refund: 0,
-        allowance: (zk.mode == Mode::Validation).then_some([zk.validation_gas; 2]),
+        allowance: zk.is_bounded().then_some([zk.validation_gas; 2]),
+        worked: 0,
         evm,
         env,
         zk,
@@ -111,6 +114,16 @@ fn intrinsic_gas<I>(
 
 impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
     fn run(mut self) -> Result<RevmResult, StepError> {
+        match self.run_steps() {
+            Ok((executed, gas)) => Ok(self.finish(executed, gas)),
+            Err(StepError::Rejected(rejection)) => {
+                Err(Rejection { gas: self.worked, ..rejection }.into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn run_steps(&mut self) -> Result<(Ended, ResultGas), StepError> {
         let fee = self.fee();
         if self.zk.mode == Mode::Estimate {
             self.credit(fee)?;
@@ -125,7 +138,7 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         if self.zk.mode == Mode::Validation {
             let gas = self.spent_gas();
             let ended = Ended { result: InstructionResult::Stop, output: Bytes::new() };
-            return Ok(self.finish(ended, gas));
+            return Ok((ended, gas));
         }
         let executed = self.execute()?;
         if self.zk.has_paymaster() && self.gas_left > 0 {
@@ -133,7 +146,7 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         }
         let gas = self.settle()?;
         self.journal().checkpoint_commit();
-        Ok(self.finish(executed, gas))
+        Ok((executed, gas))
     }
 
     /// Step 1: the account agrees, and its nonce is used.
@@ -206,7 +219,9 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         self.journal().tstore(BOOTLOADER, RECEIVES_SLOT, U256::ZERO);
         let paid = self.balance(BOOTLOADER)?.saturating_sub(before);
         if paid < fee {
-            return Err(Rejection::new(Step::Charge, "the fee was not paid").into());
+            let rejection = Rejection::new(Step::Charge, "the fee was not paid");
+            let is_paymasters = self.zk.has_paymaster();
+            return Err(if is_paymasters { rejection.of_paymaster() } else { rejection }.into());
         }
         self.journal().load_account_mut(BOOTLOADER)?.data.set_balance(before);
         self.credit(paid - fee)?;
@@ -223,7 +238,8 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
         if self.zk.mode != Mode::Estimate && first_word(&output) != Some(magic) {
             let reason = "Paymaster validation returned invalid magic value. Please refer to the \
                           documentation of the paymaster for more details";
-            return Err(Rejection::new(Step::Validation, reason).into());
+            // The network has this text among those of accounts.
+            return Err(Rejection::new(Step::Validation, reason).of_paymaster().into());
         }
         Ok(context)
     }

@@ -167,8 +167,9 @@ class ZksTransactions:
     async def _execute(self, transaction: Transaction, pending: BlockExecutor) -> ExecutionResult:
         """Execute a transaction on a worker thread, on the pending block."""
         rules, env = self._chain.rules.evm_rules(), pending.env.native
+        tx_env = tx_env_of(transaction, self._chain.pool.config.validation)
         return await asyncio.get_running_loop().run_in_executor(
-            self._executor, lambda: execute(pending.overlay, rules, env, tx_env_of(transaction))
+            self._executor, lambda: execute(pending.overlay, rules, env, tx_env)
         )
 
     def _events(

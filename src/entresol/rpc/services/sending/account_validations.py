@@ -7,17 +7,24 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from entresol.errors import AccountRejection, TooManyValidations
+from entresol.errors import (
+    AccountRejection,
+    InvalidTransaction,
+    PoolRejection,
+    TooManyValidations,
+)
 from entresol.execution.account_senders import has_code
 from entresol.execution.account_validation import runs_in_steps
+from entresol.execution.involved import Involved
 from entresol.primitives.transactions import ZkTransaction
-from entresol.rpc.services.sending.validation_budget import Involved, ValidationBudget
+from entresol.rpc.services.sending.validation_budget import ValidationBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
+    from entresol.execution.rejected_work import RejectedTransaction
     from entresol.primitives.transactions import Transaction
 
 MAX_VALIDATIONS: Final = 64
@@ -29,7 +36,8 @@ _ZK_PREFIX: Final = bytes([ZkTransaction.type])
 class AccountValidations:
     """Runs validations in the background, for all methods that submit transactions.
 
-    Remembers: those in progress, and what failed ones have taken. Persists: nothing. Assumes: one event loop. Fails:
+    What a block rejects counts as a validation that has failed. Remembers: those in progress, and what failed ones have
+    taken. Persists: nothing. Assumes: one event loop. Fails:
     with `TooManyValidations`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is
     validated.
     """
@@ -43,6 +51,7 @@ class AccountValidations:
         self._tasks: set[asyncio.Task[None]] = set()
         self._expected = 0
         self._one = asyncio.Semaphore(1)
+        chain.rejections.listen(self._on_rejected)
 
     def forget_failures(self) -> None:
         """Count failed validations anew."""
@@ -59,7 +68,7 @@ class AccountValidations:
         involved = Involved.of_raw(raw)
         if involved is None:
             return False
-        penalties.check_addresses((involved.sender, involved.paymaster))
+        penalties.check_involved(involved)
         if involved.paymaster is None and not has_code(self._chain.latest, involved.sender):
             return False
         limit = math.ceil(MAX_VALIDATIONS * self._budget.check(involved))
@@ -123,20 +132,32 @@ class AccountValidations:
             async with self._one:
                 # Those before it may have failed.
                 self._budget.check(involved)
-                await self._run(involved, validation)
-            add()
+                seconds = await self._run(involved, validation)
+            self._budget.passed(involved)
+            try:
+                add()
+            except (InvalidTransaction, PoolRejection) as error:
+                # It was validated in vain.
+                self._budget.failed(involved, error, seconds)
+                raise
         except Exception as error:  # noqa: BLE001  # it is the sender's
             on_error(error)
 
-    async def _run(self, involved: Involved, validation: Callable[[], None]) -> None:
+    async def _run(self, involved: Involved, validation: Callable[[], None]) -> float:
+        """Run a validation on a worker, and return the time that it took; raise why it has failed."""
         loop = asyncio.get_running_loop()
         ended = await loop.run_in_executor(self._executor, _timed, validation)
         if ended.error is None:
-            self._budget.passed(involved)
-            return
+            return ended.seconds
         if isinstance(ended.error, AccountRejection):
             self._budget.failed(involved, ended.error, ended.seconds)
         raise ended.error
+
+    def _on_rejected(self, rejected: RejectedTransaction) -> None:
+        """Count what a block has executed in vain."""
+        payload, error = rejected.transaction.payload, rejected.error
+        if isinstance(payload, ZkTransaction) and isinstance(error, AccountRejection):
+            self._budget.failed(Involved.of(payload), error, rejected.seconds)
 
 
 class _Ended(NamedTuple):

@@ -1,31 +1,26 @@
-"""Bound the time that failed validations take, in total and for each address that has let one fail."""
+"""Bound the time that failed validations take, in total and for each that has let one fail."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import zk_parties
-from entresol.errors import AccountRejection, ValidationsThrottled
+from entresol.errors import ValidationsThrottled
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.primitives.transactions import ZkTransaction
+    from entresol.execution.involved import Culprit, Involved
+    from entresol.primitives.values import Address
 
 _BURST_SECONDS: Final = 5.0
 """A bucket holds what its rate gives in so much time."""
 _MAX_KNOWN: Final = 4_096
-_APPROVAL: Final = bytes.fromhex("949431dc")
-_TOKEN: Final = slice(16, 36)
-_OF_PAYMASTER: Final = ("paymaster", "charge")
-_OF_TOKEN: Final = ("preparation", "rules")
 
 
 class _Lane(NamedTuple):
-    """Seconds of a worker that failed validations may take in a second: for one address, and in total."""
+    """Seconds of a worker that failed validations may take in a second: of one culprit, and in total."""
 
     each: float
     total: float
@@ -33,55 +28,16 @@ class _Lane(NamedTuple):
 
 _NEW: Final = _Lane(each=0.002, total=0.01)
 _KNOWN: Final = _Lane(each=0.02, total=0.05)
-"""Of senders that have passed a validation before, so that a flood of others does not keep them out."""
+"""Of senders that have passed a validation before, so that a flood of others does not keep them out.
 
-
-class Involved(NamedTuple):
-    """The addresses whose code a validation may run."""
-
-    sender: Address
-    paymaster: Address | None = None
-    token: Address | None = None
-
-    @classmethod
-    def of(cls, payload: ZkTransaction) -> Involved:
-        """Return the accounts of a transaction."""
-        return cls._of(payload.sender, payload.payer, payload.paymaster_input)
-
-    @classmethod
-    def of_raw(cls, raw: bytes) -> Involved | None:
-        """Return the accounts of a raw transaction of type 0x71; None if it is malformed."""
-        parties = zk_parties(raw)
-        if parties is None:
-            return None
-        sender, paymaster = Address(parties[0]), parties[1]
-        if paymaster is None or not any(paymaster[0]):
-            return cls(sender)
-        return cls._of(sender, Address(paymaster[0]), paymaster[1])
-
-    @classmethod
-    def _of(cls, sender: Address, payer: Address, message: bytes) -> Involved:
-        if payer == sender:
-            return cls(sender)
-        token = None
-        if message.startswith(_APPROVAL) and len(message) >= _TOKEN.stop:
-            token = Address(message[_TOKEN])
-        return cls(sender, payer, token)
-
-    def responsible(self, error: Exception) -> tuple[Address, ...]:
-        """Return the accounts that let the validation fail, as far as the step shows them."""
-        step = error.step if isinstance(error, AccountRejection) else ""
-        if step in _OF_PAYMASTER and self.paymaster is not None:
-            return (self.paymaster,)
-        if step in _OF_TOKEN and self.token is not None:
-            return (self.sender, self.token)
-        return (self.sender,)
+Each has its own failures to answer for, whoever is to blame. Only who has failed since it passed last shares the total.
+"""
 
 
 class ValidationBudget:
     """Leaky buckets of worker time that failed validations have taken, after the reputation of ERC-7562.
 
-    Remembers: time by address, and senders that have passed, up to a number of each. Persists: nothing. Fails: with
+    Remembers: time by culprit, and senders that have passed, up to a number of each. Persists: nothing. Fails: with
     `ValidationsThrottled`.
     """
 
@@ -92,10 +48,10 @@ class ValidationBudget:
     def clear(self) -> None:
         """Forget all addresses, and what they have taken."""
         self._totals = {_NEW: _Bucket(), _KNOWN: _Bucket()}
-        self._each: dict[_Lane, BoundedMap[Address, _Bucket]] = {
+        self._each: dict[_Lane, BoundedMap[Culprit, _Bucket]] = {
             lane: BoundedMap(_MAX_KNOWN) for lane in (_NEW, _KNOWN)
         }
-        self._passed: BoundedMap[Address, Address] = BoundedMap(_MAX_KNOWN)
+        self._has_passed_last: BoundedMap[Address, bool] = BoundedMap(_MAX_KNOWN)
 
     @property
     def is_unused(self) -> bool:
@@ -108,35 +64,41 @@ class ValidationBudget:
         The least of its buckets counts.
         """
         lane, now = self._lane(involved.sender), self._clock()
-        left = self._totals[lane].left(lane.total, now)
+        left = 1.0
+        if not self._has_passed_last.get(involved.sender):
+            left = self._totals[lane].left(lane.total, now)
         if left <= 0:
             raise ValidationsThrottled(None)
         buckets = self._each[lane]
-        for address in involved:
-            bucket = None if address is None else buckets.get(address)
-            if bucket is None:
+        payer = involved.payer if lane is _NEW else None
+        for culprit in ((involved.sender,), payer):
+            bucket = None if culprit is None else buckets.get(culprit)
+            if culprit is None or bucket is None:
                 continue
             left = min(left, bucket.left(lane.each, now))
             if left <= 0:
-                raise ValidationsThrottled(address)
+                raise ValidationsThrottled(culprit[0])
         return left
 
     def passed(self, involved: Involved) -> None:
         """Record a validation that has succeeded."""
-        self._passed.put(involved.sender, involved.sender)
+        self._has_passed_last.put(involved.sender, True)  # noqa: FBT003  # the value of a map
 
     def failed(self, involved: Involved, error: Exception, seconds: float) -> None:
         """Record a validation that has failed after some time."""
         lane, now = self._lane(involved.sender), self._clock()
         self._totals[lane].fill(seconds, lane.total, now)
-        buckets = self._each[lane]
-        for address in involved.responsible(error):
-            bucket = buckets.get(address) or _Bucket()
+        buckets, culprits = self._each[lane], involved.responsible(error)
+        if lane is _KNOWN:
+            culprits = ((involved.sender,),)
+            self._has_passed_last.put(involved.sender, False)  # noqa: FBT003  # the value of a map
+        for culprit in culprits:
+            bucket = buckets.get(culprit) or _Bucket()
             bucket.fill(seconds, lane.each, now)
-            buckets.put(address, bucket)
+            buckets.put(culprit, bucket)
 
     def _lane(self, sender: Address) -> _Lane:
-        return _NEW if self._passed.get(sender) is None else _KNOWN
+        return _NEW if self._has_passed_last.get(sender) is None else _KNOWN
 
 
 class _Bucket:

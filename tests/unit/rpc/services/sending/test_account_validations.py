@@ -10,15 +10,18 @@ import pytest
 
 from entresol.errors import (
     AccountRejection,
+    PoolFull,
     Throttled,
     TooManyValidations,
     ValidationsThrottled,
 )
+from entresol.execution.involved import Involved
+from entresol.execution.rejected_work import RejectedTransaction
 from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address
 from entresol.rpc.services.sending.account_validations import MAX_VALIDATIONS, AccountValidations
 from entresol.rpc.services.sending.submission import Submission
-from entresol.rpc.services.sending.validation_budget import Involved, ValidationBudget
+from entresol.rpc.services.sending.validation_budget import ValidationBudget
 from tests.support.contracts.accounts import VALIDATE, ScriptedWorld, fill, use_nonce
 from tests.support.contracts.layer_two import ALICE, SECRETS
 
@@ -119,11 +122,40 @@ def test_a_malformed_transaction_is_left_to_who_decodes_it(world: World) -> None
 def test_an_address_that_failed_in_blocks_is_rejected_before_its_transaction_is_decoded(
     world: World,
 ) -> None:
-    transaction = world.transaction()
-    for _ in range(3):
-        world.chain.pool.penalties.record(transaction, LATE)
+    for signature in (b"1", b"2", b"3"):
+        rejected = world.from_contract(world.sender, signature)
+        world.chain.pool.penalties.record(rejected, LATE)
     with pytest.raises(Throttled):
-        world.submission.submit(transaction.raw)
+        world.submission.submit(world.transaction().raw)
+
+
+def test_what_a_block_rejects_counts_as_a_validation_that_has_failed(world: World) -> None:
+    transaction = world.transaction()
+    world.chain.schedule.seal_on_request()
+    world.chain.submit(transaction.raw)
+    assert world.budget.is_unused
+    world.chain.rejections.apply([RejectedTransaction(transaction, LATE, SECONDS)])
+    assert world.rejects(world.from_contract(world.sender, b"another").raw)
+
+
+def test_a_validation_in_vain_for_a_full_pool_counts_as_one_that_has_failed(world: World) -> None:
+    async def live() -> None:
+        def add() -> None:
+            raise PoolFull
+
+        ended = asyncio.Event()
+        errors: list[Exception] = []
+
+        def fail(error: Exception) -> None:
+            errors.append(error)
+            ended.set()
+
+        assert world.validations.start(world.transaction(), add, fail)
+        await ended.wait()
+        assert [type(it) for it in errors] == [PoolFull]
+
+    asyncio.run(live())
+    assert not world.budget.is_unused
 
 
 def test_a_validation_that_fails_is_reported_and_counted(world: World) -> None:

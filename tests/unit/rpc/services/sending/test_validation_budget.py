@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import AccountRejection, ValidationsThrottled
+from entresol.execution.involved import Culprit, Involved
 from entresol.primitives.values import Address
-from entresol.rpc.services.sending.validation_budget import Involved, ValidationBudget
+from entresol.rpc.services.sending.validation_budget import ValidationBudget
 from tests.support.contracts.accounts import GENERAL, approval_based, fill
 
 ANN, BEN, PAYMASTER, TOKEN = (Address(bytes([n]) * 20) for n in (1, 2, 3, 4))
@@ -91,23 +92,50 @@ def test_senders_that_have_passed_cost_a_bounded_time_too() -> None:
     for address in everybody:
         budget.passed(Involved(address))
     failures = sum(spend(budget, Involved(address)) for address in everybody)
-    assert failures * COST < 0.25 + COST
+    # One each, for a validation that has cost as much; then all of them share a bucket.
+    assert failures * COST < len(everybody) * COST + 0.25 + COST
 
 
 @pytest.mark.parametrize(
     ("step", "responsible"),
     [
-        ("validation", (ANN,)),
-        ("payment", (ANN,)),
-        ("preparation", (ANN, TOKEN)),
-        ("rules", (ANN, TOKEN)),
-        ("paymaster", (PAYMASTER,)),
-        ("charge", (PAYMASTER,)),
+        ("validation", [(ANN,)]),
+        ("payment", [(ANN,)]),
+        ("preparation", [(ANN,), (PAYMASTER, TOKEN)]),
+        ("rules", [(ANN,), (PAYMASTER, TOKEN)]),
+        ("paymaster", [(PAYMASTER, TOKEN)]),
+        ("charge", [(PAYMASTER, TOKEN)]),
     ],
 )
-def test_the_step_says_who_is_responsible(step: str, responsible: tuple[Address, ...]) -> None:
+def test_the_step_says_who_is_responsible(step: str, responsible: list[Culprit]) -> None:
     involved = Involved(ANN, PAYMASTER, TOKEN)
-    assert involved.responsible(AccountRejection(step, "no")) == responsible
+    assert list(involved.responsible(AccountRejection(step, "no"))) == responsible
+
+
+def test_a_paymaster_answers_for_its_magic_and_its_gas() -> None:
+    for step in ("validation", "rules"):
+        rejection = AccountRejection(step, "no", "paymaster")
+        assert Involved(ANN, PAYMASTER).responsible(rejection) == ((PAYMASTER,),)
+
+
+def test_a_token_of_ones_own_keeps_nobody_out_who_has_another() -> None:
+    budget = ValidationBudget(Time())
+    error = AccountRejection("paymaster", "the token says no")
+    spend(budget, Involved(ANN, PAYMASTER, TOKEN), error)
+    with pytest.raises(ValidationsThrottled):
+        budget.check(Involved(BEN, PAYMASTER, TOKEN))
+    budget.check(Involved(BEN, PAYMASTER))
+    budget.check(Involved(BEN, PAYMASTER, Address(b"\x05" * 20)))
+
+
+def test_senders_that_have_passed_are_not_kept_out_by_each_other() -> None:
+    budget = ValidationBudget(Time())
+    others = addresses(1_000)
+    for address in (ANN, *others):
+        budget.passed(Involved(address, PAYMASTER))
+    for address in others:
+        spend(budget, Involved(address, PAYMASTER), AccountRejection("paymaster", "no"))
+    budget.check(Involved(ANN, PAYMASTER))
 
 
 def test_a_paymasters_input_names_its_token() -> None:

@@ -1,0 +1,72 @@
+"""Who takes part in a transaction that runs in steps, and who is to blame if one of them fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from entresol._native import zk_parties
+from entresol.errors import AccountRejection
+from entresol.primitives.values import Address
+
+if TYPE_CHECKING:
+    from entresol.primitives.transactions import ZkTransaction
+
+Culprit: TypeAlias = "tuple[Address, ...]"
+"""Who is to blame: an address, or a paymaster with the token that it was to take.
+
+Only their combination is: whoever has a token of their own lets any paymaster fail with it, and whoever has a paymaster
+lets any token fail.
+"""
+
+_APPROVAL: Final = bytes.fromhex("949431dc")
+_TOKEN: Final = slice(16, 36)
+_OF_TOKEN: Final = ("preparation", "rules")
+
+
+class Involved(NamedTuple):
+    """The addresses whose code the steps before an execution may run."""
+
+    sender: Address
+    paymaster: Address | None = None
+    token: Address | None = None
+
+    @classmethod
+    def of(cls, payload: ZkTransaction) -> Involved:
+        """Return the accounts of a transaction."""
+        payer = payload.sponsor
+        if payer is None:
+            return cls(payload.sender)
+        return cls._of(payload.sender, payer.address, payer.input)
+
+    @classmethod
+    def of_raw(cls, raw: bytes) -> Involved | None:
+        """Return the accounts of a raw transaction of type 0x71; None if it is malformed."""
+        parties = zk_parties(raw)
+        if parties is None:
+            return None
+        sender, payer = Address(parties[0]), parties[1]
+        return cls(sender) if payer is None else cls._of(sender, *payer)
+
+    @classmethod
+    def _of(cls, sender: Address, paymaster: bytes, message: bytes) -> Involved:
+        token = None
+        if message.startswith(_APPROVAL) and len(message) >= _TOKEN.stop:
+            token = Address(message[_TOKEN])
+        return cls(sender, Address(paymaster), token)
+
+    @property
+    def payer(self) -> Culprit | None:
+        """The paymaster, if there is one, with its token."""
+        if self.paymaster is None:
+            return None
+        return (self.paymaster,) if self.token is None else (self.paymaster, self.token)
+
+    def responsible(self, error: Exception) -> tuple[Culprit, ...]:
+        """Return who has let the transaction fail, as far as the step shows it."""
+        if not isinstance(error, AccountRejection) or self.payer is None:
+            return ((self.sender,),)
+        if error.party == "paymaster":
+            return (self.payer,)
+        if error.step in _OF_TOKEN and self.token is not None:
+            return ((self.sender,), self.payer)
+        return ((self.sender,),)

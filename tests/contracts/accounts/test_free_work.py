@@ -1,0 +1,351 @@
+"""Steps before an execution for which nobody pays: who bounds them, who is to blame, and whom it does not concern."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from entresol._native import address_of, execute, public_key, zk_parties
+from entresol.chain.mempool.paymaster_debts import PAYMASTER_LIMIT
+from entresol.chain.mempool.penalties import MAX_FAILURES, THROTTLE_BLOCKS
+from entresol.errors import (
+    AccountRejection,
+    InsufficientFunds,
+    PaymasterLimitExceeded,
+    Throttled,
+    TransactionThrottled,
+)
+from entresol.execution.account_validation import runs_in_steps
+from entresol.execution.involved import Involved
+from entresol.execution.rejected_work import MAX_GAS
+from entresol.execution.tx_env import tx_env_of
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
+from entresol.primitives.transactions import Paymaster, Transaction, sign
+from entresol.primitives.values import Address
+from tests.support.contracts.accounts import (
+    ASK_PAYMASTER,
+    GAS,
+    PAYS,
+    SELECTORS,
+    ScriptedWorld,
+    approval_based,
+    fill,
+    pay,
+)
+from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, SECRETS
+
+MUCH = 2_000_000
+"""A gas limit that is far above that of a validation."""
+LOOP = "5b5f56"
+BURNS_IF_RICH = "620f42405a11600a57005b600a56"
+"""Loops if it has more than a million gas."""
+HASH_OF_A_MILLION_GAS = "630fffff0060e01b5f525f5f60d55f5f60095af150"
+"""A call of BLAKE2F (0x09) with a million rounds, a unit of gas each."""
+RULES = "Violated validation rules: Took too many computational gas, allowed limit: 300000"
+
+
+def paymaster_code(magic: bytes = SELECTORS[ASK_PAYMASTER], fee: int = GAS * FEE) -> str:
+    """Return the code of a paymaster that pays, and returns a magic and an empty context."""
+    return (
+        f"63{magic.hex()}60e01b5f5260406020525f5f5f5f6a{fee:022x}73{BOOTLOADER.hex()}5af15060605ff3"
+    )
+
+
+class World:
+    """An L2 that seals on request, with a paymaster whose code a test changes, and keys without ether."""
+
+    def __init__(self, l2: ScriptedWorld) -> None:
+        self.l2, self.chain = l2, l2.chain
+        self.paymaster = l2.put(paymaster_code(fee=MUCH * FEE), at=0x55)
+        self.chain.edit(
+            self.paymaster, lambda it: it.set_balance(self.paymaster, 10_000 * MUCH * FEE)
+        )
+        self.chain.schedule.seal_on_request()
+        self.chain.seal()
+
+    def key(self, number: int, **fields: object) -> Transaction:
+        """Return a transaction of a key that has no ether, with the paymaster."""
+        secret = (1_000 + number).to_bytes(32)
+        sender = Address(address_of(public_key(secret)))
+        fields = {"gas_limit": MUCH, "paymaster": self.paymaster, **fields}
+        return sign(fill(sender, **fields), secret)
+
+    def send(self, *transactions: Transaction) -> None:
+        """Add transactions to the pool."""
+        for it in transactions:
+            self.chain.submit(it.raw)
+
+    def replace_paymaster(self, code: str) -> None:
+        """Let the paymaster have other code, which the pool does not see."""
+        self.chain.edit(self.paymaster, lambda it: it.set_code(self.paymaster, bytes.fromhex(code)))
+
+    def fail(self, *transactions: Transaction, code: str = LOOP) -> None:
+        """Let the pool admit transactions, and a block reject them."""
+        self.send(*transactions)
+        self.replace_paymaster(code)
+        self.chain.seal()
+        self.replace_paymaster(paymaster_code(fee=MUCH * FEE))
+        self.chain.seal()
+
+    def included(self) -> list[Address]:
+        """Return the senders of the head's transactions."""
+        record = self.chain.blocks.record(self.chain.number)
+        return [Address(sender) for _, sender in record.transactions]
+
+
+@pytest.fixture
+def world(l2: ScriptedWorld) -> World:
+    return World(l2)
+
+
+# Whether there is a paymaster
+
+
+@pytest.mark.parametrize(
+    ("named", "has_one"),
+    [
+        (None, False),
+        (Address.zero(), False),
+        (ALICE, True),
+        (BOB, True),
+        (Address(b"\x77" * 20), True),
+    ],
+    ids=["none", "zero", "sender", "key", "contract"],
+)
+def test_python_and_the_crate_agree_whether_there_is_a_paymaster(
+    l2: ScriptedWorld, *, named: Address | None, has_one: bool
+) -> None:
+    l2.put("5f5ffd")
+    paymaster = None if named is None else Paymaster(named, b"\x8c\x5a\x34\x45")
+    payload = msgspec.structs.replace(fill(ALICE, nonce=l2.nonce(ALICE)), paymaster=paymaster)
+    transaction = sign(payload, SECRETS[0])
+    assert runs_in_steps(transaction, l2.chain.latest) == has_one
+    parties = zk_parties(transaction.raw)
+    assert parties is not None
+    assert (parties[1] is not None) == has_one
+    found = Involved.of_raw(transaction.raw)
+    assert found is not None
+    assert (found.paymaster is not None) == has_one
+    env = l2.evm_env()
+    try:
+        execute(env.state, env.rules, env.block.native, tx_env_of(transaction))
+        asked = None
+    except AccountRejection as rejection:
+        asked = rejection.party
+    assert asked == ("paymaster" if has_one else None)
+
+
+def test_a_key_that_names_itself_as_its_paymaster_is_not_admitted(l2: ScriptedWorld) -> None:
+    with pytest.raises(AccountRejection, match="invalid context"):
+        l2.chain.submit(l2.from_key(paymaster=ALICE).raw)
+
+
+def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(
+    l2: ScriptedWorld,
+) -> None:
+    program = l2.put(LOOP)
+    delegation = bytes.fromhex("ef0100") + program
+    l2.chain.edit(ALICE, lambda it: it.set_code(ALICE, delegation))
+    l2.chain.seal()
+    with pytest.raises(AccountRejection, match=RULES):
+        l2.chain.submit(l2.from_key(paymaster=ALICE, gas_limit=MUCH).raw)
+
+
+def test_an_account_may_be_its_own_paymaster(l2: ScriptedWorld) -> None:
+    account = l2.account(is_logged=False)
+    l2.script(account, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS)
+    l2.chain.submit(l2.from_contract(account, paymaster=account).raw)
+    result = l2.last()
+    assert result.succeeded
+    assert l2.balance(account) == ETHER - result.gas_used * FEE
+
+
+def test_the_ether_of_a_sender_that_is_its_paymaster_counts_once(l2: ScriptedWorld) -> None:
+    account = l2.account(is_logged=False, ether=GAS * FEE)
+    l2.script(account, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS)
+    with pytest.raises(InsufficientFunds):
+        l2.chain.submit(l2.from_contract(account, paymaster=account, value=1).raw)
+
+
+# The same bound in the pool and in a block
+
+
+def test_a_paymaster_sees_the_same_gas_in_the_pool_and_in_a_block(world: World) -> None:
+    l2 = world.l2
+    l2.chain.schedule.seal_at_once()
+    burner = l2.put(BURNS_IF_RICH)
+    paymaster = l2.contract(ether=ETHER)
+    l2.script(paymaster, ASK_PAYMASTER, (burner, 0, b""), pay(MUCH * FEE), output=PAYS)
+    with pytest.raises(AccountRejection, match=RULES):
+        world.send(world.key(1, paymaster=paymaster))
+    world.send(world.key(1, paymaster=paymaster, gas_limit=600_000))
+    assert l2.last().succeeded
+
+
+@pytest.mark.parametrize("code", [LOOP, HASH_OF_A_MILLION_GAS], ids=["a loop", "a precompile"])
+def test_a_block_stops_a_paymaster_where_the_pool_does(world: World, code: str) -> None:
+    late = world.key(1)
+    world.send(late)
+    world.replace_paymaster(code)
+    world.chain.seal()
+    rejection = world.chain.rejections.of(late.hash)
+    assert isinstance(rejection, AccountRejection)
+    assert str(rejection).endswith(RULES)
+    assert rejection.party == "paymaster"
+    assert rejection.gas <= 300_000
+    assert (len(world.chain.pool), world.included()) == (0, [])
+
+
+def test_a_block_whose_steps_were_bounded_is_replayed_without_bounds(world: World) -> None:
+    world.send(world.key(1), world.key(2))
+    world.chain.seal()
+    assert len(world.included()) == 2
+    world.chain.verify()
+
+
+# The budget of a block
+
+
+def test_a_block_executes_little_in_vain_and_the_rest_waits(world: World) -> None:
+    late = [world.key(number) for number in range(16)]
+    world.send(*late, world.l2.from_key(1, value=3))
+    world.replace_paymaster(LOOP)
+    world.chain.seal()
+    dropped = [it for it in late if it.hash not in world.chain.pool]
+    assert len(dropped) == MAX_GAS // 300_000
+    assert world.included() == [BOB]
+    world.chain.seal()
+    assert not len(world.chain.pool)
+
+
+def test_who_has_paid_before_does_not_wait_for_those_who_fail(world: World) -> None:
+    other = world.l2.put(paymaster_code(fee=MUCH * FEE), at=0x56)
+    world.chain.edit(other, lambda it: it.set_balance(other, ETHER))
+    paid = world.key(99, paymaster=other)
+    world.send(paid)
+    world.chain.seal()
+    world.send(*(world.key(number) for number in range(16)))
+    world.send(world.key(99, paymaster=other, nonce=1), world.key(98, paymaster=other))
+    world.replace_paymaster(LOOP)
+    world.chain.seal()
+    assert world.included() == [paid.sender]
+
+
+def test_reading_the_pending_block_drops_nothing_and_blames_nobody(world: World) -> None:
+    late = world.key(1)
+    world.send(late)
+    world.replace_paymaster(LOOP)
+    for _ in range(5):
+        assert not world.chain.pending().transactions
+    assert late.hash in world.chain.pool
+    assert not len(world.chain.pool.penalties)
+    assert world.chain.rejections.of(late.hash) is None
+    world.chain.seal()
+    assert late.hash not in world.chain.pool
+
+
+# Who is to blame
+
+
+def test_a_wrong_magic_of_the_paymaster_is_the_paymasters(world: World) -> None:
+    wrong = paymaster_code(b"\1\2\3\4", fee=MUCH * FEE)
+    for nonce in range(MAX_FAILURES):
+        world.fail(world.key(1, data=bytes([nonce])), code=wrong)
+    with pytest.raises(Throttled, match=f"0x{world.paymaster.hex()}"):
+        world.send(world.key(2))
+    other = world.l2.put(paymaster_code(fee=MUCH * FEE), at=0x56)
+    world.chain.edit(other, lambda it: it.set_balance(other, ETHER))
+    world.send(world.key(1, paymaster=other))
+
+
+def test_a_transaction_that_is_sent_again_counts_once(world: World) -> None:
+    for _ in range(MAX_FAILURES):
+        world.fail(world.key(1))
+    world.send(world.key(2))
+    with pytest.raises(TransactionThrottled):
+        world.send(world.key(1))
+    for _ in range(THROTTLE_BLOCKS):
+        world.chain.seal()
+    world.send(world.key(1))
+
+
+def test_a_checkpoint_restores_which_transactions_have_failed(world: World) -> None:
+    checkpoint = world.chain.checkpoint()
+    for _ in range(MAX_FAILURES):
+        world.fail(world.key(1))
+    world.chain.restore(checkpoint)
+    world.send(world.key(1))
+
+
+def test_who_has_paid_is_not_rejected_with_a_paymaster_that_others_fail_with(world: World) -> None:
+    world.send(world.key(9))
+    world.chain.seal()
+    for number in range(MAX_FAILURES):
+        world.fail(world.key(number))
+    with pytest.raises(Throttled):
+        world.send(world.key(8))
+    world.send(world.key(9, nonce=1))
+
+
+def test_a_token_of_ones_own_bans_the_paymaster_only_with_that_token(world: World) -> None:
+    token = world.l2.put("7f" + "ff" * 32 + "5f5260205ff3")
+    fields = {"paymaster_input": approval_based(token, 1)}
+    for number in range(MAX_FAILURES):
+        world.fail(world.key(number, **fields))
+    with pytest.raises(Throttled):
+        world.send(world.key(8, **fields))
+    world.send(world.key(8))
+
+
+# What waits for a nonce
+
+
+def test_what_waits_for_a_nonce_takes_no_place_of_a_paymaster(world: World) -> None:
+    for number in range(PAYMASTER_LIMIT + 1):
+        world.send(world.key(number, nonce=5))
+    assert world.chain.pool.counts().queued == PAYMASTER_LIMIT + 1
+    for number in range(100, 100 + PAYMASTER_LIMIT):
+        world.send(world.key(number))
+    with pytest.raises(PaymasterLimitExceeded):
+        world.send(world.key(99))
+
+
+def test_what_waits_for_a_nonce_reserves_no_ether(world: World) -> None:
+    world.chain.edit(world.paymaster, lambda it: it.set_balance(world.paymaster, 2 * MUCH * FEE))
+    world.send(world.key(1, nonce=1, max_fee_per_gas=2 * FEE), world.key(2), world.key(3))
+    with pytest.raises(InsufficientFunds):
+        world.send(world.key(4))
+
+
+def test_what_becomes_pending_beyond_the_limit_of_its_paymaster_is_dropped(world: World) -> None:
+    nonces = range(1, 10)
+    world.send(*(world.key(1, nonce=nonce) for nonce in nonces))
+    for number in range(100, 100 + PAYMASTER_LIMIT - 3):
+        world.send(world.key(number))
+    world.send(world.key(1, nonce=0))
+    assert world.chain.pool.counts() == (PAYMASTER_LIMIT, 0)
+
+
+def test_a_paymaster_is_free_again_once_what_was_pending_waits_for_a_nonce(world: World) -> None:
+    world.chain.edit(world.paymaster, lambda it: it.set_balance(world.paymaster, 2 * MUCH * FEE))
+    first = world.key(1)
+    world.send(first, world.key(1, nonce=1))
+    world.chain.pool.remove(first.hash, "a test")
+    world.send(world.key(2), world.key(3))
+
+
+# Automine
+
+
+def test_a_sender_is_told_that_a_block_has_rejected_its_transaction(l2: ScriptedWorld) -> None:
+    paymaster = l2.put(paymaster_code(), at=0x55)
+    l2.chain.edit(paymaster, lambda it: it.set_balance(paymaster, ETHER))
+    l2.chain.seal()
+    number = l2.chain.number
+    transaction = l2.from_key(paymaster=paymaster)
+    l2.chain.add(transaction)
+    l2.chain.edit(paymaster, lambda it: it.set_code(paymaster, bytes.fromhex("5f5ffd")))
+    outcomes: list[Exception | None] = []
+    l2.chain.include(transaction.hash, outcomes.append)
+    assert [type(it) for it in outcomes] == [AccountRejection]
+    assert (l2.chain.number, len(l2.chain.pool)) == (number, 0)
