@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from functools import partial
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.cluster.pool_rows import PoolRows
 from entresol.cluster.sealer import BLOCKS_WAITED, ClusterSealer
+from entresol.errors import InsufficientFunds
 from entresol.primitives.values import Hash32
-from tests.support.chain.dev_chain import open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, open_chain, transaction
+from tests.support.cluster.database import EmptyCluster, play
+from tests.support.cluster.postgres import Postgres
 from tests.support.polling import PATIENCE_SECONDS
 
 LAST = 8
@@ -101,3 +105,37 @@ def test_a_transaction_that_blocks_leave_out_is_reported_after_some(
     monkeypatch.setattr(type(chain.pool), "is_pending", lambda _, it: it == poor.hash)
     assert reported_at(chain, sealer, poor.hash) == [BLOCKS_WAITED + 1]
     chain.close()
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_block(
+    postgres: Postgres, *, is_alone: bool
+) -> None:
+    async def scenario(cluster: EmptyCluster) -> None:
+        chain = open_chain()
+        async with cluster.connected() as connection:
+            sealer = await cluster.producer(connection, chain)
+            outcomes: list[type[Exception] | None] = []
+            told = asyncio.Event()
+
+            def report(error: Exception | None) -> None:
+                outcomes.append(None if error is None else type(error))
+                told.set()
+
+            sent = [transaction(0)] if is_alone else [transaction(0), transaction(0, by=1)]
+            for it in sent:
+                chain.add(it)
+                sealer.include(it.hash, report)
+            # An edit that the pool does not see.
+            chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+            running = asyncio.create_task(sealer.run())
+            await told.wait()
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+            assert outcomes == [InsufficientFunds, None][: len(sent)]
+            assert chain.number == len(sent) - 1
+            assert not len(chain.pool)
+        chain.close()
+
+    play(postgres, scenario)

@@ -1,0 +1,23 @@
+"""What a block executes in vain is bounded, whoever is to blame."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.robustness import free_work
+
+VAIN = [name for name in free_work.WAYS if not name.startswith("an execution")]
+MAX_MILLISECONDS = 150.0
+"""Of processor time: thrice what a block may take for what it rejects. 16 of them took 1,700."""
+
+
+@pytest.mark.parametrize("name", VAIN)
+def test_a_block_spends_little_on_what_nobody_pays_for(name: str) -> None:
+    cost = free_work.measure(free_work.WAYS[name], 16)
+    assert cost.paid == 0
+    assert cost.pool_ms + cost.block_ms < MAX_MILLISECONDS
+
+
+def test_what_uses_up_its_gas_in_the_execution_is_paid_for() -> None:
+    cost = free_work.measure(free_work.out_of_gas, 1)
+    assert cost.paid == free_work.GAS * free_work.FEE
