@@ -7,6 +7,8 @@ pragma solidity ^0.8.28;
 contract Bootloader {
     /// @notice The version of accounts that the node calls. The genesis sets it; without it the node calls none.
     uint256 public supportedAccountVersion;
+    /// @notice Whether factory dependencies cost what calldata of their size costs. The genesis sets it, too.
+    bool public chargesFactoryDeps;
 
     error NothingToCall();
     error NoFeeExpected();

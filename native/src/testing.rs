@@ -103,7 +103,7 @@ pub fn transaction(nonce: u64) -> ExecutionEnv {
         block: BlockEnv { gas_limit: 30_000_000, ..BlockEnv::default() },
         block_hashes: HashMap::default(),
         precompiles: HashMap::default(),
-        tx: TxEnv { base, mint: U256::ZERO, keeps_nonce: false, l1_payment: None, zk: None },
+        tx: TxEnv { base, ..TxEnv::default() },
         checks: Checks::ALL,
         limits: Limits::default(),
     }

@@ -152,6 +152,7 @@ class TxEnv:
     fee cap of types 2 and 4. Priority transactions use `mint`, wei minted to the sender first and not reverted by a
     failed execution; `keeps_nonce`, which leaves the sender's nonce alone; and `l1_payment`: wei minted in all, wei for
     a unit of gas, and who receives what is left. With it a failed execution leaves nothing, not even the mint.
+    `published` counts the zero bytes and the other bytes of factory dependencies, which cost like calldata.
     With `zk` the sender may be a contract account and a paymaster may pay: then it runs in steps.
     """
 
@@ -174,6 +175,7 @@ class TxEnv:
         mint: int = ...,
         keeps_nonce: bool = False,
         l1_payment: tuple[int, int, bytes] | None = None,
+        published: tuple[int, int] | None = None,
         zk: ZkFields | None = None,
     ) -> TxEnv: ...
     def with_gas_limit(self, gas_limit: int) -> TxEnv:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from entresol._native import BlockEnv, Overlay, Rules, Snapshot, execute
 from entresol.execution.tx_env import PRIORITY_CHECKS, priority_tx_env
 from entresol.primitives.l1_to_l2_gas import min_gas_limit
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Hash32
 from tests.support.contracts.batches import Batch
@@ -228,8 +228,10 @@ def accepts(l1: Deployed, gas_limit: int, data: bytes, deps: list[bytes]) -> boo
 
 def start(transaction: PriorityTransaction) -> None:
     """Execute a transaction as an L2 does; raises `InvalidTransaction` if it cannot start."""
+    state = InMemoryState()
+    state.slots[BOOTLOADER, (1).to_bytes(32)] = (1).to_bytes(32)
     execute(
-        Overlay(Snapshot(InMemoryState())),
+        Overlay(Snapshot(state)),
         Rules(CHAIN_ID),
         BlockEnv(number=1, timestamp=1, gas_limit=transaction.gas_limit),
         priority_tx_env(transaction),
@@ -242,14 +244,15 @@ def start(transaction: PriorityTransaction) -> None:
     size=st.one_of(st.integers(0, 100), st.integers(0, 12_000), st.integers(12_000, 60_000)),
     zeros=st.one_of(st.integers(0, 256), st.sampled_from([0, 255, 256])),
     deps=st.integers(0, 2),
+    words=st.sampled_from([1, 31, 501]),
     more=st.one_of(st.integers(-3, 3), st.integers(-400_000, 400_000)),
 )
 def test_l2_can_start_every_request_that_l1_accepts(
-    *, size: int, zeros: int, deps: int, more: int
+    *, size: int, zeros: int, deps: int, words: int, more: int
 ) -> None:
     l1 = deploy()
     l1.engine.gas_limit = L1_TRANSACTION_GAS
-    data, codes = mixed(size, zeros), [bytes(32)] * deps
+    data, codes = mixed(size, zeros), [mixed(32 * words, zeros)] * deps
     assert accepts(l1, 9_000_000, data, codes)
     least = min_gas_limit(payload(l1))
     gas_limit = max(0, least + more)

@@ -91,6 +91,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         bytes memory encoded = abi.encode(transaction);
         TransactionValidator.validate(
             transaction,
+            request.factoryDeps,
             encoded.length,
             _priorityTxMaxGasLimit,
             _feeParams.priorityTxMaxPubdata

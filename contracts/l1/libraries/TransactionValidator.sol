@@ -23,9 +23,11 @@ library TransactionValidator {
     error TxnBodyGasLimitNotEnoughGas();
 
     /// @notice Revert on a transaction with too little or too much gas.
+    /// @param factoryDeps The bytecode that the transaction publishes, which has only its hashes.
     /// @param encodedLength The length of `abi.encode(transaction)`.
     function validate(
         L2CanonicalTransaction memory transaction,
+        bytes[] memory factoryDeps,
         uint256 encodedLength,
         uint256 maxGasLimit,
         uint256 maxPubdata
@@ -38,19 +40,29 @@ library TransactionValidator {
         if (pubdata > maxPubdata) revert PubdataGreaterThanLimit(maxPubdata, pubdata);
         uint256 needed = minimalGas(
             encodedLength,
-            transaction.factoryDeps.length,
+            factoryDeps.length,
             transaction.gasPerPubdataByteLimit
         );
-        if (body < needed || transaction.gasLimit < calldataFloor(transaction.data)) {
+        if (body < needed || transaction.gasLimit < calldataFloor(transaction.data, factoryDeps)) {
             revert ValidateTxnNotEnoughGas();
         }
     }
 
-    /// @notice The gas limit below which no EVM starts a transaction with this calldata (EIP-7623): 10 for each
-    /// token, of which a zero byte is one and any other byte four. It is never less than the intrinsic gas.
-    function calldataFloor(bytes memory data) internal pure returns (uint256) {
-        uint256 tokens = 4 * data.length - 3 * zeroBytes(data);
+    /// @notice The gas limit below which no L2 starts a transaction with this calldata (EIP-7623): 10 for each
+    /// token, of which a zero byte is one and any other byte four. It is never less than the intrinsic gas. What
+    /// the transaction publishes costs like calldata.
+    function calldataFloor(
+        bytes memory data,
+        bytes[] memory factoryDeps
+    ) internal pure returns (uint256) {
+        uint256 tokens = tokensIn(data);
+        for (uint256 i = 0; i < factoryDeps.length; ++i) tokens += tokensIn(factoryDeps[i]);
         return TRANSACTION_GAS + FLOOR_GAS_PER_TOKEN * tokens;
+    }
+
+    /// @notice The number of tokens in `data`.
+    function tokensIn(bytes memory data) internal pure returns (uint256) {
+        return 4 * data.length - 3 * zeroBytes(data);
     }
 
     /// @notice The number of zero bytes in `data`, counted 32 bytes at once.

@@ -7,6 +7,7 @@ use revm::primitives::hardfork::SpecId;
 use revm::primitives::{eip170, eip7825};
 
 use super::account::ZkTx;
+use super::intrinsic::PublishedBytes;
 use super::l1_payment::L1Payment;
 use super::limits::Limits;
 use super::precompiles::MovedPrecompiles;
@@ -94,6 +95,8 @@ pub struct TxEnv {
     pub keeps_nonce: bool,
     /// What L1 has paid for a priority transaction.
     pub l1_payment: Option<L1Payment>,
+    /// Factory dependencies, which cost like calldata.
+    pub published: PublishedBytes,
     /// The fields of type 0x71.
     pub zk: Option<Box<ZkTx>>,
 }

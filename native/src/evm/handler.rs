@@ -16,21 +16,21 @@ use revm_inspectors::access_list::AccessListInspector;
 
 use super::account::rules::RulesInspector;
 use super::engine::{Ctx, EngineEvm};
-use super::env::{Checks, ExecutionEnv, TxEnv};
+use super::env::{Checks, ExecutionEnv};
+use super::intrinsic::intrinsic_gas;
 use super::trace::TracerInspector;
 use crate::state::ProviderError;
 
 /// Ethereum's transaction processing, with the mint and the nonce of priority transactions.
 pub(super) struct TxHandler<'e, E> {
-    tx: &'e TxEnv,
-    checks: &'e Checks,
+    env: &'e ExecutionEnv,
     evm: std::marker::PhantomData<E>,
 }
 
 impl<'e, E> TxHandler<'e, E> {
     /// Return the processing of one transaction.
     pub(super) fn new(env: &'e ExecutionEnv) -> Self {
-        Self { tx: &env.tx, checks: &env.checks, evm: std::marker::PhantomData }
+        Self { env, evm: std::marker::PhantomData }
     }
 }
 
@@ -67,6 +67,13 @@ where
         validate_env(evm.ctx())
     }
 
+    fn validate_initial_tx_gas(
+        &self,
+        evm: &mut Self::Evm,
+    ) -> Result<InitialAndFloorGas, Self::Error> {
+        intrinsic_gas(evm, self.env, &evm.ctx.tx)
+    }
+
     fn validate_against_state_and_deduct_caller(
         &self,
         evm: &mut Self::Evm,
@@ -77,11 +84,11 @@ where
         validate_account_nonce_and_code_with_components(&sender.account().info, tx, cfg)?;
         let minted = sender
             .balance()
-            .checked_add(self.tx.mint)
+            .checked_add(self.env.tx.mint)
             .ok_or(InvalidTransaction::OverflowPaymentInTransaction)?;
         let charged = calculate_caller_fee(minted, tx, block, cfg)?;
-        sender.set_balance(afford(charged, tx.value(), self.checks)?);
-        if tx.kind().is_call() && !self.tx.keeps_nonce {
+        sender.set_balance(afford(charged, tx.value(), &self.env.checks)?);
+        if tx.kind().is_call() && !self.env.tx.keeps_nonce {
             sender.bump_nonce();
         }
         Ok(())

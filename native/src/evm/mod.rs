@@ -7,6 +7,7 @@ pub mod env;
 mod frames;
 mod handler;
 pub mod inspection;
+pub mod intrinsic;
 pub mod l1_payment;
 pub mod limits;
 pub mod precompiles;

@@ -19,6 +19,7 @@ use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::gil;
 use crate::blobs;
 use crate::evm::account::{self, Mode};
+use crate::evm::intrinsic::PublishedBytes;
 use crate::evm::l1_payment::L1Payment;
 use crate::evm::precompiles::{self, MovedPrecompiles};
 use crate::evm::{env, limits};
@@ -187,7 +188,7 @@ impl TxEnv {
         *, sender, gas_limit, to = None, value = PyWord(U256::ZERO), data = PyData(Bytes::new()),
         gas_price = 0, priority_fee = None, nonce = 0, chain_id = None, access_list = None,
         authorizations = None, blob_hashes = None, blob_fee_cap = 0, mint = PyWord(U256::ZERO),
-        keeps_nonce = false, l1_payment = None, zk = None
+        keeps_nonce = false, l1_payment = None, published = None, zk = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -207,6 +208,7 @@ impl TxEnv {
         mint: PyWord,
         keeps_nonce: bool,
         l1_payment: Option<(PyWord, PyWord, PyAddress)>,
+        published: Option<(u64, u64)>,
         zk: Option<&Bound<'_, ZkFields>>,
     ) -> Self {
         let tx_type = match blob_hashes {
@@ -235,7 +237,10 @@ impl TxEnv {
             refund_recipient: refund_recipient.0,
         });
         let zk = zk.map(|fields| Box::new(fields.get().0.clone()));
-        Self(env::TxEnv { base, mint: mint.0, keeps_nonce, l1_payment, zk })
+        let published = published
+            .map(|(zeros, nonzeros)| PublishedBytes { zeros, nonzeros })
+            .unwrap_or_default();
+        Self(env::TxEnv { base, mint: mint.0, keeps_nonce, l1_payment, published, zk })
     }
 
     /// Return the same transaction with another gas limit.

@@ -23,6 +23,7 @@ _DELEGATION_SIZE: Final = 23
 _ACCOUNT_VERSION: Final = 1
 _MIN_NONCE_BYTES: Final = 16
 _FIRST_SLOT: Final = bytes(32)
+_SECOND_SLOT: Final = bytes(31) + b"\x01"
 
 
 class AccountReader(Protocol):
@@ -66,6 +67,11 @@ def is_contract(state: AccountReader, code_hash: bytes) -> bool:
 def has_accounts(state: AccountReader) -> bool:
     """Return whether the chain calls accounts and paymasters, which its genesis says."""
     return any(state.slot(BOOTLOADER, _FIRST_SLOT))
+
+
+def charges_factory_deps(state: AccountReader) -> bool:
+    """Return whether factory dependencies cost what calldata of their size costs, which the genesis says, too."""
+    return any(state.slot(BOOTLOADER, _SECOND_SLOT))
 
 
 def sender_kind(state: AccountReader, sender: bytes) -> SenderKind:

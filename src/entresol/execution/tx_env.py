@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from entresol._native import Checks, TxEnv, ZkFields
+from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.transactions import (
     Access,
     AccessListTransaction,
@@ -92,6 +93,9 @@ def tx_env_of(
         chain_id=payload.chain_id,
         access_list=access_items(payload.access_list),
         authorizations=authorization_items(payload.authorizations) if is_set_code else None,
+        published=byte_counts(payload.factory_deps)
+        if isinstance(payload, ZkTransaction) and payload.factory_deps
+        else None,
         zk=_zk_fields(transaction, payload, limits, only_validates=only_validates)
         if isinstance(payload, ZkTransaction)
         else None,
@@ -156,6 +160,7 @@ def priority_tx_env(payload: PriorityTransaction) -> TxEnv:
         mint=payload.value,
         keeps_nonce=True,
         l1_payment=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
+        published=byte_counts(payload.factory_deps) if payload.factory_deps else None,
     )
 
 

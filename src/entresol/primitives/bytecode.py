@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
@@ -44,6 +45,15 @@ def evm_hash(code: bytes) -> Hash32:
             f"Bytecode too long: {len(code)} bytes, while max {MAX_EVM_SIZE} allowed"
         )
     return _versioned(EVM_VERSION, len(code), pad_evm(code))
+
+
+def byte_counts(codes: Iterable[bytes]) -> tuple[int, int]:
+    """Return how many bytes of some codes are zero, and how many are not."""
+    size = zeros = 0
+    for code in codes:
+        size += len(code)
+        zeros += code.count(0)
+    return zeros, size - zeros
 
 
 def pad_evm(code: bytes) -> bytes:

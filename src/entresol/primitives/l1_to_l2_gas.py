@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from entresol.primitives.bytecode import byte_counts
+
 if TYPE_CHECKING:
     from entresol.primitives.transactions import PriorityTransaction
 
@@ -41,13 +43,16 @@ def min_gas_limit(request: PriorityTransaction) -> int:
     )
     pubdata = _PUBDATA_BYTES + dependencies * _PUBDATA_BYTES_PER_DEPENDENCY
     by_work = overhead(size) + computation + pubdata * request.gas_per_pubdata_limit
-    return max(by_work, calldata_floor(request.data))
+    return max(by_work, calldata_floor(request.data, *request.factory_deps))
 
 
-def calldata_floor(data: bytes) -> int:
-    """Return the gas limit below which the L2 cannot start a transaction with this calldata (EIP-7623)."""
-    tokens = 4 * len(data) - 3 * data.count(0)
-    return _TRANSACTION_GAS + _FLOOR_PER_TOKEN * tokens
+def calldata_floor(*charged: bytes) -> int:
+    """Return the gas limit below which the L2 cannot start a transaction (EIP-7623).
+
+    What is charged like calldata is the calldata, and the factory dependencies.
+    """
+    zeros, nonzeros = byte_counts(charged)
+    return _TRANSACTION_GAS + _FLOOR_PER_TOKEN * (zeros + 4 * nonzeros)
 
 
 def max_gas_limit(request: PriorityTransaction, block_gas_limit: int) -> int:

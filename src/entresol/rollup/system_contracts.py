@@ -79,7 +79,8 @@ def system_genesis(
     """
     storage = {
         BOOTLOADER: storage_of(
-            artifact(CONTRACTS[BOOTLOADER]), {"supportedAccountVersion": ACCOUNT_VERSION}
+            artifact(CONTRACTS[BOOTLOADER]),
+            {"supportedAccountVersion": ACCOUNT_VERSION, "chargesFactoryDeps": True},
         ),
         ASSET_ROUTER: storage_of(
             artifact(CONTRACTS[ASSET_ROUTER]),

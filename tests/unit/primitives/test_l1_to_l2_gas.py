@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from entresol.primitives.l1_to_l2_gas import (
@@ -55,6 +56,12 @@ def test_the_calldata_floor_counts_zeros_once_and_other_bytes_four_times(
 def test_the_calldata_floor_is_the_minimum_where_it_is_higher() -> None:
     assert min_gas_limit(request_with(b"\1" * 20_000)) == 821_000
     assert min_gas_limit(request_with(bytes(20_000))) > calldata_floor(bytes(20_000))
+
+
+def test_dependencies_cost_what_calldata_of_their_size_costs() -> None:
+    codes = (b"\1" * 32, bytes(31 * 32), b"\1" * 501 * 32)
+    request = msgspec.structs.replace(request_with(b"\1" * 100, deps=3), factory_deps=codes)
+    assert min_gas_limit(request) == 21_000 + 40 * (100 + 502 * 32) + 10 * 31 * 32
 
 
 def test_each_dependency_costs_computation_and_published_bytes() -> None:

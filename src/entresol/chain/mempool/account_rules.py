@@ -14,6 +14,7 @@ from entresol.errors import (
 )
 from entresol.execution.account_senders import (
     SenderKind,
+    charges_factory_deps,
     check_addresses,
     has_accounts,
     has_code,
@@ -55,15 +56,26 @@ def check_zk_sender(
     if not is_contract:
         if signature_error is not None:
             raise signature_error
+        if payload.factory_deps:
+            _check_gas(payload, _charged(payload, accounts), rules)
         return False
     if sender_kind(accounts, payload.sender) is not SenderKind.CONTRACT:
         raise not_an_account()
     if not payload.signature:
         raise InvalidSignature("the transaction is not signed")
-    needed = intrinsic_gas(payload, rules.schedule, payload.signature)
+    _check_gas(payload, (payload.signature, *_charged(payload, accounts)), rules)
+    return True
+
+
+def _charged(payload: ZkTransaction, accounts: AccountReader) -> tuple[bytes, ...]:
+    """Return the factory dependencies that the chain charges for."""
+    return payload.factory_deps if charges_factory_deps(accounts) else ()
+
+
+def _check_gas(payload: ZkTransaction, also: tuple[bytes, ...], rules: ValidationRules) -> None:
+    needed = intrinsic_gas(payload, rules.schedule, also)
     if payload.gas_limit < needed:
         raise IntrinsicGasTooLow(payload.gas_limit, needed)
-    return True
 
 
 _ANY: Final = Address(b"\xff" * 20)

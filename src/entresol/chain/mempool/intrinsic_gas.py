@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.transactions import ZkTransaction
 
 if TYPE_CHECKING:
@@ -52,16 +54,18 @@ SCHEDULES: Final = {
 """The schedules by fork, under the engine's names."""
 
 
-def intrinsic_gas(payload: Payload, schedule: GasSchedule = _PRAGUE, signature: bytes = b"") -> int:
+def intrinsic_gas(
+    payload: Payload, schedule: GasSchedule = _PRAGUE, also: Iterable[bytes] = ()
+) -> int:
     """Return the minimum gas limit with which a transaction can be included.
 
-    The input of a paymaster costs like data, and so does the `signature` that a contract account judges.
+    The input of a paymaster costs like data, and so does what is `also` charged: the signature that a contract
+    account judges, and factory dependencies on a chain that charges for them.
     """
-    size, zeros = len(payload.data) + len(signature), payload.data.count(0) + signature.count(0)
+    zeros, nonzeros = byte_counts((payload.data, *also))
     if isinstance(payload, ZkTransaction) and payload.paymaster_input:
-        size += len(payload.paymaster_input)
-        zeros += payload.paymaster_input.count(0)
-    nonzeros = size - zeros
+        input_zeros, input_nonzeros = byte_counts((payload.paymaster_input,))
+        zeros, nonzeros = zeros + input_zeros, nonzeros + input_nonzeros
     gas = TRANSACTION_GAS + ZERO_BYTE_GAS * zeros + schedule.nonzero_byte * nonzeros
     if payload.to is None:
         gas += CREATION_GAS + schedule.init_code_word * _words(payload.data)

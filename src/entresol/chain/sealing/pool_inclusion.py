@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
 """The maximum size of a block's transactions: what EIP-7934 leaves for them.
 
-Gas bounds all bytes except those of factory dependencies, which are stored but not executed.
+Gas bounds all bytes, except those of factory dependencies on a chain that does not charge for them.
 """
 PART_TRANSACTIONS: Final = 128
 """How many transactions are taken from the pool at once: a fraction of a millisecond."""

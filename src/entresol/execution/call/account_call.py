@@ -126,6 +126,7 @@ def _tx_env(request: CallRequest, to: Address, nonce: int, base_fee: int) -> TxE
             priority_fee=0,
             nonce=nonce,
             chain_id=request.chain_id,
+            published=zk.published,
             zk=ZkFields(
                 signature=zk.signature or _DUMMY_SIGNATURE,
                 gas_per_pubdata_limit=zk.gas_per_pubdata_limit,

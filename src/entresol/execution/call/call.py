@@ -35,6 +35,8 @@ class ZkCall(msgspec.Struct, frozen=True, kw_only=True):
     signature: bytes = b""
     gas_per_pubdata_limit: int = DEFAULT_GAS_PER_PUBDATA
     factory_dep_hashes: tuple[Hash32, ...] = ()
+    published: tuple[int, int] | None = None
+    """How many bytes of the factory dependencies are zero, and how many are not."""
     has_meta: bool = False
     """Whether `eip712Meta` was given, and not the type alone."""
 
@@ -63,7 +65,7 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     blob_hashes: tuple[Hash32, ...] | None = None
     max_fee_per_blob_gas: int | None = None
     zk: ZkCall | None = None
-    """What only a transaction of type 0x71 has, for estimates and traces; a call ignores it."""
+    """What only a transaction of type 0x71 has, for estimates and traces; a call only pays for what it publishes."""
 
     def __post_init__(self) -> None:
         """Reject a gas price beside a fee cap."""
@@ -155,6 +157,7 @@ def call_tx_env(evm_env: EvmEnv, request: CallRequest, gas: int, free_price: int
             authorizations=None if authorizations is None else authorization_items(authorizations),
             blob_hashes=request.blob_hashes,
             blob_fee_cap=_blob_fee_cap(evm_env, request),
+            published=None if request.zk is None else request.zk.published,
         )
     except (OverflowError, ValueError) as error:
         raise MalformedValue("a number of the call is too large for a transaction") from error

@@ -8,7 +8,7 @@ from entresol.errors import (
     UnserializableCall,
 )
 from entresol.execution.call.call import ZkCall
-from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.bytecode import byte_counts, eravm_hash
 from entresol.primitives.transactions import Paymaster
 from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA, MAX_FACTORY_DEPS
 from entresol.primitives.values import Address, Hash32, Quantity
@@ -61,6 +61,7 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
             signature=bytes(self.custom_signature or b""),
             gas_per_pubdata_limit=self.gas_per_pubdata_limit,
             factory_dep_hashes=tuple(name for name, _ in self.dependencies()),
+            published=byte_counts(self.factory_deps) if self.factory_deps else None,
             has_meta=True,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from entresol._native import Checks, Rules, Snapshot, TxEnv, execute
 from entresol.chain.mempool import SCHEDULES, intrinsic_gas
 from entresol.errors import IntrinsicGasTooLow
+from entresol.primitives.bytecode import byte_counts
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import (
     Access,
     Authorization,
@@ -23,7 +26,9 @@ from entresol.primitives.transactions import (
 from entresol.primitives.values import Address, Hash32
 from tests.support.evm.in_memory_state import ALICE, BLOCK, BOB, InMemoryState
 
-STATE = Snapshot(InMemoryState.with_contract(""))
+CHARGING = InMemoryState.with_contract("")
+CHARGING.slots[BOOTLOADER, (1).to_bytes(32)] = (1).to_bytes(32)
+STATE = Snapshot(CHARGING)
 UNPAID = Checks(fees=False, balance=False, base_fee=False, gas_cap=False)
 TO = Address(BOB)
 
@@ -83,7 +88,21 @@ def test_every_fork_has_a_schedule() -> None:
     assert all(fork in str(rejection.value) for fork in SCHEDULES)
 
 
-def test_a_zk_transaction_pays_like_a_fee_market_one_whatever_it_publishes() -> None:
+@given(data, data, st.sampled_from(sorted(SCHEDULES)))
+def test_what_is_published_costs_the_same_in_pool_and_engine(
+    content: bytes, code: bytes, fork: str
+) -> None:
+    payload = LegacyTransaction(nonce=0, gas_limit=0, to=TO, data=content, gas_price=0)
+    needed = intrinsic_gas(payload, SCHEDULES[fork], (code,))
+    sent = msgspec.structs.replace(payload, data=content + code)
+    assert needed == intrinsic_gas(sent, SCHEDULES[fork])
+    with pytest.raises(IntrinsicGasTooLow) as rejection:
+        attempt(payload, needed - 1, fork, code)
+    assert rejection.value.needed == needed
+    attempt(payload, needed, fork, code)
+
+
+def test_without_its_dependencies_a_zk_transaction_pays_like_a_fee_market_one() -> None:
     payload = ZkTransaction(
         nonce=0,
         max_priority_fee_per_gas=0,
@@ -97,10 +116,11 @@ def test_a_zk_transaction_pays_like_a_fee_market_one_whatever_it_publishes() -> 
         factory_deps=(bytes(32),),
     )
     assert intrinsic_gas(payload) == 21_000 + 40
+    assert intrinsic_gas(payload, also=payload.factory_deps) == 21_000 + 40 + 320
 
 
-def attempt(payload: Payload, gas_limit: int, fork: str = "osaka") -> None:
-    """Run a payload with this gas limit."""
+def attempt(payload: Payload, gas_limit: int, fork: str = "osaka", code: bytes = b"") -> None:
+    """Run a payload that publishes `code` with this gas limit, on a chain that charges for it."""
     is_legacy = isinstance(payload, LegacyTransaction)
     message = TxEnv(
         sender=ALICE,
@@ -113,5 +133,6 @@ def attempt(payload: Payload, gas_limit: int, fork: str = "osaka") -> None:
             (a.chain_id, a.address, a.nonce, a.y_parity, a.r, a.s) for a in payload.authorizations
         ]
         or None,
+        published=byte_counts((code,)),
     )
     execute(STATE, Rules(270, fork), BLOCK, message, checks=UNPAID)

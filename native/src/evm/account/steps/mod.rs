@@ -19,7 +19,7 @@ use revm::context_interface::result::{
 use revm::context_interface::{Cfg, ContextTr, JournalTr};
 use revm::handler::EvmTr;
 use revm::handler::pre_execution::{load_accounts, validate_account_nonce_and_code};
-use revm::handler::validation::{validate_env, validate_initial_tx_gas_with_gas_params};
+use revm::handler::validation::validate_env;
 use revm::interpreter::{InitialAndFloorGas, InstructionResult, SuccessOrHalt};
 
 use super::calls::{
@@ -31,6 +31,7 @@ use super::{BOOTLOADER, CONTRACT_DEPLOYER, Mode, Sender, ZkTx, default_account};
 use crate::evm::engine::EngineEvm;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::frames::FrameRunner;
+use crate::evm::intrinsic::intrinsic_gas;
 use crate::state::ProviderError;
 use call::Ended;
 pub use call::StepCall;
@@ -72,7 +73,9 @@ pub fn run<'a, I, F: FrameRunner<'a, I>>(
 ) -> Result<RevmResult, StepError> {
     let zk = env.tx.zk.as_deref().unwrap_or(&NO_FIELDS);
     validate_env::<_, EVMError<ProviderError>>(evm.ctx())?;
-    let intrinsic = intrinsic_gas(evm, env, zk, kind)?;
+    let mut charged = env.tx.base.clone();
+    charged.data = zk.charged_data(&charged.data, kind);
+    let intrinsic = intrinsic_gas(evm, env, &charged)?;
     load_accounts::<_, EVMError<ProviderError>>(evm)?;
     let mut steps = Steps {
         arguments: Arguments::new(env, zk),
@@ -90,26 +93,6 @@ pub fn run<'a, I, F: FrameRunner<'a, I>>(
     };
     steps.warm()?;
     steps.run()
-}
-
-/// Return the intrinsic gas over everything that is charged like calldata.
-fn intrinsic_gas<I>(
-    evm: &EngineEvm<'_, I>,
-    env: &ExecutionEnv,
-    zk: &ZkTx,
-    kind: Sender,
-) -> Result<InitialAndFloorGas, StepError> {
-    let (cfg, mut tx) = (&evm.ctx.cfg, env.tx.base.clone());
-    tx.data = zk.charged_data(&tx.data, kind);
-    Ok(validate_initial_tx_gas_with_gas_params(
-        &tx,
-        env.rules.fork,
-        cfg.gas_params(),
-        cfg.is_eip7623_disabled(),
-        cfg.is_amsterdam_eip8037_enabled(),
-        cfg.tx_gas_limit_cap(),
-        None,
-    )?)
 }
 
 impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {

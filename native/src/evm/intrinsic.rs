@@ -1,0 +1,140 @@
+//! Intrinsic gas: what a transaction costs before any code runs.
+
+use alloy_primitives::U256;
+use revm::context::TxEnv as RevmTxEnv;
+use revm::context_interface::Cfg;
+use revm::context_interface::result::{EVMError, InvalidTransaction};
+use revm::handler::validation::validate_initial_tx_gas_with_gas_params;
+use revm::interpreter::InitialAndFloorGas;
+
+use super::account::BOOTLOADER;
+use super::engine::EngineEvm;
+use super::env::ExecutionEnv;
+use crate::state::ProviderError;
+
+/// The variable of 0x8001 that says whether the chain charges for what is published: the genesis sets it.
+const CHARGES_SLOT: U256 = U256::ONE;
+
+/// Bytes that a transaction publishes beside its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PublishedBytes {
+    /// How many bytes are zero.
+    pub zeros: u64,
+    /// How many are not.
+    pub nonzeros: u64,
+}
+
+/// Return the intrinsic gas of `tx`, which the gas limit has to cover; what `env` publishes costs like calldata.
+pub(super) fn intrinsic_gas<I>(
+    evm: &EngineEvm<'_, I>,
+    env: &ExecutionEnv,
+    tx: &RevmTxEnv,
+) -> Result<InitialAndFloorGas, EVMError<ProviderError>> {
+    let published = env.tx.published;
+    if published == PublishedBytes::default() || !charges(evm)? {
+        return Ok(calldata_gas(evm, env, tx)?);
+    }
+    let gas_limit = tx.gas_limit;
+    let params = evm.ctx.cfg.gas_params();
+    let nonzeros = published.nonzeros.saturating_mul(params.tx_token_non_zero_byte_multiplier());
+    let floor_zeros = published.zeros.saturating_mul(params.tx_floor_token_zero_byte_multiplier());
+    let cost = |tokens: u64, price: u64| tokens.saturating_mul(price);
+    let added = cost(published.zeros.saturating_add(nonzeros), params.tx_token_cost());
+    let floor = cost(floor_zeros.saturating_add(nonzeros), params.tx_floor_cost_per_token());
+    // Without the limit, so that the error names all the gas that is needed.
+    let unlimited = RevmTxEnv { gas_limit: u64::MAX, ..tx.clone() };
+    let mut gas = calldata_gas(evm, env, &unlimited)?;
+    gas.initial_regular_gas = gas.initial_regular_gas.saturating_add(added);
+    gas.floor_gas = gas.floor_gas.saturating_add(floor);
+    let needed = gas.initial_total_gas().max(gas.floor_gas());
+    if needed > gas_limit {
+        let invalid =
+            InvalidTransaction::CallGasCostMoreThanGasLimit { initial_gas: needed, gas_limit };
+        return Err(invalid.into());
+    }
+    Ok(gas)
+}
+
+/// Return whether the chain charges for what is published.
+fn charges<I>(evm: &EngineEvm<'_, I>) -> Result<bool, EVMError<ProviderError>> {
+    let state = evm.ctx.journaled_state.database.state;
+    let slot = state.slot(BOOTLOADER, CHARGES_SLOT).map_err(EVMError::Database)?;
+    Ok(!slot.is_zero())
+}
+
+fn calldata_gas<I>(
+    evm: &EngineEvm<'_, I>,
+    env: &ExecutionEnv,
+    tx: &RevmTxEnv,
+) -> Result<InitialAndFloorGas, InvalidTransaction> {
+    let cfg = &evm.ctx.cfg;
+    validate_initial_tx_gas_with_gas_params(
+        tx,
+        env.rules.fork,
+        cfg.gas_params(),
+        cfg.is_eip7623_disabled(),
+        cfg.is_amsterdam_eip8037_enabled(),
+        cfg.tx_gas_limit_cap(),
+        None,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evm::{ExecutionError, execute};
+    use crate::testing::{World, transaction};
+    use revm::bytecode::opcode::STOP;
+
+    /// A chain that charges for what is published, if it `charges`.
+    fn world(charges: bool) -> World {
+        let mut world = World::with_contract(&[STOP]);
+        if charges {
+            world.slots.insert((BOOTLOADER, CHARGES_SLOT), U256::ONE);
+        }
+        world
+    }
+
+    fn publication() -> ExecutionEnv {
+        let mut env = transaction(0);
+        env.tx.published = PublishedBytes { zeros: 300, nonzeros: 700 };
+        env
+    }
+
+    #[test]
+    fn what_is_published_costs_like_calldata() {
+        let (_, snapshot) = world(true).snapshot();
+        let published = execute(snapshot.as_ref(), &publication(), None).unwrap();
+        let mut env = transaction(0);
+        let mut data = vec![0; 300];
+        data.extend([1; 700]);
+        env.tx.base.data = data.into();
+        let sent = execute(snapshot.as_ref(), &env, None).unwrap();
+        assert_eq!(published.result.tx_gas_used(), 21_000 + 10 * (300 + 4 * 700));
+        assert_eq!(published.result.tx_gas_used(), sent.result.tx_gas_used());
+    }
+
+    #[test]
+    fn the_gas_limit_has_to_cover_what_is_published() {
+        let (_, snapshot) = world(true).snapshot();
+        let mut env = publication();
+        env.tx.base.gas_limit = 51_999;
+        let error = execute(snapshot.as_ref(), &env, None).unwrap_err();
+        assert!(matches!(
+            error,
+            ExecutionError::Invalid(InvalidTransaction::CallGasCostMoreThanGasLimit {
+                initial_gas: 52_000,
+                gas_limit: 51_999,
+            })
+        ));
+        env.tx.base.gas_limit = 52_000;
+        assert!(execute(snapshot.as_ref(), &env, None).is_ok());
+    }
+
+    #[test]
+    fn a_chain_that_was_created_without_the_charge_has_none() {
+        let (_, snapshot) = world(false).snapshot();
+        let result = execute(snapshot.as_ref(), &publication(), None).unwrap();
+        assert_eq!(result.result.tx_gas_used(), 21_000);
+    }
+}

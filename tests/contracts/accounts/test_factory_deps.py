@@ -1,0 +1,179 @@
+"""Factory dependencies cost what calldata of their size costs, on every way into a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from entresol.chain.genesis.genesis import GenesisAccount
+from entresol.contracts import artifact
+from entresol.contracts.slots import storage_of
+from entresol.errors import IntrinsicGasTooLow
+from entresol.execution.call.call import CallRequest
+from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
+from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
+from entresol.primitives.transactions import PriorityTransaction, Transaction
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from entresol.rpc.types.eip712_meta import Eip712Meta, PaymasterParams
+from tests.support.contracts.accounts import GENERAL, NOBODY, ScriptedWorld, fill, sign_by
+from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, SECRETS
+
+CODE = bytes(100 * 32) + b"\x5b" * (9 * 32)
+DEPS = (CODE, b"\x01" * 32)
+TOKENS = 100 * 32 + 4 * (9 * 32 + 32)
+NEEDED = 21_000 + 10 * TOKENS
+
+
+@pytest.fixture
+def multisig(l2: ScriptedWorld) -> Address:
+    """Deploy an account of Alice's."""
+    return l2.multisig(ALICE, threshold=1)
+
+
+def senders(l2: ScriptedWorld, multisig: Address, gas_limit: int) -> dict[str, Transaction]:
+    """Return transactions that publish: of a key, with a paymaster, and of a contract account."""
+    own = fill(multisig, factory_deps=DEPS, gas_limit=gas_limit)
+    return {
+        "key": l2.from_key(factory_deps=DEPS, gas_limit=gas_limit),
+        "paymaster": l2.from_key(
+            factory_deps=DEPS, gas_limit=gas_limit, paymaster=TESTNET_PAYMASTER
+        ),
+        "account": l2.from_contract(
+            multisig,
+            sign_by(own, SECRETS[0]).custom_signature,
+            factory_deps=DEPS,
+            gas_limit=gas_limit,
+        ),
+    }
+
+
+def priority(gas_limit: int, *deps: bytes) -> PriorityTransaction:
+    """Return a priority transaction that publishes."""
+    return PriorityTransaction(
+        sender=ALICE,
+        to=NOBODY,
+        gas_limit=gas_limit,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=FEE,
+        nonce=0,
+        to_mint=gas_limit * FEE,
+        refund_recipient=BOB,
+        factory_dep_hashes=tuple(map(eravm_hash, deps)),
+        factory_deps=deps,
+    )
+
+
+def test_they_cost_what_calldata_costs(l2: ScriptedWorld) -> None:
+    published = l2.include(l2.from_key(factory_deps=DEPS))
+    sent = l2.include(l2.from_key(data=b"".join(DEPS)))
+    assert published.gas_used == sent.gas_used == NEEDED
+
+
+@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
+def test_the_pool_rejects_a_gas_limit_that_does_not_cover_them(
+    l2: ScriptedWorld, multisig: Address, kind: str
+) -> None:
+    transaction = senders(l2, multisig, NEEDED - 1)[kind]
+    with pytest.raises(IntrinsicGasTooLow) as rejection:
+        l2.chain.submit(transaction.raw)
+    assert rejection.value.needed >= NEEDED
+
+
+@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
+def test_a_block_rejects_a_gas_limit_that_does_not_cover_them(
+    l2: ScriptedWorld, multisig: Address, kind: str
+) -> None:
+    transaction = senders(l2, multisig, NEEDED - 1)[kind]
+    with pytest.raises(IntrinsicGasTooLow) as in_block:
+        l2.include(transaction)
+    with pytest.raises(IntrinsicGasTooLow) as in_pool:
+        l2.chain.submit(transaction.raw)
+    assert in_block.value.needed == in_pool.value.needed
+
+
+@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
+def test_whoever_publishes_pays_for_them(l2: ScriptedWorld, multisig: Address, kind: str) -> None:
+    before = {address: l2.balance(address) for address in (ALICE, TESTNET_PAYMASTER, multisig)}
+    l2.chain.submit(senders(l2, multisig, 500_000)[kind].raw)
+    result = l2.last()
+    assert result.succeeded
+    assert result.gas_used >= NEEDED
+    payer = {"key": ALICE, "paymaster": TESTNET_PAYMASTER, "account": multisig}[kind]
+    assert l2.balance(payer) == before[payer] - result.gas_used * FEE
+
+
+@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
+def test_the_estimate_covers_them(l2: ScriptedWorld, multisig: Address, kind: str) -> None:
+    meta = Eip712Meta(factory_deps=list(DEPS))  # type: ignore[arg-type]
+    if kind == "paymaster":
+        params = PaymasterParams(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)  # type: ignore[arg-type]
+        meta = msgspec.structs.replace(meta, paymaster_params=params)
+    sender = multisig if kind == "account" else ALICE
+    request = CallRequest(sender=sender, to=NOBODY, zk=meta.call())
+    gas = estimate_gas(l2.evm_env(), request).gas
+    assert gas >= NEEDED
+    l2.chain.submit(senders(l2, multisig, gas)[kind].raw)
+    assert l2.last().succeeded
+
+
+def test_a_deposit_pays_for_them(l2: ScriptedWorld) -> None:
+    result = l2.take(priority(500_000, *DEPS))
+    assert result.succeeded
+    assert result.gas_used == NEEDED
+
+
+def test_a_deposit_that_cannot_pay_for_them_fails_and_uses_its_gas(l2: ScriptedWorld) -> None:
+    result = l2.take(priority(NEEDED - 1, *DEPS))
+    assert not result.succeeded
+    assert result.gas_used == NEEDED - 1
+
+
+def test_the_estimate_of_a_deposit_covers_them(l2: ScriptedWorld) -> None:
+    code = b"\x5b" * (1_001 * 32)
+    gas = estimate_l1_to_l2_gas(l2.evm_env(), priority(0, code))
+    assert gas >= 21_000 + 40 * len(code)
+    assert l2.take(priority(gas, code)).succeeded
+
+
+def test_what_fills_a_disk_costs_more_than_a_block_has(l2: ScriptedWorld) -> None:
+    transaction = l2.from_key(factory_deps=(b"\x01" * (65_535 * 32),), gas_limit=30_000_000)
+    with pytest.raises(IntrinsicGasTooLow):
+        l2.chain.submit(transaction.raw)
+
+
+class TestOnAChainThatWasCreatedWithoutTheCharge:
+    """Its blocks have to be the same when they are executed again."""
+
+    @pytest.fixture
+    def l2(self, tmp_path: Path) -> Iterator[ScriptedWorld]:
+        """Return a chain whose bootloader does not know the charge, opened again."""
+        bootloader = artifact("Bootloader")
+        old = GenesisAccount(
+            code=bytes(bootloader.runtime),
+            nonce=1,
+            storage=storage_of(bootloader, {"supportedAccountVersion": 1}),
+        )
+        before = ScriptedWorld(directory=tmp_path, replaced={BOOTLOADER: old})
+        before.include(before.from_key(factory_deps=DEPS, gas_limit=21_000))
+        before.close()
+        layer = ScriptedWorld(directory=tmp_path, paymaster_balance=ETHER)
+        yield layer
+        layer.close()
+
+    def test_its_blocks_are_executed_as_before(self, l2: ScriptedWorld) -> None:
+        assert l2.trace()["gasUsed"] == hex(21_000)
+
+    def test_they_cost_nothing_there(self, l2: ScriptedWorld) -> None:
+        l2.chain.submit(l2.from_key(factory_deps=DEPS, gas_limit=21_000).raw)
+        assert l2.last().gas_used == 21_000
+        assert l2.take(priority(21_000, *DEPS)).succeeded
+        meta = Eip712Meta(factory_deps=list(DEPS))  # type: ignore[arg-type]
+        plain = CallRequest(sender=ALICE, to=NOBODY, zk=Eip712Meta().call())
+        request = CallRequest(sender=ALICE, to=NOBODY, zk=meta.call())
+        assert estimate_gas(l2.evm_env(), request) == estimate_gas(l2.evm_env(), plain)
