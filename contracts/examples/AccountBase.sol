@@ -12,6 +12,12 @@ import {IPaymasterFlow} from "../l2/interfaces/IPaymaster.sol";
 abstract contract AccountBase is IAccount {
     uint256 internal constant SIGNATURE = 65;
     uint256 private constant SELECTOR = 4;
+    bytes32 private constant DOMAIN_TYPE = keccak256(
+        "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+    );
+    bytes32 private constant MESSAGE_TYPE = keccak256("AccountMessage(bytes32 hash)");
+    bytes32 private constant NAME = keccak256("ExampleAccount");
+    bytes32 private constant VERSION = keccak256("1");
 
     error Unauthorized(address caller);
     error FailedToPayOperator();
@@ -92,6 +98,29 @@ abstract contract AccountBase is IAccount {
     function executeTransactionFromOutside(Transaction calldata) external payable {
         revert OnlyThroughTheNode();
     }
+
+    /// @notice Whether `signature` is the account's for a message (ERC-1271). What is signed is `replaySafeHash`.
+    function isValidSignature(
+        bytes32 hash,
+        bytes calldata signature
+    ) external view returns (bytes4) {
+        bool isSigned = _isSigned(replaySafeHash(hash), signature);
+        return isSigned ? this.isValidSignature.selector : bytes4(0);
+    }
+
+    /// @notice What has to be signed for the hash of a message: typed data `AccountMessage(bytes32 hash)` of this
+    /// account on this chain. So a signature is not valid for another account of the same owners, on another chain,
+    /// or for a transaction.
+    function replaySafeHash(bytes32 hash) public view returns (bytes32) {
+        bytes32 domain = keccak256(
+            abi.encode(DOMAIN_TYPE, NAME, VERSION, block.chainid, address(this))
+        );
+        bytes32 message = keccak256(abi.encode(MESSAGE_TYPE, hash));
+        return keccak256(abi.encodePacked(hex"1901", domain, message));
+    }
+
+    /// @dev Whether `signature` is the account's for `hash`.
+    function _isSigned(bytes32 hash, bytes calldata signature) internal view virtual returns (bool);
 
     /// @dev Whether the account agrees to a transaction; without a signature it may cost what it costs with one.
     function _agrees(

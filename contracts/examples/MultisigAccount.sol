@@ -21,14 +21,6 @@ contract MultisigAccount is AccountBase {
         threshold = threshold_;
     }
 
-    /// @notice Whether enough owners have signed (ERC-1271).
-    function isValidSignature(
-        bytes32 hash,
-        bytes calldata signature
-    ) external view returns (bytes4) {
-        return _isSigned(hash, signature) ? this.isValidSignature.selector : bytes4(0);
-    }
-
     function _agrees(
         bytes32 suggestedSignedHash,
         Transaction calldata transaction
@@ -37,7 +29,10 @@ contract MultisigAccount is AccountBase {
     }
 
     /// @dev One of another size is replaced by one that costs as much, so that estimates are right.
-    function _isSigned(bytes32 hash, bytes calldata signature) private view returns (bool) {
+    function _isSigned(
+        bytes32 hash,
+        bytes calldata signature
+    ) internal view override returns (bool) {
         bool hasSize = signature.length == threshold * SIGNATURE;
         bool isSigned = hasSize;
         uint256 next = 0;

@@ -23,6 +23,7 @@ contract SessionAccount is AccountBase {
 
     error InvalidOwner(address owner);
     error InvalidTarget(address target);
+    error InvalidKey(address key);
 
     constructor(address owner_) {
         if (owner_ == address(0)) revert InvalidOwner(owner_);
@@ -32,17 +33,19 @@ contract SessionAccount is AccountBase {
     /// @notice Open the session of a key, or end it by a budget of zero. The owner sends this to the account itself.
     function setSession(address key, address target, uint256 budget) external {
         if (msg.sender != address(this)) revert Unauthorized(msg.sender);
+        // A bad signature recovers to zero.
+        if (key == address(0)) revert InvalidKey(key);
         // A key that may call the account could give itself any session.
         if (target == address(this)) revert InvalidTarget(target);
         sessions[key] = Session(target, budget);
     }
 
-    /// @notice Whether the owner has signed (ERC-1271). Sessions sign transactions only.
-    function isValidSignature(
+    /// @dev Only the owner signs messages; sessions sign transactions.
+    function _isSigned(
         bytes32 hash,
         bytes calldata signature
-    ) external view returns (bytes4) {
-        return _signer(hash, signature) == owner ? this.isValidSignature.selector : bytes4(0);
+    ) internal view override returns (bool) {
+        return _signer(hash, signature) == owner;
     }
 
     function _agrees(
@@ -53,7 +56,8 @@ contract SessionAccount is AccountBase {
         return signer == owner || _spend(sessions[signer], transaction);
     }
 
-    /// @dev An estimate has no signature: it reads the session of nobody, and writes what is there.
+    /// @dev A session without a budget is none: nobody opened it, it is spent, or the owner has ended it. So an
+    /// invalid signature, which is that of nobody, has none either.
     function _spend(
         Session storage session,
         Transaction calldata transaction
@@ -66,7 +70,7 @@ contract SessionAccount is AccountBase {
             return false;
         }
         if (address(uint160(transaction.to)) != session.target) return false;
-        if (cost > session.budget) return false;
+        if (session.budget == 0 || cost > session.budget) return false;
         session.budget -= cost;
         return true;
     }

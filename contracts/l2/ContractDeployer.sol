@@ -102,7 +102,7 @@ contract ContractDeployer {
         bytes calldata initCode
     ) external payable returns (uint256 evmGasUsed, address newAddress) {
         uint256 before = gasleft();
-        newAddress = _deploy(_nextSalt(), initCode);
+        newAddress = _deploy(_nextSalt(), initCode, AccountAbstractionVersion.None);
         evmGasUsed = before - gasleft();
     }
 
@@ -115,7 +115,7 @@ contract ContractDeployer {
     ) external payable returns (uint256 evmGasUsed, address newAddress) {
         uint256 before = gasleft();
         _nextSalt();
-        newAddress = _deploy(_saltOf(msg.sender, salt), initCode);
+        newAddress = _deploy(_saltOf(msg.sender, salt), initCode, AccountAbstractionVersion.None);
         evmGasUsed = before - gasleft();
     }
 
@@ -153,21 +153,16 @@ contract ContractDeployer {
         bytes calldata input
     ) external view returns (address) {
         _check(bytecodeHash, input);
-        bytes32 callerSalt = _saltOf(sender, salt);
-        bytes32 hash = keccak256(
-            abi.encodePacked(bytes1(0xff), address(this), callerSalt, keccak256(input))
-        );
-        return address(uint160(uint256(hash)));
+        return _addressOf(_saltOf(sender, salt), input);
     }
 
     function _create(
         bytes32 bytecodeHash,
         bytes calldata input,
         AccountAbstractionVersion version
-    ) private returns (address newAddress) {
+    ) private returns (address) {
         _check(bytecodeHash, input);
-        newAddress = _deploy(_nextSalt(), input);
-        _accounts[newAddress].supportedAAVersion = version;
+        return _deploy(_nextSalt(), input, version);
     }
 
     function _create2(
@@ -175,11 +170,10 @@ contract ContractDeployer {
         bytes32 bytecodeHash,
         bytes calldata input,
         AccountAbstractionVersion version
-    ) private returns (address newAddress) {
+    ) private returns (address) {
         _check(bytecodeHash, input);
         _nextSalt();
-        newAddress = _deploy(_saltOf(msg.sender, salt), input);
-        _accounts[newAddress].supportedAAVersion = version;
+        return _deploy(_saltOf(msg.sender, salt), input, version);
     }
 
     /// @dev Increments the caller's deployment nonce, and returns the salt for it.
@@ -188,10 +182,14 @@ contract ContractDeployer {
         return keccak256(abi.encode(BY_COUNT, msg.sender, count));
     }
 
+    /// @dev Records the version before the constructor runs, which may choose another one. What an earlier contract
+    /// at this address has recorded is not the new one's.
     function _deploy(
         bytes32 callerSalt,
-        bytes memory initCode
+        bytes memory initCode,
+        AccountAbstractionVersion version
     ) private returns (address newAddress) {
+        _accounts[_addressOf(callerSalt, initCode)].supportedAAVersion = version;
         assembly ("memory-safe") {
             newAddress := create2(callvalue(), add(initCode, 0x20), mload(initCode), callerSalt)
             if and(iszero(newAddress), gt(returndatasize(), 0)) {
@@ -202,6 +200,13 @@ contract ContractDeployer {
         }
         if (newAddress == address(0)) revert DeploymentFailed();
         emit ContractDeployed(msg.sender, _versionedHash(newAddress.code), newAddress);
+    }
+
+    function _addressOf(bytes32 callerSalt, bytes memory initCode) private view returns (address) {
+        bytes32 hash = keccak256(
+            abi.encodePacked(bytes1(0xff), address(this), callerSalt, keccak256(initCode))
+        );
+        return address(uint160(uint256(hash)));
     }
 
     function _saltOf(address sender, bytes32 salt) private pure returns (bytes32) {

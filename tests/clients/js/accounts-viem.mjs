@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createPublicClient, createWalletClient, encodeFunctionData, http, parseAbi, parseEventLogs } from "viem";
+import { createPublicClient, createWalletClient, encodeFunctionData, hashMessage, http, parseAbi, parseEventLogs } from "viem";
 import { generatePrivateKey, privateKeyToAccount, sign } from "viem/accounts";
 import { zksyncLocalNode } from "viem/chains";
 import {
@@ -245,10 +245,15 @@ check("gets the rejection of a signature that the account does not accept", asyn
 
 check("verifies messages of accounts by their contracts", async () => {
   for (const { account } of [single, multisig]) {
-    const signature = await account.signMessage({ message: "hello" });
     const { address } = account;
+    const { abi } = example("SessionAccount");
+    const bound = { address, abi, functionName: "replaySafeHash", args: [hashMessage("hello")] };
+    const signature = await account.sign({ hash: await reader.readContract(bound) });
     assert.equal(await reader.verifyMessage({ address, message: "hello", signature }), true);
     assert.equal(await reader.verifyMessage({ address, message: "bye", signature }), false);
+    // What the client signs by itself names no account: it would be valid for all of the owner's.
+    const unbound = await account.signMessage({ message: "hello" });
+    assert.equal(await reader.verifyMessage({ address, message: "hello", signature: unbound }), false);
   }
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { ContractFactory, Interface, Wallet as PlainWallet } from "ethers";
+import { ContractFactory, Interface, Wallet as PlainWallet, concat, hashMessage } from "ethers";
 import { ECDSASmartAccount, EIP712Signer, MultisigECDSASmartAccount, Provider, SmartAccount, Wallet, utils } from "zksync-ethers";
 import { ALICE, BOB, check, run, thrown, url } from "./harness.mjs";
 
@@ -202,11 +202,15 @@ check("gets the rejection of a signature that the account does not accept", asyn
 });
 
 check("verifies messages of accounts by their contracts", async () => {
-  for (const account of [single, multisig]) {
-    const signature = await account.signMessage("hello");
+  for (const [account, contract, keys] of [[single, singleContract, [ALICE]], [multisig, multisigContract, [ALICE, BOB]]]) {
+    const bound = await contract.replaySafeHash(hashMessage("hello"));
+    const signature = concat(keys.map((key) => new PlainWallet(key).signingKey.sign(bound).serialized));
     const address = await account.getAddress();
-    assert.equal(await utils.isMessageSignatureCorrect(provider, address, "hello", signature), true);
-    assert.equal(await utils.isMessageSignatureCorrect(provider, address, "bye", signature), false);
+    const isCorrect = (message, by) => utils.isMessageSignatureCorrect(provider, address, message, by);
+    assert.equal(await isCorrect("hello", signature), true);
+    assert.equal(await isCorrect("bye", signature), false);
+    // What the client signs by itself names no account: it would be valid for all of the owner's.
+    assert.equal(await isCorrect("hello", await account.signMessage("hello")), false);
   }
 });
 

@@ -213,3 +213,49 @@ def test_reading_transaction_nonces_reverts_with_the_method_to_use(
 ) -> None:
     with pytest.raises(ExecutionReverted, match="ask eth_getTransactionCount"):
         l2.call(NONCE_HOLDER, calldata(function, ALICE))
+
+
+def version_setter(version: int) -> bytes:
+    """Return init code that sets its account version, and deploys a contract that does nothing."""
+    call = calldata("updateAccountVersion(uint8)", version)
+    words = (call[:32], call[32:].ljust(32, b"\0"))
+    stores = b"".join(
+        b"\x7f" + word + b"\x60" + bytes([32 * i]) + b"\x52" for i, word in enumerate(words)
+    )
+    # CALL(gas, 0x8006, 0, 0, 36, 0, 0), then RETURN(95, 1): a zero byte.
+    return stores + bytes.fromhex("5f5f60245f5f6180065af1506001605ff3")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(
+    "signature",
+    [
+        CREATE,
+        CREATE2,
+        CREATE_ACCOUNT,
+        CREATE2_ACCOUNT,
+        "createEVM(bytes)",
+        "create2EVM(bytes32,bytes)",
+    ],
+)
+def test_the_version_that_the_constructor_sets_is_recorded(
+    l2: LayerTwo, signature: str, version: int
+) -> None:
+    init = version_setter(version)
+    if "EVM" in signature:
+        call = calldata(signature, *((SALT, init) if "2" in signature else (init,)))
+    else:
+        call = arguments(signature, init, evm_hash(init))
+    address, _ = deployed(l2.send(CONTRACT_DEPLOYER, call))
+    info = l2.read(CONTRACT_DEPLOYER, "getAccountInfo(address)(uint8,uint8)", address)
+    assert info == (version, 0)
+
+
+def test_the_version_is_recorded_before_the_constructor_runs(l2: LayerTwo) -> None:
+    # Stores getAccountInfo(this).supportedAAVersion in slot 0, and deploys nothing.
+    selector = calldata("getAccountInfo(address)", Address.zero())[:4]
+    init = bytes.fromhex(f"63{selector.hex()}60e01b5f523060045260405f60245f6180065afa505f515f5500")
+    address, _ = deployed(
+        l2.send(CONTRACT_DEPLOYER, arguments(CREATE_ACCOUNT, init, evm_hash(init)))
+    )
+    assert l2.chain.latest.slot(address, bytes(32)) == (1).to_bytes(32)

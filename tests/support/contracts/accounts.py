@@ -217,6 +217,12 @@ class ScriptedWorld(LayerTwo):
         fields.setdefault("nonce", self.nonce(sender))
         return sign(fill(sender, **fields), SECRETS[by])
 
+    def is_signed(self, account: Address, digest: bytes, signature: bytes) -> bool:
+        """Return whether an account says that a signature is its own (ERC-1271)."""
+        function = "isValidSignature(bytes32,bytes)(bytes4)"
+        magic: bytes = self.read(account, function, digest, signature)
+        return magic == bytes.fromhex("1626ba7e")
+
     def supply(self) -> int:
         """Return the ether of all accounts."""
         state = self.chain.latest
@@ -254,6 +260,13 @@ def sign_by(payload: ZkTransaction, *secrets: bytes) -> ZkTransaction:
     parts = [sign_digest(payload.signing_hash(), secret) for secret in secrets]
     signature = b"".join(part[:64] + bytes([27 + part[64]]) for part in parts)
     return msgspec.structs.replace(payload, custom_signature=signature)
+
+
+def sign_message(l2: LayerTwo, account: Address, digest: bytes, *secrets: bytes) -> bytes:
+    """Return the signatures of all keys for the hash of a message to an example account (ERC-1271)."""
+    bound: bytes = l2.read(account, "replaySafeHash(bytes32)(bytes32)", digest)
+    parts = [sign_digest(bound, secret) for secret in secrets]
+    return b"".join(part[:64] + bytes([27 + part[64]]) for part in parts)
 
 
 class Called(msgspec.Struct, frozen=True):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import combinations, permutations
 
 import pytest
+from eth_account.messages import encode_typed_data
 
-from entresol._native import address_of, public_key
+from entresol._native import address_of, keccak256, public_key
 from entresol.errors import AccountRejection, ExecutionReverted
 from entresol.primitives.values import Address
-from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_by
+from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_by, sign_message
 from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
+    CHAIN_ID,
     ETHER,
     artifact_for_tests,
     calldata,
@@ -21,6 +23,7 @@ from tests.support.contracts.layer_two import (
 
 KEYS = [bytes([0x31 + i]) * 32 for i in range(3)]
 OWNERS = [Address(address_of(public_key(key))) for key in KEYS]
+MESSAGE = keccak256(b"hello")
 STRANGER = b"\x39" * 32
 
 
@@ -54,13 +57,35 @@ def test_a_signature_is_for_one_transaction(l2: ScriptedWorld, account: Address)
 
 
 def test_contracts_can_check_signatures(l2: ScriptedWorld, account: Address) -> None:
-    payload = fill(account)
-    digest = payload.signing_hash()
     for keys in permutations(KEYS, 2):
-        signature = sign_by(payload, *keys).custom_signature
-        magic = l2.read(account, "isValidSignature(bytes32,bytes)(bytes4)", digest, signature)
+        signature = sign_message(l2, account, MESSAGE, *keys)
         is_ordered = KEYS.index(keys[0]) < KEYS.index(keys[1])
-        assert magic == (bytes.fromhex("1626ba7e") if is_ordered else bytes(4))
+        assert l2.is_signed(account, MESSAGE, signature) is is_ordered
+
+
+def test_what_is_signed_is_typed_data_of_the_account(l2: ScriptedWorld, account: Address) -> None:
+    domain = {
+        "name": "ExampleAccount",
+        "version": "1",
+        "chainId": CHAIN_ID,
+        "verifyingContract": str(account),
+    }
+    types = {"AccountMessage": [{"name": "hash", "type": "bytes32"}]}
+    signable = encode_typed_data(domain, types, {"hash": MESSAGE})
+    digest = keccak256(b"\x19" + signable.version + signable.header + signable.body)
+    assert l2.read(account, "replaySafeHash(bytes32)(bytes32)", MESSAGE) == digest
+
+
+def test_a_signed_message_is_not_another_accounts(l2: ScriptedWorld, account: Address) -> None:
+    signature = sign_message(l2, account, MESSAGE, *KEYS[:2])
+    assert l2.is_signed(account, MESSAGE, signature)
+    assert not l2.is_signed(l2.multisig(*OWNERS), MESSAGE, signature)
+
+
+def test_a_signed_transaction_is_not_a_signed_message(l2: ScriptedWorld, account: Address) -> None:
+    payload = fill(account)
+    signature = sign_by(payload, *KEYS[:2]).custom_signature
+    assert not l2.is_signed(account, payload.signing_hash(), signature)
 
 
 @pytest.mark.parametrize(

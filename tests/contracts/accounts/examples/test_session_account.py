@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol._native import address_of, public_key
+from entresol._native import address_of, keccak256, public_key
 from entresol.errors import AccountRejection
 from entresol.execution.call.call import CallRequest, ZkCall
 from entresol.execution.call.estimate_gas import estimate_gas
@@ -19,6 +19,7 @@ from tests.support.contracts.accounts import (
     approval_based,
     fill,
     sign_by,
+    sign_message,
 )
 from tests.support.contracts.layer_two import (
     ALICE,
@@ -33,6 +34,7 @@ OWNER = SECRETS[0]
 KEY = b"\x41" * 32
 SESSION = Address(address_of(public_key(KEY)))
 COST = GAS * FEE
+MESSAGE = keccak256(b"hello")
 
 
 @pytest.fixture
@@ -143,10 +145,8 @@ def test_a_session_gives_no_tokens_to_a_paymaster(
 
 @pytest.mark.parametrize("size", [0, 64, 66])
 def test_a_signature_has_one_size(l2: ScriptedWorld, account: Address, size: int) -> None:
-    digest = fill(account).signing_hash()
-    signature = sign_by(fill(account), OWNER).custom_signature.ljust(66, b"\0")[:size]
-    magic = l2.read(account, "isValidSignature(bytes32,bytes)(bytes4)", digest, signature)
-    assert magic == bytes(4)
+    signature = sign_message(l2, account, MESSAGE, OWNER).ljust(66, b"\0")[:size]
+    assert not l2.is_signed(account, MESSAGE, signature)
 
 
 def test_the_estimate_suffices_for_a_session(
@@ -157,3 +157,62 @@ def test_the_estimate_suffices_for_a_session(
     gas = estimate_gas(l2.evm_env(), request).gas
     send(l2, fill(account, to=game, value=5, gas_limit=gas), KEY)
     assert l2.last().succeeded
+
+
+FREE = {"to": Address.zero(), "paymaster": TESTNET_PAYMASTER}
+"""What costs the account nothing, on the target of a session that nobody has opened."""
+
+
+def test_an_invalid_signature_is_not_a_session(l2: ScriptedWorld, account: Address) -> None:
+    for signature in (bytes(65), b"\x01" * 65, b"\x01"):
+        with pytest.raises(AccountRejection, match="invalid magic value"):
+            l2.chain.submit(l2.from_contract(account, signature, **FREE).raw)
+
+
+def test_an_unknown_key_is_not_a_session(l2: ScriptedWorld, account: Address) -> None:
+    with pytest.raises(AccountRejection, match="invalid magic value"):
+        send(l2, fill(account, **FREE), KEY)
+
+
+@pytest.mark.parametrize("budget", [0, 7], ids=["ended", "spent"])
+def test_a_session_without_a_budget_does_not_call_for_free(
+    l2: ScriptedWorld, account: Address, game: Address, budget: int
+) -> None:
+    open_session(l2, account, game, ETHER)
+    open_session(l2, account, game, budget)
+    if budget:
+        send(l2, fill(account, to=game, value=budget, paymaster=TESTNET_PAYMASTER), KEY)
+    assert budget_of(l2, account) == 0
+    with pytest.raises(AccountRejection, match="invalid magic value"):
+        send(l2, fill(account, to=game, paymaster=TESTNET_PAYMASTER), KEY)
+
+
+def test_no_session_is_for_the_key_of_an_invalid_signature(
+    l2: ScriptedWorld, account: Address, game: Address
+) -> None:
+    data = calldata("setSession(address,address,uint256)", Address.zero(), game, ETHER)
+    send(l2, fill(account, to=account, data=data), OWNER)
+    assert not l2.last().succeeded
+    with pytest.raises(AccountRejection, match="invalid magic value"):
+        l2.chain.submit(l2.from_contract(account, bytes(65), to=game, nonce=1).raw)
+
+
+def test_the_owner_signs_messages_and_a_session_does_not(
+    l2: ScriptedWorld, account: Address, game: Address
+) -> None:
+    open_session(l2, account, game, ETHER)
+    assert l2.is_signed(account, MESSAGE, sign_message(l2, account, MESSAGE, OWNER))
+    assert not l2.is_signed(account, MESSAGE, sign_message(l2, account, MESSAGE, KEY))
+
+
+def test_a_signed_message_is_not_another_accounts(l2: ScriptedWorld, account: Address) -> None:
+    other = l2.deploy(artifact_for_tests("SessionAccount"), "(address)", ALICE)
+    signature = sign_message(l2, account, MESSAGE, OWNER)
+    assert l2.is_signed(account, MESSAGE, signature)
+    assert not l2.is_signed(other, MESSAGE, signature)
+
+
+def test_a_signed_transaction_is_not_a_signed_message(l2: ScriptedWorld, account: Address) -> None:
+    payload = fill(account)
+    signature = sign_by(payload, OWNER).custom_signature
+    assert not l2.is_signed(account, payload.signing_hash(), signature)
