@@ -9,12 +9,20 @@ contract ChainTypeManager {
     address public immutable BRIDGE_HUB;
     /// @notice The timelock through which validators settle batches.
     address public immutable validatorTimelock;
+    /// @notice The contract that bytecode is published with.
+    address public immutable L1_BYTECODES_SUPPLIER;
     /// @notice The packed protocol version.
     uint256 public immutable protocolVersion;
 
-    constructor(address bridgehub, address validatorTimelock_, uint256 protocolVersion_) {
+    constructor(
+        address bridgehub,
+        address validatorTimelock_,
+        address bytecodesSupplier,
+        uint256 protocolVersion_
+    ) {
         BRIDGE_HUB = bridgehub;
         validatorTimelock = validatorTimelock_;
+        L1_BYTECODES_SUPPLIER = bytecodesSupplier;
         protocolVersion = protocolVersion_;
     }
 

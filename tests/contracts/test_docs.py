@@ -51,5 +51,5 @@ def test_the_page_lists_what_a_deployment_creates_in_its_order() -> None:
     steps = [step.description for step in deployment.steps()]
     listed = re.findall(r"^\| \*n\*[ +\d]* \| `([\w.]+)` \|", PAGE, re.MULTILINE)
     assert len(listed) == len(steps)
-    created = [name for name in listed if "." not in name]
-    assert steps[: len(created)] == [f"deploy {name}" for name in created]
+    for name, step in zip(listed, steps, strict=True):
+        assert "." in name or step == f"deploy {name}"

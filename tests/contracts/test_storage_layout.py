@@ -32,7 +32,7 @@ SLOTS = {
         ("originChainId", 2, 0),
         ("chainBalance", 3, 0),
     ],
-    "Bootloader": [("supportedAccountVersion", 0, 0)],
+    "Bootloader": [("supportedAccountVersion", 0, 0), ("chargesFactoryDeps", 1, 0)],
     "NonceHolder": [("_rawNonces", 0, 0), ("_keyedNonces", 1, 0)],
     "ContractDeployer": [("_accounts", 0, 0)],
     "L2AssetRouter": [("L1_CHAIN_ID", 0, 0), ("L1_ASSET_ROUTER", 1, 0)],
@@ -59,6 +59,7 @@ ADDRESSES = {
     "chain_type_manager": "0x237238d87fe6f40f675cdca1723a93a629a1c2f1",
     "verifier": "0x18a11fa912bb52a7a771855968478580dc986c28",
     "legacy_bridge": "0x66968e72fb399240527192f464406cfc2eaf03cc",
+    "bytecodes_supplier": "0xa5ddb1217d93ef65d7fc3d11079588e7d6f2db09",
 }
 
 

@@ -24,7 +24,11 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
-from entresol.node.settlement.manifest import MANIFEST_FILE
+from entresol.node.settlement.manifest import (
+    MANIFEST_FILE,
+    ManifestFile,
+    SettlementManifest,
+)
 from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
@@ -38,7 +42,7 @@ pytestmark = pytest.mark.peer
 OPERATOR, OTHER = derive(DEVELOPMENT_MNEMONIC, 2)
 KEY = str(OPERATOR.secret)
 ETHER = 10**18
-STEPS = 11
+STEPS = 12
 
 
 class Deployed(NamedTuple):
@@ -263,6 +267,20 @@ def test_an_interrupted_deployment_is_resumed(
         assert output.startswith(f"contracts on L1: {first}")
         assert f"contracts on L1: {STEPS} of {STEPS}, done" in output
     assert nonce(anvil) == STEPS
+
+
+def test_a_deployment_that_an_earlier_version_began_is_resumed_without_later_contracts(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
+    contracts = msgspec.structs.replace(addresses_of(OPERATOR.address), bytecodes_supplier=None)
+    layer_two(config).close()
+    ManifestFile(config.chain).write(
+        SettlementManifest(l1_chain_id=31337, contracts=contracts, first_nonce=0)
+    )
+    for _ in range(2):
+        assert opened(config) == contracts
+        assert nonce(anvil) == STEPS - 1
 
 
 def test_an_operator_without_funds_is_rejected(anvil: Anvil) -> None:

@@ -60,6 +60,8 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
     chain_type_manager: Address
     verifier: Address
     legacy_bridge: Address
+    bytecodes_supplier: Address | None = None
+    """None in deployments of earlier versions."""
 
 
 class DeploymentStep(NamedTuple):
@@ -82,6 +84,8 @@ _CREATED: Final = (
     "chain",
 )
 """The order of creation, which determines the addresses."""
+_CALLS: Final = 2
+"""The calls that follow; further contracts are created after them, so that no address moves."""
 
 
 def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts:
@@ -89,7 +93,8 @@ def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts
     created = {
         name: create_address(deployer, first_nonce + number) for number, name in enumerate(_CREATED)
     }
-    return SettlementContracts(**created)
+    supplier = create_address(deployer, first_nonce + len(_CREATED) + _CALLS)
+    return SettlementContracts(**created, bytecodes_supplier=supplier)
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,15 +112,23 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     fees: L1FeeParams = L1FeeParams()
     priority_tx_max_gas: int = 72_000_000
     """The maximum gas of a request, beyond its overhead: what a block of the L2 has."""
+    has_bytecodes_supplier: bool = True
+    """Whether bytecode can be published; False resumes a deployment that an earlier version began."""
 
     @property
     def contracts(self) -> SettlementContracts:
         """The addresses of the contracts."""
-        return addresses_of(self.deployer, self.first_nonce)
+        contracts = addresses_of(self.deployer, self.first_nonce)
+        if self.has_bytecodes_supplier:
+            return contracts
+        return msgspec.structs.replace(contracts, bytecodes_supplier=None)
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
-        return [*self._creations(), *self._calls()]
+        steps = [*self._creations(), *self._calls()]
+        if self.has_bytecodes_supplier:
+            steps.append(_creation("BytecodesSupplier", "()", ()))
+        return steps
 
     def _creations(self) -> list[DeploymentStep]:
         it, owner = self.contracts, self.deployer
@@ -144,8 +157,12 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             "validator_timelock": ("ValidatorTimelock", "(address,uint32)", (owner, _NO_DELAY)),
             "chain_type_manager": (
                 "ChainTypeManager",
-                "(address,address,uint256)",
-                (it.bridgehub, it.validator_timelock, packed_version()),
+                "(address,address,address,uint256)",
+                (
+                    *(it.bridgehub, it.validator_timelock),
+                    it.bytecodes_supplier or Address.zero(),
+                    packed_version(),
+                ),
             ),
             "verifier": ("DevelopmentVerifier", "()", ()),
             "chain": ("ZKChain", _CHAIN_SETTINGS, (self._chain_settings(),)),

@@ -70,7 +70,17 @@ async def _read_addresses(l1: LayerOne, hub: Bridgehub, chain_id: int) -> Settle
         chain_type_manager=manager,
         verifier=await _address(l1, chain, "getVerifier()"),
         legacy_bridge=await _address(l1, router, "legacyBridge()"),
+        bytecodes_supplier=await find_bytecodes_supplier(l1, manager),
     )
+
+
+async def find_bytecodes_supplier(l1: LayerOne, manager: Address) -> Address | None:
+    """Return the contract that bytecode is published with; managers of earlier versions know none."""
+    try:
+        supplier = await _address(l1, manager, "L1_BYTECODES_SUPPLIER()")
+    except ExecutionFailed:
+        return None
+    return None if supplier == Address.zero() else supplier
 
 
 async def _address(l1: LayerOne, contract: Address, signature: str) -> Address:

@@ -29,6 +29,7 @@ from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,
     check_development_l1,
+    contracts_on,
     development_contracts,
     verify_registration,
 )
@@ -296,7 +297,7 @@ def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:
     return SettlementLayer(
         l1=EmbeddedLayerOne(chain),
         l1_chain_id=chain.rules.chain_id,
-        contracts=development_contracts(),
+        contracts=contracts_on(chain),
         operator_keys=OperatorKeys.of(OPERATOR.secret),
         deployment_block=chain.ledger.first,
     )

@@ -185,7 +185,7 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
         router=made("L1AssetRouter", hub, nullifier, vault, legacy),
         legacy_bridge=made("L1ERC20Bridge", nullifier, router, CHAIN_ID),
         timelock=made("ValidatorTimelock", deployer, 0),
-        manager=made("ChainTypeManager", hub, timelock, PROTOCOL_VERSION),
+        manager=made("ChainTypeManager", hub, timelock, Address.zero(), PROTOCOL_VERSION),
         verifier=made("DevelopmentVerifier"),
         chain=made("ZKChain", settings),
         genesis=genesis,

@@ -11,7 +11,7 @@ from entresol._native import keccak256
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain, read_contract
 from entresol.l1.deployment import Deployment, SettlementContracts, deploy
-from entresol.l1.discovery import find_contracts
+from entresol.l1.discovery import find_bytecodes_supplier, find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.assets import ETH_TOKEN, asset_id
@@ -32,7 +32,9 @@ def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) ->
     asyncio.run(whole())
 
 
-async def deployed(l1: LayerOne, progress: list[str] | None = None) -> SettlementContracts:
+async def deployed(
+    l1: LayerOne, progress: list[str] | None = None, *, has_bytecodes_supplier: bool = True
+) -> SettlementContracts:
     told = [] if progress is None else progress
     deployment = Deployment(
         l1_chain_id=await l1.chain_id(),
@@ -41,6 +43,7 @@ async def deployed(l1: LayerOne, progress: list[str] | None = None) -> Settlemen
         operator=VALIDATOR.address,
         genesis_batch_hash=GENESIS,
         first_nonce=await l1.nonce(OWNER.address),
+        has_bytecodes_supplier=has_bytecodes_supplier,
     )
     owner = Operator(l1, OWNER.secret)
     return await deploy(l1, owner, deployment, lambda _done, _steps, what: told.append(what))
@@ -61,6 +64,35 @@ def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> 
         asked = (270, 10**9, 1_000_000, 800)
         signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
         assert await read_contract(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
+
+    run(tested, play)
+
+
+def test_bytecode_can_be_published_on_a_new_deployment(tested: SteeredLayerOne) -> None:
+    async def play(l1: LayerOne) -> None:
+        contracts = await deployed(l1)
+        assert contracts.bytecodes_supplier is not None
+        assert await l1.code(contracts.bytecodes_supplier)
+
+    run(tested, play)
+
+
+def test_a_deployment_that_an_earlier_version_began_is_completed_as_it_began(
+    tested: SteeredLayerOne,
+) -> None:
+    async def play(l1: LayerOne) -> None:
+        contracts = await deployed(l1, has_bytecodes_supplier=False)
+        assert contracts.bytecodes_supplier is None
+        assert await find_contracts(l1, contracts.bridgehub, 270) == contracts
+
+    run(tested, play)
+
+
+def test_a_manager_of_an_earlier_version_knows_no_bytecodes_supplier(
+    tested: SteeredLayerOne,
+) -> None:
+    async def play(l1: LayerOne) -> None:
+        assert await find_bytecodes_supplier(l1, REVERTER) is None
 
     run(tested, play)
 

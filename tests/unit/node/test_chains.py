@@ -17,7 +17,7 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config.evm import EvmConfig, L1BlockConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
-from entresol.node.settlement.settlement_layer import development_contracts
+from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
 from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY
 
@@ -52,6 +52,19 @@ def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:
     assert vault is not None
     # The three, and the two well-known ones of the ZK Stack.
     assert vault.balance == 5 * 7 * ETHER
+
+
+def test_only_a_development_l1_that_has_a_bytecodes_supplier_says_so() -> None:
+    config = NodeConfig()
+    with opened(config.chain) as chain:
+        layer_one = open_layer_one(config, chain)
+        assert contracts_on(layer_one) == development_contracts()
+        supplier = development_contracts().bytecodes_supplier
+        assert supplier is not None
+        assert layer_one.state_after(0).account(supplier) is not None
+        layer_one.close()
+        # An L2 has no contracts of L1, like a development L1 from before.
+        assert contracts_on(chain).bytecodes_supplier is None
 
 
 def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> None:

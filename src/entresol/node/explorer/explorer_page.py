@@ -29,6 +29,7 @@ _L1_NAMES: Final = {
     "chain_type_manager": "ChainTypeManager",
     "verifier": "DevelopmentVerifier",
     "legacy_bridge": "L1ERC20Bridge",
+    "bytecodes_supplier": "BytecodesSupplier",
 }
 
 OtherLayer = Literal["here", "remote"]
@@ -64,4 +65,6 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
         if self.contracts is None:
             return {}
         addresses = msgspec.structs.asdict(self.contracts)
-        return {str(addresses[field]): name for field, name in _L1_NAMES.items()}
+        return {
+            str(addresses[field]): name for field, name in _L1_NAMES.items() if addresses[field]
+        }

@@ -121,9 +121,9 @@ class RemoteSetup:
         nonce, manifest = await self.l1.nonce(self._operator.address), self._file.manifest
         recorded = None if manifest is None else manifest.first_nonce
         first = nonce if recorded is None else recorded
-        contracts = addresses_of(self._operator.address, first)
+        contracts = self._deployed_contracts(first)
         self._check_deployment(contracts, first, nonce)
-        deployment = self._deployment(l1_chain_id, first)
+        deployment = self._deployment(l1_chain_id, first, contracts)
         if manifest is None:
             head = await self.l1.block_number()
             self._file.write(
@@ -158,9 +158,17 @@ class RemoteSetup:
                 f"{first} when it began, and is {nonce} now"
             )
 
-    def _deployment(self, l1_chain_id: int, first_nonce: int) -> Deployment:
+    def _deployed_contracts(self, first_nonce: int) -> SettlementContracts:
+        """Return the contracts of the deployment; one that an earlier version began has fewer."""
+        contracts, manifest = addresses_of(self._operator.address, first_nonce), self._file.manifest
+        if manifest is None or manifest.contracts.bytecodes_supplier is not None:
+            return contracts
+        return msgspec.structs.replace(contracts, bytecodes_supplier=None)
+
+    def _deployment(
+        self, l1_chain_id: int, first_nonce: int, contracts: SettlementContracts
+    ) -> Deployment:
         operator = self._operator.address
-        contracts = addresses_of(operator, first_nonce)
         # The genesis has to be known before the chain can be registered.
         chain, _ = open_layer_two(self._config, l1_chain_id, contracts)
         try:
@@ -172,6 +180,7 @@ class RemoteSetup:
                 genesis_batch_hash=genesis_batch_hash(chain),
                 first_nonce=first_nonce,
                 priority_tx_max_gas=chain.rules.gas_limit,
+                has_bytecodes_supplier=contracts.bytecodes_supplier is not None,
             )
         finally:
             chain.close()

@@ -71,6 +71,15 @@ def development_contracts() -> SettlementContracts:
     return addresses_of(OPERATOR.address)
 
 
+def contracts_on(l1_chain: Chain) -> SettlementContracts:
+    """Return the contracts of a development L1; one of an earlier version has no bytecodes supplier."""
+    contracts = development_contracts()
+    supplier = contracts.bytecodes_supplier
+    if supplier is None or l1_chain.latest.account(supplier) is not None:
+        return contracts
+    return msgspec.structs.replace(contracts, bytecodes_supplier=None)
+
+
 def configured_contracts(
     config: NodeConfig,
 ) -> tuple[int, SettlementContracts] | tuple[None, None]:

@@ -43,7 +43,10 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "chain_id": self.chain_id,
             "http_url": self.endpoint.url,
-            "contracts": {name: str(address) for name, address in contracts.items()},
+            "contracts": {
+                name: None if address is None else str(address)
+                for name, address in contracts.items()
+            },
         }
 
 

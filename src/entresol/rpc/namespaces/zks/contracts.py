@@ -104,5 +104,8 @@ class ZksContracts:
 
     @method(getter=True, served_by=ServedBy.REPLICA)
     def get_bytecode_supplier_contract(self) -> Address | None:
-        """Return the address of the bytecode supplier on L1: null, because none is needed."""
-        return None
+        """Return the address of the contract on L1 that bytecode is published with; null if L1 has none.
+
+        Chains of earlier versions have none.
+        """
+        return self._contracts.bytecodes_supplier
