@@ -159,7 +159,9 @@ def test_52_a_value_of_256_bits_is_more_than_any_account_has(
     client: RpcClient, method: str, extra: dict[str, Any]
 ) -> None:
     call = {"from": SENDER, "to": BOB.address, "value": hex(2**256 - 1), **extra}
-    assert "insufficient funds" in rejected(client, method, call).message
+    is_zk = "eip712Meta" in call or call.get("type") == "0x71"
+    words = "gas + value. balance: " if is_zk else "gas * price + value: "
+    assert rejected(client, method, call).message.startswith(f"insufficient funds for {words}")
 
 
 def test_52_a_value_of_256_bits_is_more_than_l1_can_mint(client: RpcClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -289,6 +290,34 @@ def test_an_estimate_and_a_call_take_the_fields_of_the_type(
     call = {"from": str(ALICE), "to": str(NOBODY), "value": "0x1", "type": "0x71", **extra}
     assert client("eth_estimateGas", call) == hex(21_000)
     assert client("eth_call", call) == "0x"
+
+
+@pytest.mark.parametrize("method", ["eth_estimateGas", "eth_sendTransaction"])
+@pytest.mark.parametrize(
+    "extra", [{}, METAS[2], METAS[4], {"maxFeePerGas": hex(FEE)}, {"data": "0x01"}]
+)
+def test_what_cannot_be_paid_is_rejected_in_the_same_words_before_it_is_sent(
+    client: ApiClient, method: str, extra: dict[str, Any]
+) -> None:
+    value = 1_000 * ETHER
+    call = {"from": str(ALICE), "to": str(NOBODY), "value": hex(value), "type": "0x71", **extra}
+    rejection = rejected(client, method, call)
+    assert rejection.code == -32000
+    words = (
+        rf"insufficient funds for gas \+ value\. balance: {100 * ETHER}, fee: \d+, value: {value}"
+    )
+    assert re.fullmatch(words, rejection.message)
+
+
+def test_a_fee_that_cannot_be_paid_is_rejected_in_the_same_words(client: ApiClient) -> None:
+    price = 100 * ETHER // 21_500
+    call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "data": "0x" + "01" * 100}
+    rejection = rejected(client, "eth_estimateGas", call | {"maxFeePerGas": hex(price)})
+    assert rejection.code == -32000
+    words = rf"insufficient funds for gas \+ value\. balance: {100 * ETHER}, fee: (\d+), value: 0"
+    found = re.fullmatch(words, rejection.message)
+    assert found is not None
+    assert int(found[1]) > 100 * ETHER
 
 
 BAD_METAS: list[tuple[dict[str, Any], int, str]] = [

@@ -15,6 +15,7 @@ from entresol.errors import (
     GasAllowanceExceeded,
     InsufficientFunds,
     IntrinsicGasTooLow,
+    NotEnoughBalanceForFeeValue,
 )
 from entresol.execution.call.account_call import (
     STEPS_MARGIN_PERCENT,
@@ -62,14 +63,32 @@ def estimate_gas(
     fee as GASPRICE, because no transaction can offer less; with one the estimate is bounded by what the
     sender can afford. A tip alone is no price: nobody knows the fee cap yet that it will be a part of.
     With `unfunded_transfers`, a transfer that its sender cannot pay has an estimate all the same, as in anvil.
-    If a contract account sends it or a paymaster pays, the steps of such a transaction are estimated.
+    If a contract account sends it or a paymaster pays, the steps of such a transaction are estimated. What type 0x71
+    cannot pay is rejected in Era's words, as if it was sent.
     """
     try:
         return _estimate_gas(evm_env, request, limits, console)
-    except (InsufficientFunds, GasAllowanceExceeded):
+    except (InsufficientFunds, GasAllowanceExceeded) as error:
+        if request.zk is not None and (lack := _lack_of_funds(evm_env, request, error)) is not None:
+            raise lack from error
         if unfunded_transfers and _is_transfer(evm_env, request):
             return Estimate(TRANSFER_GAS, 0)
         raise
+
+
+def _lack_of_funds(
+    evm_env: EvmEnv, request: CallRequest, error: InsufficientFunds | GasAllowanceExceeded
+) -> NotEnoughBalanceForFeeValue | None:
+    """Return what a payer lacks for a transaction of type 0x71; None if something else limits its gas."""
+    if isinstance(error, InsufficientFunds):
+        fee = error.cost - request.value
+        return NotEnoughBalanceForFeeValue(error.balance, fee, request.value)
+    if request.fee_cap == 0 or error.allowance < affordable_gas(evm_env, request):
+        return None
+    # Nobody knows the fee, but it is more than the sender can afford.
+    fee, account = (error.allowance + 1) * request.fee_cap, evm_env.state.account(request.sender)
+    balance = 0 if account is None else account.balance
+    return NotEnoughBalanceForFeeValue(balance, fee, request.value)
 
 
 def _estimate_gas(
