@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.cluster.postgres import Postgres, running_postgres
+from tests.support.default_ports import held_ports
 
 # Tests run beside each other on machines of any speed, so time says nothing about one example. CI tries the
 # same examples every time, so that it judges the change and not its luck; who looks for new ones runs elsewhere.
@@ -22,6 +24,17 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("entresol")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take the default ports while CI runs the tests, so that one that binds them fails.
+
+    Elsewhere they are left to whoever works beside the tests.
+    """
+    if os.environ.get("CI") == "true" and not hasattr(config, "workerinput"):
+        held = contextlib.ExitStack()
+        held.enter_context(held_ports())
+        config.add_cleanup(held.close)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -73,7 +73,11 @@ def output_with(node: RunningNode, *texts: str) -> str:
         (["--config", "none.toml"], 2, "none.toml: No such file or directory"),
         (["--host", "192.0.2.1"], 1, "192.0.2.1"),
         (["verify", "--data-dir", "none"], 2, "--data-dir: there is no chain in none"),
-        (["--config-out", "none/x.json"], 2, "--config-out: none/x.json cannot be written"),
+        (
+            ["--config-out", "none/x.json", "--port", "0", "--l1-port", "0"],
+            2,
+            "--config-out: none/x.json cannot be written",
+        ),
     ],
 )
 def test_an_error_is_one_line(arguments: list[str], code: int, problem: str) -> None:
@@ -128,7 +132,7 @@ def test_a_malformed_file_is_reported_in_one_line_with_its_position(tmp_path: Pa
 def test_a_busy_port_is_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        ran = run_entresol("--port", port, TMPDIR=str(tmp_path))
+        ran = run_entresol("--port", port, "--l1-port", "0", TMPDIR=str(tmp_path))
     assert ran.stderr == (
         f"error: port {port} of 127.0.0.1 is in use: stop what uses it, "
         "or choose another with --port\n"
@@ -210,7 +214,7 @@ def test_a_terminal_gets_colours_unless_disabled(
     environment: dict[str, str], coloured: bool
 ) -> None:
     ours, theirs = os.openpty()
-    command = [sys.executable, "-m", "entresol", "--port", "0"]
+    command = [sys.executable, "-m", "entresol", "--port", "0", "--l1-port", "0"]
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     with subprocess.Popen(command, stdout=theirs, env=inherited | environment) as process:
         os.close(theirs)
@@ -269,7 +273,7 @@ def test_a_silent_node_prints_nothing(tmp_path: Path) -> None:
 
 
 def test_output_that_is_not_read_does_not_block_the_node() -> None:
-    command = [sys.executable, "-m", "entresol", "--port", "0"]
+    command = [sys.executable, "-m", "entresol", "--port", "0", "--l1-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         listening = next(line for line in process.stdout if line.startswith(b"Listening on "))

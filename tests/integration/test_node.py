@@ -173,7 +173,7 @@ def test_an_error_is_reported_in_one_line(arguments: list[str], code: int, probl
 
 def test_a_busy_port_is_reported_with_the_flag_that_helps() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ran = run_entresol("--port", str(taken.getsockname()[1]))
+        ran = run_entresol("--port", str(taken.getsockname()[1]), "--l1-port", "0")
     assert ran.returncode == 1
     assert "--port" in ran.stderr
     assert "Traceback" not in ran.stderr

@@ -9,7 +9,7 @@ import pytest
 from entresol.errors import StoreFull
 from entresol.node import chain_service as module
 from entresol.node import node as node_module
-from entresol.node.config.schema import ChainConfig, NodeConfig
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
 from entresol.server.config import ServerConfig
@@ -20,7 +20,9 @@ def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
-    config = NodeConfig(chain=ChainConfig(block_time=0.001), server=ServerConfig(port=0))
+    config = NodeConfig(
+        chain=ChainConfig(block_time=0.001), l1=L1Config(l1_port=0), server=ServerConfig(port=0)
+    )
 
     async def live() -> None:
         node = Node(config)
