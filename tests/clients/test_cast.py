@@ -14,6 +14,7 @@ from web3 import Web3
 from tests.support.anvil import find_program
 from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.clients.contracts import CONTRACTS
+from tests.support.clients.layers import running_layers
 from tests.support.node_process import RunningNode
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -217,3 +218,20 @@ def test_developer_methods_take_bare_and_quoted_numbers(cast: Cast, number: str)
     assert cast("balance", NOBODY) == "16"
     assert int(cast("rpc", "evm_increaseTime", number)) >= 16
     cast("rpc", "anvil_mine", number)
+
+
+def test_what_is_sent_without_waiting_is_in_a_block_of_the_l1_for_the_next_command() -> None:
+    program = find_program("cast")
+
+    def run(url: str, *arguments: str) -> str:
+        command = [program, *arguments, "--rpc-url", url]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
+        ).stdout.strip()
+
+    with running_layers("embedded") as layers:
+        url, before = layers.l1_url, int(run(layers.l1_url, "balance", NOBODY))
+        for _ in range(2):
+            sent = run(url, "send", "--async", "--private-key", KEY, NOBODY, "--value", "5")
+            assert json.loads(run(url, "rpc", "eth_getTransactionReceipt", sent))["status"] == "0x1"
+        assert int(run(url, "balance", NOBODY)) == before + 10

@@ -13,7 +13,7 @@ from entresol.rollup.system_contracts import CONTRACTS, MULTICALL
 from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.clients.layers import running_layers
-from tests.support.node_process import ENTRESOL
+from tests.support.node_process import ENTRESOL, running_node
 
 pytestmark = pytest.mark.clients
 
@@ -43,4 +43,21 @@ def results(file: str, layer: str) -> Results:
 )
 def test_a_tool_works(file: str, check: str, layer: str) -> None:
     problem = results(file, layer)[check]
+    assert problem is None, problem
+
+
+RECOGNISED: Final = "development-network.mjs"
+
+
+@cache
+def recognised(preset: str) -> Results:
+    """Ask tools what they take an L2 with a preset for, once."""
+    with running_node("--preset", preset) as node:
+        return run_checks(RECOGNISED, node.url)
+
+
+@pytest.mark.parametrize("preset", ["anvil", "hardhat"])
+@pytest.mark.parametrize("check", checks_of(RECOGNISED))
+def test_an_l2_with_a_preset_is_a_development_node_to_tools(check: str, preset: str) -> None:
+    problem = recognised(preset)[check]
     assert problem is None, problem

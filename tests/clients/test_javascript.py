@@ -35,6 +35,7 @@ ELSEWHERE: Final = {
     "hardhat-upgrades.mjs",
     "viem-actions.mjs",
     "blobs.mjs",
+    "development-network.mjs",
     "ethers-defaults.mjs",
 }
 """What test_javascript_bridges.py, test_javascript_blobs.py, test_ethers_defaults.py, test_zksync_ethers_tokens.py and

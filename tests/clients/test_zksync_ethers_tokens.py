@@ -24,6 +24,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.native_reads import new_fee_history
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.sending.response_hold import ResponseHold
 from entresol.rpc.services.sending.submission import Submission
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo
@@ -51,7 +52,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
             EthCalls(resolver, runner),
             EthFees(chain, resolver, new_fee_history(chain)),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, 1_024),
-            EthTransactions(chain, resolver, rendered, Submission(chain)),
+            EthTransactions(chain, resolver, rendered, Submission(chain), ResponseHold(chain, 0.0)),
             ZksFees(resolver, runner, FeeModel()),
             ZksProtocol(chain.blocks, l2.genesis),
             ZksBytecode(chain.bytecodes),

@@ -64,7 +64,7 @@ check("a withdrawal that was paid shows on the ground floor of home", async () =
 
 // A deposit of a new token with too little gas to create it on layer 2.
 async function failingDeposit(amount) {
-  const alice = new Wallet(ALICE_KEY, new Provider(url), new JsonRpcProvider(l1Url, undefined, { cacheTimeout: -1 }));
+  const alice = new Wallet(ALICE_KEY, new Provider(url), new JsonRpcProvider(l1Url));
   const { abi, bytecode } = JSON.parse(process.env.CONTRACTS).token;
   const factory = new ContractFactory(abi, bytecode, alice.ethWallet());
   const token = await (await factory.deploy("Bread and Butter", "BAB", 2)).waitForDeployment();

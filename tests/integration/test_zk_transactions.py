@@ -407,7 +407,7 @@ def test_the_node_publishes_dependencies(client: ApiClient, zks: NamespaceClient
 
 def test_the_node_signs_the_type_without_taking_it(client: ApiClient) -> None:
     given = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "gasPrice": hex(FEE)}
-    raw = client("eth_signTransaction", given)
+    raw = client("eth_signTransaction", given)["raw"]
     transaction = decode(bytes(Data.parse(raw)))
     assert (transaction.sender, transaction.payload.type) == (ALICE, 0x71)
     assert client("eth_getTransactionByHash", str(transaction.hash)) is None

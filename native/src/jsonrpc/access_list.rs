@@ -85,7 +85,7 @@ impl Touched {
         }
         out.extend_from_slice(b"],\"gasUsed\":");
         put_number(&mut out, gas_used);
-        out.extend_from_slice(b",\"error\":null}");
+        out.push(b'}');
         out
     }
 }

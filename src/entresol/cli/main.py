@@ -33,7 +33,6 @@ from entresol.cli.run_node import run_node
 from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
-from entresol.node.config.setting import PREFIX
 from entresol.node.config.suggestions import none_of, unknown_variables
 
 
@@ -93,13 +92,14 @@ def _verify(config: NodeConfig) -> int:
 
 
 def _anvil(words: Sequence[str]) -> int:
-    from entresol.node.config.anvil import ANVIL_SETTINGS  # noqa: PLC0415
+    from entresol.node.config.anvil import (  # noqa: PLC0415
+        ANVIL_SETTINGS,
+        anvil_environment,
+    )
     from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
     from entresol.node.layer_one_node import LayerOneNode  # noqa: PLC0415
 
-    # The one variable that anvil reads.
-    host = os.environ.get("ANVIL_IP_ADDR")
-    environment = {} if host is None else {f"{PREFIX}HOST": host}
+    environment = anvil_environment(os.environ)
     for name in sorted(
         {it.variable for it in SETTINGS.all} & os.environ.keys() - environment.keys()
     ):

@@ -105,6 +105,7 @@
     ├── InvalidInterval                not a positive number of seconds
     ├── InvalidPercentiles             not ascending numbers from 0 to 100
     ├── TimestampTooLow                below the last block's
+    ├── TimestampNotLater              the last block's, by the rules of Hardhat
     ├── TimestampTooHigh               leaves too few for later blocks
     ├── TooManyToSeal                  more blocks than one request may seal
     ├── BlockFull                      a transaction does not fit into the block
@@ -223,6 +224,7 @@ from entresol.errors.chain import (
     RollbackRejected,
     RollbackTooDeep,
     RollbackUnknown,
+    TimestampNotLater,
     TimestampTooHigh,
     TimestampTooLow,
     TooManyToSeal,
@@ -544,6 +546,7 @@ __all__ = [
     "StoreTooNew",
     "SubscriptionRejected",
     "Throttled",
+    "TimestampNotLater",
     "TimestampTooHigh",
     "TimestampTooLow",
     "TipAboveFeeCap",

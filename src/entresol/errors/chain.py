@@ -129,6 +129,17 @@ class TimestampTooLow(EntresolError):
         self.timestamp = timestamp
 
 
+class TimestampNotLater(EntresolError):
+    """A timestamp that is the last block's, where Hardhat's rules hold (`--hardhat-errors`)."""
+
+    def __init__(self, timestamp: int) -> None:
+        super().__init__(
+            f"Timestamp {timestamp:d} is equal to the previous block's timestamp. Enable the "
+            "'allowBlocksWithSameTimestamp' option to allow this"
+        )
+        self.timestamp = timestamp
+
+
 class TimestampTooHigh(EntresolError):
     """A timestamp that leaves too few for later blocks."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from entresol.node.api.api import Api
+from entresol.node.api.dialect import Dialect
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import open_layer_one_alone
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
@@ -57,6 +58,7 @@ class LayerOneNode:
                 config=config.api,
                 limits=config.limits,
                 pair=control,
+                dialect=Dialect.anvil(config.api),
             )
 
         chain_log = None if log is None else log.for_chain()

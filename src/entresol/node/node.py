@@ -12,6 +12,7 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.l1.urls import Endpoint
 from entresol.node.api.api import Api
+from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.chains import OPERATOR, is_publicly_known, open_layer_one, open_layer_two
 from entresol.node.config.api import worker_count
@@ -248,6 +249,8 @@ class Node:
         return health if self._workers is None else {**health, **self._workers.health()}
 
     def _serve_layer_one(self, config: NodeConfig, chain: Chain, pair: PairControl) -> None:
+        held_seconds = CACHED_SECONDS if config.l1.l1_delay is None else 0.0
+
         def make_api(wake: Callable[[], None]) -> Api:
             return Api(
                 chain,
@@ -257,6 +260,7 @@ class Node:
                 dev_methods=serves_dev_methods(config),
                 limits=config.limits,
                 pair=pair,
+                dialect=Dialect.layer_one(config.api, held_seconds=held_seconds),
             )
 
         l1 = config.l1

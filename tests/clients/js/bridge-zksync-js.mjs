@@ -72,7 +72,7 @@ const ABI = {
 };
 const coder = AbiCoder.defaultAbiCoder();
 
-const options = { cacheTimeout: -1, pollingInterval: POLL_MS };
+const options = { pollingInterval: POLL_MS };
 const l2 = new JsonRpcProvider(url, undefined, options);
 const l1 = new JsonRpcProvider(process.env.L1_URL, undefined, options);
 const above = new NonceManager(new Wallet(ALICE, l1));

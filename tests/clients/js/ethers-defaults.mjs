@@ -36,4 +36,12 @@ check("waits for transactions of an unlocked account one after another", async (
   }
 });
 
+check("sends one after another with the nonces that it reads", async () => {
+  const wallet = new Wallet(ALICE, fresh());
+  for (let count = 0; count < 4; count++) {
+    const sent = await wallet.sendTransaction({ to: NOBODY, value: 1n });
+    assert.equal((await sent.wait()).status, 1);
+  }
+});
+
 await run();

@@ -10,6 +10,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.node.api.api import Api
+from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.primitives.values import Hash32
@@ -38,6 +39,7 @@ class ApiClient(DispatcherClient):
         keyring: Keyring | None = None,
         config: ApiConfig | None = None,
         dev_methods: bool = True,
+        dialect: Dialect | None = None,
     ) -> None:
         self.chain = chain
         self.api = Api(
@@ -47,17 +49,27 @@ class ApiClient(DispatcherClient):
             config=config,
             dev_methods=dev_methods,
             limits=limits,
+            dialect=dialect,
         )
         super().__init__(self.api.dispatcher)
 
 
 @contextmanager
 def running_api(
-    *, config: ApiConfig | None = None, dev_methods: bool = True
+    *,
+    config: ApiConfig | None = None,
+    dev_methods: bool = True,
+    dialect: Dialect | None = None,
 ) -> Iterator[ApiClient]:
     """Open the development chain, with its accounts unlocked, and close it at the end."""
     chain = open_chain()
-    client = ApiClient(chain, keyring=Keyring(ACCOUNTS), config=config, dev_methods=dev_methods)
+    client = ApiClient(
+        chain,
+        keyring=Keyring(ACCOUNTS),
+        config=config,
+        dev_methods=dev_methods,
+        dialect=dialect,
+    )
     try:
         yield client
     finally:

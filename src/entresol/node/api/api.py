@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.dev.keyring import Keyring
     from entresol.execution.console import ConsoleCalls, ReportConsole
+    from entresol.node.api.dialect import Dialect
     from entresol.node.config.api import ApiConfig
     from entresol.node.config.limits import LimitsConfig
     from entresol.node.settlement.l2_components import L2Components
@@ -52,6 +53,7 @@ class Api:
         layer_two: L2Components | None = None,
         producer: Producer | None = None,
         notified: ShippedEvents | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         self.set_logging: Callable[[bool], None] = lambda _enabled: None
         """Called by `anvil_setLoggingEnabled`."""
@@ -61,6 +63,7 @@ class Api:
             chain,
             wake,
             is_layer_two=layer_two is not None,
+            dialect=dialect,
             dev_methods=dev_methods,
             keyring=keyring,
             config=config,
@@ -72,7 +75,7 @@ class Api:
         self.subscriptions = self.services.subscriptions
         namespaces = ethereum_namespaces(
             self.services,
-            is_anvil=dev_methods and layer_two is None,
+            unfunded_transfers=dev_methods and layer_two is None,
             report_console=self._report_console,
         )
         namespaces += inspection_namespaces(self.services)

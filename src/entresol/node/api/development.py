@@ -10,6 +10,7 @@ from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
 from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
 from entresol.rpc.namespaces.dev.mine_detailed import MineDetailed
 from entresol.rpc.namespaces.dev.mining import AnvilMine, HardhatMine
+from entresol.rpc.namespaces.dev.mining_mode import HardhatMiningModes, MiningModes
 from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
 from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
 from entresol.rpc.namespaces.dev.rejected import RejectedControls
@@ -55,8 +56,8 @@ def _both_layers(
 ) -> list[Namespace]:
     chain, keyring, executor = services.chain, services.keyring, services.executor
     rendered, submission, filler = services.rendered, services.submission, services.filler
-    client_version = services.client_version
     limit = services.limits.load_state_limit_bytes
+    client_version = services.dialect.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, executor))
     reverts = RevertRunner(executor, [it.use for it in pair.linked.chains])
     return [
@@ -65,6 +66,8 @@ def _both_layers(
         MineDetailed("evm", chain, rendered),
         BalanceEdits("tenderly", chain),
         TimeTravel("anvil", chain, pair.checkpoints, reverts),
+        HardhatMiningModes(chain) if services.dialect.is_hardhat else MiningModes("evm", chain),
+        MiningModes("anvil", chain),
         StateEdits("anvil", chain),
         AnvilBlockControl(chain),
         AnvilImpersonation(keyring),

@@ -18,6 +18,7 @@ from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions
 from entresol.rpc.namespaces.net_web3 import Net, Web3
 from entresol.rpc.namespaces.txpool import TxPool
+from entresol.rpc.services.sending.response_hold import ResponseHold
 
 if TYPE_CHECKING:
     from entresol.execution.console import ReportConsole
@@ -26,20 +27,33 @@ if TYPE_CHECKING:
 
 
 def ethereum_namespaces(
-    services: ApiServices, *, is_anvil: bool, report_console: ReportConsole
+    services: ApiServices, *, unfunded_transfers: bool, report_console: ReportConsole
 ) -> list[Namespace]:
-    """Return the namespaces that both layers have; with `is_anvil` they differ from geth where anvil does."""
+    """Return the namespaces that both layers have; with `unfunded_transfers` anyone's transfer has an estimate."""
+    dialect = services.dialect
     chain, resolver, runner = services.chain, services.resolver, services.runner
     keyring, rendered, limits = services.keyring, services.rendered, services.limits
     accounts = EthAccounts(
-        services.submission, keyring, services.filler, rendered, signs_to_bytes=is_anvil
+        services.submission,
+        keyring,
+        services.filler,
+        rendered,
+        signs_to_bytes=dialect.signs_to_bytes,
+    )
+    calls = EthCalls(
+        resolver,
+        runner,
+        unfunded_transfers=unfunded_transfers,
+        unfunded_estimates=dialect.is_hardhat,
+        fails=dialect.fails_calls,
+        report_console=report_console,
     )
     return [
         accounts,
         EthClient(chain),
         EthConfig(chain.rules),
         EthBlocks(chain.blocks, resolver, rendered),
-        EthCalls(resolver, runner, unfunded_transfers=is_anvil, report_console=report_console),
+        calls,
         EthCallMany(chain, resolver, runner),
         EthFees(chain, resolver, services.fees),
         EthFilters(
@@ -51,7 +65,13 @@ def ethereum_namespaces(
         ),
         EthSimulate(chain, resolver, runner),
         EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
-        EthTransactions(chain, resolver, rendered, services.submission),
+        EthTransactions(
+            chain,
+            resolver,
+            rendered,
+            services.submission,
+            ResponseHold(chain, dialect.held_seconds),
+        ),
         EthSendSync(
             chain,
             services.new_submission(),
@@ -62,5 +82,5 @@ def ethereum_namespaces(
         Net(chain.rules.chain_id),
         Personal(keyring),
         TxPool(chain.pool, rendered, limits.answer_limit_bytes),
-        Web3(services.client_version),
+        Web3(dialect.client_version),
     ]

@@ -16,10 +16,10 @@ from entresol.node.api.adapters import (
     override_limits,
 )
 from entresol.node.api.chain_threads import ChainThreads
+from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.rpc.jsonrpc.offload import POLICY
-from entresol.rpc.namespaces.net_web3 import client_version
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.pubsub.subscriptions import Subscriptions
@@ -53,6 +53,7 @@ class ApiServices:
         wake: Callable[[], None],
         *,
         is_layer_two: bool,
+        dialect: Dialect | None,
         dev_methods: bool,
         keyring: Keyring | None,
         config: ApiConfig | None,
@@ -61,6 +62,8 @@ class ApiServices:
     ) -> None:
         self.chain = chain
         self.config = config or ApiConfig()
+        dialect_of = Dialect.layer_two if is_layer_two else Dialect.layer_one
+        self.dialect = dialect or dialect_of(self.config)
         self.limits = limits or LimitsConfig()
         self.keyring = keyring or Keyring()
         threads = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
@@ -79,9 +82,8 @@ class ApiServices:
             chain, self.resolver, self.runner, self.executor, sends_failing=dev_methods
         )
         self.reads = new_state_reads(chain, self.resolver, self.runner, self.filler)
-        self.client_version = client_version(is_layer_two=is_layer_two)
         self.validations = AccountValidations(chain, self.executor)
-        self.submission = self.new_submission(hardhat_errors=self.config.hardhat_errors)
+        self.submission = self.new_submission(hardhat_errors=self.dialect.is_hardhat)
         self.log_limits = log_limits(self.limits, is_layer_two=is_layer_two)
         self.criteria = CriteriaMemory(self.limits.filter_limit_bytes)
         self.filters = self._new_filters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -10,10 +11,12 @@ from entresol.chain.dev.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
+from entresol.node.config.api import ClientVersion, HardhatCallFailures, HardhatErrors
 from entresol.node.config.evm import Fork
 from entresol.node.config.loader import Settings
 from entresol.node.config.log import MAX_VERBOSITY, DisableConsoleLog, PrintTraces
 from entresol.node.config.schema import MAX_ACCOUNTS
+from entresol.node.config.setting import PREFIX
 
 
 class AnvilAccounts(Struct, frozen=True, kw_only=True):
@@ -245,6 +248,14 @@ class AnvilTransactionLog(Struct, frozen=True, kw_only=True):
     ] = 0
 
 
+class AnvilTools(Struct, frozen=True, kw_only=True):
+    """What tools of Hardhat expect; these flags are not anvil's, and have variables (`ENTRESOL_HARDHAT_ERRORS`)."""
+
+    client_version: ClientVersion = None
+    hardhat_errors: HardhatErrors = False
+    hardhat_call_failures: HardhatCallFailures = True
+
+
 class AnvilWithoutEffect(Struct, frozen=True, kw_only=True):
     """Flags that are accepted without effect, because what they set is always so, or has no counterpart."""
 
@@ -279,7 +290,20 @@ class AnvilConfig(Struct, frozen=True, kw_only=True):
     state_files: AnvilStateFiles = AnvilStateFiles()
     server: AnvilServer = AnvilServer()
     log: AnvilTransactionLog = AnvilTransactionLog()
+    tools: AnvilTools = AnvilTools()
     ignored: AnvilWithoutEffect = AnvilWithoutEffect()
 
 
 ANVIL_SETTINGS: Final = Settings(AnvilConfig)
+
+
+def anvil_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that count: the one that anvil reads, and those of flags that anvil does not have.
+
+    Others are those of a pair, and do not change it.
+    """
+    own = {it.variable for it in ANVIL_SETTINGS.all if it.section == "tools"}
+    found = {name: value for name, value in environment.items() if name in own}
+    if "ANVIL_IP_ADDR" in environment:
+        found[f"{PREFIX}HOST"] = environment["ANVIL_IP_ADDR"]
+    return found

@@ -55,6 +55,7 @@ def node_config(flags: AnvilConfig) -> NodeConfig:
             expose_unlocked_accounts=True,
             auto_impersonate=flags.mining.auto_impersonate,
             explorer=server.explorer,
+            **structs.asdict(flags.tools),
         ),
         state_files=StateFilesConfig(**structs.asdict(flags.state_files)),
         server=_server(server),

@@ -3,11 +3,45 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
 MAX_WORKERS: Final = 128
+
+
+HardhatErrors = Annotated[
+    bool,
+    Meta(
+        description="Respond to eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
+        "transaction has failed in its block. Further, evm_setIntervalMining takes milliseconds and leaves automine "
+        "as it is, evm_setNextBlockTimestamp rejects the timestamp of the last block, and a transaction that its "
+        "sender cannot pay for has an estimate, as in Hardhat."
+    ),
+]
+HardhatCallFailures = Annotated[
+    bool,
+    Meta(
+        description="Respond to eth_call with an error if the call fails; with false, with what it returned, as "
+        "Hardhat does for projects that set throwOnCallFailures or bailOnCallFailure to false.",
+        extra={"without_value": "true"},
+    ),
+]
+ClientVersion = Annotated[
+    Annotated[str, Meta(min_length=1, max_length=128)] | None,
+    Meta(
+        title="TEXT",
+        description="What web3_clientVersion returns, by which tools recognise a development node, instead of the "
+        "node's own.",
+    ),
+]
+
+
+PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "anvil": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337},
+    "hardhat": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337, "api.hardhat_errors": True},
+}
+"""Defaults of each `--preset`, by key; the client version follows from it, too."""
 
 
 class ApiConfig(Struct, frozen=True, kw_only=True):
@@ -27,13 +61,16 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             "an --l1-url, or the node listens on an address that other machines can reach."
         ),
     ] = False
-    hardhat_errors: Annotated[
-        bool,
+    preset: Annotated[
+        Literal["anvil", "hardhat"] | None,
         Meta(
-            description="Respond to eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
-            "transaction has failed in its block."
+            description="Be recognised as a development node by tools that know anvil or Hardhat: other defaults for "
+            "--client-version, --chain-id (31337) and --l1-chain-id (1337), with hardhat also for --hardhat-errors."
         ),
-    ] = False
+    ] = None
+    client_version: ClientVersion = None
+    hardhat_errors: HardhatErrors = False
+    hardhat_call_failures: HardhatCallFailures = True
     workers: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_WORKERS)] | Literal["auto"],
         Meta(

@@ -1,11 +1,11 @@
-"""Load a configuration: flags override environment variables, these the TOML file, and that the defaults."""
+"""Load a configuration: flags override environment variables, these the TOML file, that a preset, and it the defaults."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -14,6 +14,9 @@ from entresol.node.config.setting import Setting, settings_of, split_list
 from entresol.node.config.suggestions import none_of, similar
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+PRESET: Final = "api.preset"
+"""The setting that selects other defaults."""
 
 _Source: TypeAlias = dict[str, tuple[Setting, Any, str]]
 """What one source sets, by key: the setting, the value, and what errors name it by."""
@@ -25,8 +28,12 @@ class Settings(Generic[T]):
     A setting's flag, variable and key follow from its name, which must be unique across sections.
     """
 
-    def __init__(self, schema: type[T]) -> None:
+    def __init__(
+        self, schema: type[T], presets: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """Read a schema; `presets` are other defaults by key, which `--preset` selects by name."""
         self._schema = schema
+        self._presets = presets or {}
         self.all = tuple(settings_of(schema))
         names = [setting.name for setting in self.all]
         assert len(names) == len(set(names)), "two sections share a name"
@@ -43,6 +50,7 @@ class Settings(Generic[T]):
             self._from_environment(environment),
             self._from_arguments(arguments),
         ]
+        sources.insert(0, self._from_preset(sources))
         values: dict[str, dict[str, Any]] = {}
         origins: dict[str, str] = {}
         for source in sources:
@@ -60,6 +68,16 @@ class Settings(Generic[T]):
         """Return every setting as plain values, by section."""
         plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
         return plain
+
+    def _from_preset(self, sources: Iterable[_Source]) -> _Source:
+        """Return the defaults of the preset that the strongest source selects."""
+        selected = [source[PRESET][1] for source in sources if PRESET in source]
+        defaults = self._presets.get(str(selected[-1]), {}) if selected else {}
+        return {
+            setting.key: (setting, defaults[setting.key], "--preset")
+            for setting in self.all
+            if setting.key in defaults
+        }
 
     def _from_file(self, path: Path) -> _Source:
         try:

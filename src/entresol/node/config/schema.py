@@ -10,7 +10,7 @@ from entresol.chain.dev.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.l1.layer_one import L1Finality
-from entresol.node.config.api import ApiConfig
+from entresol.node.config.api import PRESETS, ApiConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.limits import LimitsConfig
@@ -196,13 +196,14 @@ class L1Config(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     l1_delay: Annotated[
-        float,
+        Annotated[float, Meta(ge=0)] | None,
         Meta(
-            ge=0,
-            description="Seconds that a transaction is pending on the development L1 before it is sealed. "
-            "Clients that cache a nonce for a moment fail with a shorter delay.",
+            title="SECONDS",
+            description="Time that a transaction is pending on the development L1 before it is sealed. By default it "
+            "is sealed at once, and the response to a raw one comes after 0.3 s, when clients that cache a nonce for "
+            "a moment have forgotten it; with 0 it comes at once.",
         ),
-    ] = 0.3
+    ] = None
     l1_confirmations: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
@@ -304,4 +305,4 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     state_files: StateFilesConfig = StateFilesConfig()
 
 
-SETTINGS: Final = Settings(NodeConfig)
+SETTINGS: Final = Settings(NodeConfig, PRESETS)

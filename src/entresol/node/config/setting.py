@@ -55,7 +55,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_switch(self) -> bool:
         """Whether it is on or off, so that the flag takes no value."""
-        return self.value_type is bool
+        return self.value_type is bool and self.without_value is None
 
     @property
     def value_type(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from entresol._native import keccak256
 from entresol.primitives.values import Data, Hash32, Quantity
@@ -16,12 +16,23 @@ if TYPE_CHECKING:
 
 ANVIL_VERSION: Final = "1.7.1"
 """The version of anvil whose developer methods are followed."""
+HARDHAT_VERSION: Final = "2.29.0"
+"""The version of Hardhat whose responses are followed."""
 
 
-def client_version(*, is_layer_two: bool) -> str:
-    """Return the client version of a layer."""
-    followed = "zkSync/v2.0" if is_layer_two else f"anvil/v{ANVIL_VERSION}"
-    return f"{followed} entresol/v{metadata.version('entresol')}"
+Followed: TypeAlias = Literal["zksync", "anvil", "hardhat"]
+"""The nodes that a chain may follow, by what its clients expect."""
+
+_FOLLOWED: Final[dict[Followed, str]] = {
+    "zksync": "zkSync/v2.0",
+    "anvil": f"anvil/v{ANVIL_VERSION}",
+    "hardhat": f"HardhatNetwork/{HARDHAT_VERSION}",
+}
+
+
+def client_version(followed: Followed) -> str:
+    """Return the client version of a chain: first the node that it follows, then this one."""
+    return f"{_FOLLOWED[followed]} entresol/v{metadata.version('entresol')}"
 
 
 class Net:
@@ -61,7 +72,8 @@ class Web3:
         """Return the client version: first the node whose methods this layer follows, then this one.
 
         Tools recognise a node by how the text begins. An L2 begins as zksync-era does, `zkSync/v2.0`. The
-        development L1 begins with `anvil/v` and the version of anvil whose developer methods it has.
+        development L1 begins with `anvil/v` and the version of anvil whose developer methods it has. By `--preset` an
+        L2 begins as anvil or Hardhat does, and `--client-version` replaces the text.
         """
         return self._client_version
 

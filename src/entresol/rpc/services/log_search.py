@@ -76,18 +76,14 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
     blocks: int | None = None
     alternatives: int = 1_000
     follows_geth: bool = False
-    """Whether a range that ends before it begins is rejected, and open positions at the end demand a topic, as in
-    geth, and a range that begins above the head is rejected, as in anvil; by default such ranges are empty and such
-    positions demand nothing, as in the ZK Stack."""
+    """Whether open positions at the end demand a topic, as in geth, and a filter is rejected if its range ends before
+    it begins, as in geth, or begins above the head, as in anvil; by default such positions demand nothing, and such a
+    filter is a filter, as in the ZK Stack."""
 
     def checked(self, wanted: LogFilter, head: ChainHead) -> LogFilter:
         """Return a filter by these rules; reject a range or a query that they do not allow."""
-        first, last = wanted.from_block, wanted.to_block
-        if isinstance(first, int) and self.follows_geth and first > head.number:
-            raise BlockAboveHead(head.number, first)
-        # Tags are not compared: where they are depends on the head.
-        if isinstance(first, int) and isinstance(last, int) and self.follows_geth and first > last:
-            raise InvalidBlockRange
+        if self.follows_geth:
+            check_range(wanted, head)
         query = self.checked_query(wanted.query)
         return wanted if query is wanted.query else msgspec.structs.replace(wanted, query=query)
 
@@ -103,6 +99,16 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
         for index, topics in enumerate(query.topics):
             if len(topics) > limit:
                 raise TooManyAlternatives(f"topics[{index}]", len(topics), limit)
+
+
+def check_range(wanted: LogFilter, head: ChainHead) -> None:
+    """Reject a range that begins above the head, or ends before it begins."""
+    first, last = wanted.from_block, wanted.to_block
+    if isinstance(first, int) and first > head.number:
+        raise BlockAboveHead(head.number, first)
+    # Tags are not compared: where they are depends on the head.
+    if isinstance(first, int) and isinstance(last, int) and first > last:
+        raise InvalidBlockRange
 
 
 def resolve_range(wanted: LogFilter, head: ChainHead, blocks: BlockHashes) -> BlockRange:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 from entresol.errors import MalformedValue
 from entresol.rpc.jsonrpc.codec import JsonModel, convert
@@ -48,10 +48,10 @@ class IntervalRequest:
         self.longest = longest
 
     @classmethod
-    def parse(cls, value: object) -> IntervalRequest:
+    def parse(cls, value: object) -> Self:
         """Read either."""
         if not isinstance(value, list):
-            seconds = float(Number.parse(value))
+            seconds = cls._seconds(Number.parse(value))
             return cls(seconds, seconds)
         if len(value) != 2:
             raise MalformedValue(
@@ -61,3 +61,17 @@ class IntervalRequest:
         if shortest > longest:
             raise MalformedValue("the first number of an interval is at most the second")
         return cls(shortest, longest)
+
+    @classmethod
+    def _seconds(cls, number: int) -> float:
+        return float(number)
+
+
+class MillisecondsRequest(IntervalRequest):
+    """A number of milliseconds, or the shortest and the longest time in milliseconds, as Hardhat takes them."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _seconds(cls, number: int) -> float:
+        return float(number) / _MILLISECONDS

@@ -95,7 +95,7 @@ def test_geth_rejects_numbers_of_a_range_that_ends_before_it_begins(chain: Emitt
     "wanted",
     [{"fromBlock": "0x9"}, {"fromBlock": "0x9", "toBlock": "0xa"}, {"fromBlock": "0x9", "toBlock": "0x1"}],
 )  # fmt: skip
-def test_on_an_l1_a_range_that_begins_above_the_head_is_rejected(
+def test_on_an_l1_a_filter_that_begins_above_the_head_is_rejected(
     chain: EmittingChain, wanted: dict[str, str]
 ) -> None:
     text = r"^BlockOutOfRangeError: block height is 4 but requested was 9$"

@@ -1,15 +1,13 @@
-"""Snapshots, time and mining mode: `evm_`, which Ganache introduced, and the same methods of `anvil_`."""
+"""Snapshots and time: `evm_`, which Ganache introduced, and the same methods of `anvil_`."""
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from entresol.errors import (
-    InvalidInterval,
     TimestampTooHigh,
     TimestampTooLow,
     TooManyToSeal,
@@ -19,7 +17,7 @@ from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.offload import Deferred
 from entresol.rpc.namespaces.dev.mining import seal_ordered
-from entresol.rpc.types.mine_request import IntervalRequest, MineRequest
+from entresol.rpc.types.mine_request import MineRequest
 from entresol.rpc.types.number import Number, Number256
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ FIRST_MILLISECONDS: Final = 10**12
 
 
 class TimeTravel:
-    """Snapshots, time and mining mode."""
+    """Snapshots, time and the gas limit of blocks."""
 
     def __init__(
         self, prefix: str, chain: Chain, checkpoints: Checkpoints, reverts: RevertRunner
@@ -81,33 +79,6 @@ class TimeTravel:
         before = clock.now()
         clock.set_time(seconds)
         return max(seconds - before, 0)
-
-    @method(TimestampTooLow, TimestampTooHigh, served_by=ServedBy.PRODUCER)
-    def set_next_block_timestamp(self, timestamp: Number) -> None:
-        """Set the timestamp of the next block, from which the clock goes on."""
-        self._chain.clock.set_next_timestamp(int(timestamp), self._chain.head.timestamp)
-
-    @method(served_by=ServedBy.PRODUCER)
-    def set_automine(self, enabled: bool) -> None:
-        """Enable or disable sealing a block for each transaction."""
-        if enabled:
-            self._chain.schedule.seal_at_once()
-            self._chain.automine()
-        else:
-            self._chain.schedule.seal_on_request()
-
-    @method(InvalidInterval, served_by=ServedBy.PRODUCER)
-    def set_interval_mining(self, interval: IntervalRequest) -> None:
-        """Seal a block every given number of seconds; 0 seals on request only.
-
-        An array of two numbers is Hardhat's: each block is sealed after a random time between them, in milliseconds.
-        """
-        if interval.longest:
-            self._chain.schedule.seal_every(
-                interval.shortest, time.monotonic(), longest=interval.longest
-            )
-        else:
-            self._chain.schedule.seal_on_request()
 
     @method(served_by=ServedBy.PRODUCER)
     def set_block_gas_limit(self, gas_limit: Number) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from msgspec import UNSET, UnsetType
 
 from entresol.errors import (
     ExecutionFailed,
+    ExecutionReverted,
+    GasAllowanceExceeded,
+    InsufficientFunds,
     InvalidTransaction,
     UnknownBlock,
     UnserializableCall,
@@ -15,6 +20,7 @@ from entresol.execution.call.call import call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.call.limits import CallLimits
+from entresol.execution.call.overrides import StateOverride, override
 from entresol.execution.console import ConsoleCapture, ReportConsole
 from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -30,6 +36,10 @@ if TYPE_CHECKING:
     from entresol.rpc.services.call_runner import CallRunner
 
 
+_MAX_BALANCE: Final = 2**255
+"""So much that its owner can pay for everything, and that nothing overflows."""
+
+
 class AccessListEntry(JsonModel, frozen=True, kw_only=True):
     """An account, and the slots of it that a call touches."""
 
@@ -42,7 +52,8 @@ class AccessListResult(JsonModel, frozen=True, kw_only=True):
 
     access_list: list[AccessListEntry]
     gas_used: Quantity
-    error: str | None = None
+    error: str | UnsetType = UNSET
+    """Missing if the call succeeded, as in geth."""
 
 
 class EthCalls:
@@ -56,10 +67,14 @@ class EthCalls:
         runner: CallRunner,
         *,
         unfunded_transfers: bool = False,
+        unfunded_estimates: bool = False,
+        fails: bool = True,
         report_console: ReportConsole = lambda _method, _calls: None,
     ) -> None:
         self._resolver = resolver
         self._unfunded_transfers = unfunded_transfers
+        self._unfunded_estimates = unfunded_estimates
+        self._fails = fails
         self._report_console = report_console
         self._is_short = runner.is_short
         self._run = runner.run
@@ -73,14 +88,17 @@ class EthCalls:
         state_override: StateOverrides | None = None,
         block_override: BlockOverride | None = None,
     ) -> Data | Offload[Data]:
-        """Execute a call on the state after a block, and return its output."""
+        """Execute a call on the state after a block, and return its output.
+
+        With `--hardhat-call-failures false`, one that fails has a result, too: what it reverted with, or nothing.
+        """
         console = ConsoleCapture("eth_call", self._report_console)
         return self._run_with_overrides(
             self._resolver.evm_env(block),
             state_override,
             block_override,
             lambda evm_env, limits: console.reporting(
-                lambda limits: Data(call(evm_env, transaction.request(), limits, console))
+                lambda limits: Data(self._call(evm_env, transaction, limits, console))
             )(limits),
             is_short=self._is_short(transaction),
         )
@@ -102,7 +120,8 @@ class EthCalls:
         """Return an estimate of the gas that a transaction needs to succeed.
 
         For one of type 0x7f or 0xff, a priority transaction, as `zks_estimateGasL1ToL2`: at least what L1 demands.
-        On the development L1, a transfer has an estimate even if its sender cannot pay for it, as in anvil.
+        On the development L1, a transfer has an estimate even if its sender cannot pay for it, as in anvil. With
+        `--hardhat-errors`, every transaction has.
         """
         console = ConsoleCapture("eth_estimateGas", self._report_console)
         return self._run_with_overrides(
@@ -130,21 +149,38 @@ class EthCalls:
                     for it in found.access_list
                 ],
                 gas_used=Quantity(found.gas_used),
-                error=None if found.error is None else str(found.error),
+                error=UNSET if found.error is None else str(found.error),
             )
 
         return self._run(run, is_short=self._is_short(transaction))
+
+    def _call(
+        self, evm_env: EvmEnv, transaction: CallObject, limits: CallLimits, console: ConsoleCapture
+    ) -> bytes:
+        try:
+            return call(evm_env, transaction.request(), limits, console)
+        except ExecutionFailed as failure:
+            if self._fails:
+                raise
+            return failure.data if isinstance(failure, ExecutionReverted) else b""
 
     def _estimate(
         self, evm_env: EvmEnv, transaction: CallObject, limits: CallLimits, console: ConsoleCapture
     ) -> int:
         if transaction.is_priority:
-            request = transaction.priority_transaction(evm_env.block.base_fee)
-            return estimate_l1_to_l2_gas(evm_env, request, limits)
-        return estimate_gas(
-            evm_env,
-            transaction.request(),
-            limits,
-            unfunded_transfers=self._unfunded_transfers,
-            console=console,
-        ).gas
+            priority = transaction.priority_transaction(evm_env.block.base_fee)
+            return estimate_l1_to_l2_gas(evm_env, priority, limits)
+        request = transaction.request()
+        try:
+            return estimate_gas(
+                evm_env,
+                request,
+                limits,
+                unfunded_transfers=self._unfunded_transfers,
+                console=console,
+            ).gas
+        except (InsufficientFunds, GasAllowanceExceeded):
+            if not self._unfunded_estimates:
+                raise
+            rich = {request.sender: StateOverride(balance=_MAX_BALANCE)}
+            return estimate_gas(override(evm_env, rich), request, limits).gas

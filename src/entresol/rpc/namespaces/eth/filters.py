@@ -18,7 +18,7 @@ from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.models.model import HashText
 from entresol.rpc.render.hex import raw_array
-from entresol.rpc.services.log_search import LogLimits, LogSearch
+from entresol.rpc.services.log_search import LogLimits, LogSearch, check_range
 from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
 from entresol.server.handler import ClientConnection
 
@@ -54,7 +54,11 @@ class EthFilters:
 
     @method(InvalidFilter, served_by=ServedBy.BLOCK)
     def get_logs(self, filter: FilterObject) -> Annotated[Raw, list[LogInfo]] | Offload[Raw]:
-        """Return all logs that match a filter, in order."""
+        """Return all logs that match a filter, in order.
+
+        A range that begins above the head, or ends before it begins, is an error.
+        """
+        check_range(filter.wanted, self._head)
         return _run(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
 
     @method(InvalidFilter, served_by=ServedBy.PRODUCER)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.rpc.services.sending.response_hold import ResponseHold
     from entresol.rpc.services.sending.submission import Submission
 
 
@@ -32,9 +33,11 @@ class EthTransactions:
         resolver: BlockResolver,
         rendered: RenderedChain,
         submission: Submission,
+        responses: ResponseHold,
     ) -> None:
         self._chain = chain
         self._submission = submission
+        self._responses = responses
         self._resolver = resolver
         self._rendered = rendered
 
@@ -48,7 +51,7 @@ class EthTransactions:
     )
     def send_raw_transaction(self, tx_bytes: Data) -> Deferred[Hash32]:
         """Submit a signed transaction, and return its hash."""
-        return self._submission.submit(bytes(tx_bytes))
+        return self._responses.hold(self._submission.submit(bytes(tx_bytes)))
 
     @method(getter=True, served_by=ServedBy.STORE)
     def get_transaction_by_hash(self, hash: Hash32) -> Annotated[Raw, TransactionInfo] | None:

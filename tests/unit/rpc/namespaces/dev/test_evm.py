@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.mining import MiningMode
 from tests.support.chain.api_client import ApiClient
-from tests.support.chain.dev_chain import ALICE, transaction
+from tests.support.chain.dev_chain import ALICE
 from tests.support.rpc_client import RpcError
 
 time_travellers = pytest.mark.parametrize("prefix", ["evm", "anvil"])
@@ -62,55 +61,6 @@ def test_time_is_set_back_and_blocks_still_go_forward(client: ApiClient) -> None
     client("evm_mine")
     assert client.chain.clock.now() == 5_000
     assert client.chain.head.timestamp == 9_001
-
-
-@time_travellers
-def test_the_next_block_gets_the_time_that_was_ordered(client: ApiClient, prefix: str) -> None:
-    assert client(f"{prefix}_setNextBlockTimestamp", 7_777) is None
-    assert client("eth_getBlockByNumber", "pending", False)["timestamp"] == hex(7_777)
-    client("evm_mine")
-    assert client.chain.head.timestamp == 7_777
-    with pytest.raises(RpcError) as rejection:
-        client(f"{prefix}_setNextBlockTimestamp", 7_776)
-    assert rejection.value.code == -32602
-    text = "Timestamp error: 7776 is lower than previous block's timestamp"
-    assert rejection.value.message == text
-
-
-def test_the_time_of_the_head_is_accepted_and_the_block_a_second_later(client: ApiClient) -> None:
-    client("evm_mine", 7_777)
-    client("evm_setNextBlockTimestamp", 7_777)
-    client("evm_mine")
-    assert client.chain.head.timestamp == 7_778
-
-
-@time_travellers
-def test_sealing_is_switched(client: ApiClient, prefix: str) -> None:
-    assert client("anvil_getAutomine") is client("hardhat_getAutomine") is True
-    client(f"{prefix}_setAutomine", False)
-    client.chain.add(transaction(0))
-    assert client("anvil_getAutomine") is client("hardhat_getAutomine") is False
-    client(f"{prefix}_setAutomine", True)
-    assert client.chain.number == 1
-    client(f"{prefix}_setIntervalMining", 5)
-    assert client("anvil_getIntervalMining") == 5
-    client(f"{prefix}_setIntervalMining", 0)
-    assert client.chain.schedule.mode is MiningMode.MANUAL
-    assert client("anvil_getIntervalMining") is None
-
-
-def test_a_pair_of_numbers_is_milliseconds(client: ApiClient) -> None:
-    client("evm_setIntervalMining", [100, 200])
-    assert client.chain.schedule.interval_seconds == 0.1
-    client("evm_setIntervalMining", [0, 0])
-    assert client.chain.schedule.mode is MiningMode.MANUAL
-
-
-@pytest.mark.parametrize("interval", [[200, 100], [1], [1, 2, 3], ["soon", "late"], -1, True, {}])
-def test_other_intervals_are_rejected(client: ApiClient, interval: object) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("evm_setIntervalMining", interval)
-    assert rejection.value.code == -32602
 
 
 @time_travellers

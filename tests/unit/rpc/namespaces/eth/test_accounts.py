@@ -11,6 +11,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct, encode_typed_data
 
 from entresol._native import keccak256
+from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
 from entresol.primitives.transactions import Authorization, decode
 from entresol.primitives.values import Data
@@ -247,14 +248,19 @@ def test_hardhats_errors_tell_of_a_failure_in_the_block(code: str, message: str,
         assert client("eth_sendTransaction", fields())
 
 
-def test_the_development_l1_returns_the_bytes_of_a_signed_transaction(client: ApiClient) -> None:
-    raw = client("eth_signTransaction", fields())
-    assert client.chain.number == 0
-    assert client("eth_sendRawTransaction", raw) == str(decode(bytes(Data.parse(raw))).hash)
+def test_an_l1_in_place_of_anvil_returns_the_bytes_of_a_signed_transaction() -> None:
+    with running_api(dialect=Dialect.anvil(ApiConfig())) as client:
+        raw = client("eth_signTransaction", fields())
+        assert client.chain.number == 0
+        assert client("eth_sendRawTransaction", raw) == str(decode(bytes(Data.parse(raw))).hash)
 
 
-def test_others_return_its_fields_too() -> None:
-    with running_api(dev_methods=False) as client:
+@pytest.mark.parametrize(
+    "dialect", [Dialect.layer_one(ApiConfig()), Dialect.layer_two(ApiConfig())]
+)
+@pytest.mark.parametrize("dev_methods", [True, False])
+def test_both_layers_return_its_fields_too(dialect: Dialect, dev_methods: bool) -> None:
+    with running_api(dev_methods=dev_methods, dialect=dialect) as client:
         signed = client("eth_signTransaction", fields())
         assert decode(bytes(Data.parse(signed["raw"]))).hash.hex() == signed["tx"]["hash"][2:]
         assert (signed["tx"]["from"], signed["tx"]["blockNumber"]) == (str(ALICE), None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from entresol.node.api.dialect import Dialect
+from entresol.node.config.api import ApiConfig
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api, with_code
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
 from tests.support.hex_data import hexed, word
@@ -106,6 +108,44 @@ def test_an_access_list_names_what_is_touched(client: ApiClient) -> None:
     client.chain.edit(NOBODY, lambda state: state.set_code(NOBODY, bytes.fromhex("5f54")))
     response = client("eth_createAccessList", {"from": hexed(ALICE), "to": hexed(NOBODY)})
     assert response["accessList"] == [{"address": hexed(NOBODY), "storageKeys": [hexed(word(0))]}]
+
+
+@pytest.mark.parametrize("extra", [{}, {"accessList": []}])
+def test_an_access_list_has_an_error_only_if_the_call_has_failed(
+    client: ApiClient, extra: dict[str, object]
+) -> None:
+    request = {"from": hexed(ALICE), "to": hexed(NOBODY), **extra}
+    assert client("eth_createAccessList", request).keys() == {"accessList", "gasUsed"}
+    client("anvil_setCode", hexed(NOBODY), REVERT)
+    failed = client("eth_createAccessList", request)
+    assert failed["error"] == "execution reverted: no"
+
+
+HARDHAT = ApiConfig(hardhat_errors=True)
+RETURNING = ApiConfig(hardhat_call_failures=False)
+
+
+@pytest.mark.parametrize("extra", [{}, {"gasPrice": "0x77359400"}, {"data": "0x1234"}])
+def test_in_hardhat_a_transaction_that_its_sender_cannot_pay_for_has_an_estimate(
+    extra: dict[str, object],
+) -> None:
+    request = {"from": TARGET, "to": hexed(NOBODY), "value": hex(ETHER), **extra}
+    with running_api(config=HARDHAT, dialect=Dialect.layer_two(HARDHAT)) as client:
+        assert int(client("eth_estimateGas", request), 16) >= 21_000
+        client("anvil_setCode", hexed(NOBODY), REVERT)
+        with pytest.raises(RpcError, match="3: execution reverted: no"):
+            client("eth_estimateGas", request)
+
+
+def test_a_failed_call_may_have_a_result() -> None:
+    with running_api(config=RETURNING) as client:
+        assert client("eth_call", {"to": TARGET}, "latest", with_code("0xfe")) == "0x"
+        returned = client("eth_call", {"to": TARGET}, "latest", with_code(REVERT))
+        assert returned.startswith("0x08c379a0")
+        client("anvil_setCode", TARGET, REVERT)
+        assert client("eth_call", {"to": TARGET}) == returned
+        with pytest.raises(RpcError, match="3: execution reverted: no"):
+            client("eth_estimateGas", {"to": TARGET})
 
 
 @pytest.mark.parametrize(

@@ -136,3 +136,34 @@ def test_the_latest_block_is_another_when_one_is_sealed(rollup: Rollup) -> None:
 
 def as_text(answer: object) -> str:
     return json.dumps(answer)
+
+
+@pytest.mark.parametrize("is_layer_two", [True, False])
+@pytest.mark.parametrize(
+    ("wanted", "problem"),
+    [
+        ({"fromBlock": "0x1", "toBlock": "0x0"}, "invalid block range params"),
+        ({"fromBlock": "0x99"}, "BlockOutOfRangeError: block height is 1 but requested was 153"),
+        (
+            {"fromBlock": "0x99", "toBlock": "0x9a"},
+            "BlockOutOfRangeError: block height is 1 but requested was 153",
+        ),
+    ],
+)
+def test_both_layers_reject_a_range_without_blocks(
+    wanted: dict[str, str], problem: str, is_layer_two: bool
+) -> None:
+    chain = EmittingChain.begin()
+    components = L2Components(FeeModel(), None) if is_layer_two else None
+    api = Api(chain, lambda: None, layer_two=components)
+    try:
+        client = DispatcherClient(api.dispatcher)
+        client("evm_mine")
+        with pytest.raises(RpcError) as rejection:
+            client("eth_getLogs", wanted)
+        assert (rejection.value.code, rejection.value.message) == (-32602, problem)
+        assert client("eth_getLogs", {"fromBlock": "latest", "toBlock": "0x0"}) == []
+        assert client("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x99"}) == []
+    finally:
+        api.close()
+        chain.close()
