@@ -224,7 +224,7 @@ def test_what_is_sent_without_waiting_is_in_a_block_of_the_l1_for_the_next_comma
     program = find_program("cast")
 
     def run(url: str, *arguments: str) -> str:
-        command = [program, *arguments, "--rpc-url", url]
+        command: list[str] = [str(program), *arguments, "--rpc-url", url]
         return subprocess.run(
             command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
         ).stdout.strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.events import BlockSealed
+from entresol.chain.events import BLOCK_EVENTS, BlockSealed
 from entresol.errors import ExecutionReverted, TransactionFailed
 from entresol.execution.reverts import hardhat_text
 from entresol.primitives.bounded_map import BoundedMap
@@ -24,24 +24,30 @@ MAX_FAILURES: Final = 64
 class SentFailures:
     """Why transactions of recent blocks failed.
 
-    Remembers: the failures of some blocks. Persists: nothing. Fails: never.
+    Remembers: the failures of some blocks by their hash, because after a revert another block has the number. Persists:
+    nothing. Fails: never.
     """
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
-        self._failures: BoundedMap[int, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
-        chain.events.listen(self._on_event, BlockSealed)
+        self._failures: BoundedMap[Hash32, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
+        chain.events.listen(self._on_event, *BLOCK_EVENTS)
 
     def error_of(self, sent: Hash32) -> TransactionFailed | None:
         """Return the error for the sender of a transaction that failed in its block; None for any other."""
         location = self._chain.blocks.locate_transaction(sent)
-        failures = None if location is None else self._failures.get(location.block_number)
-        failure = failures.get(location.transaction_index) if location and failures else None
+        if location is None:
+            return None
+        block_hash = self._chain.blocks.block_hash(location.block_number)
+        failures = None if block_hash is None else self._failures.get(block_hash)
+        failure = None if failures is None else failures.get(location.transaction_index)
         if failure is None:
             return None
         data = failure.data if isinstance(failure, ExecutionReverted) else b""
         return TransactionFailed(hardhat_text(failure), sent, data)
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, BlockSealed) and event.failures:
-            self._failures.put(event.number, event.failures)
+        if not isinstance(event, BlockSealed):
+            self._failures.clear()
+        elif event.failures:
+            self._failures.put(event.hash, event.failures)
