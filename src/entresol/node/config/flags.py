@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.secrets import redact
-from entresol.node.config.setting import Setting, split_list
+from entresol.node.config.setting import Setting, redact, split_list
 from entresol.node.config.suggestions import none_of, similar
 
 MAX_INLINE_CHOICES: Final = 4

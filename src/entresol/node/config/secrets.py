@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,7 +23,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 MAX_SECRET_BYTES: Final = 4096
 _KEY_DIGITS: Final = 64
-_LONG_WORD: Final = re.compile(r"[^\s'\"]{33,}")
 _OTHERS_MAY_READ: Final = stat.S_IRGRP | stat.S_IROTH
 
 
@@ -62,11 +60,6 @@ def parse_private_key(text: str, source: str) -> Hash32:
 
 def _key(text: str | None, flag: str) -> Hash32 | None:
     return None if text is None else parse_private_key(text, flag)
-
-
-def redact(message: str) -> str:
-    """Return a message without words that are as long as a key: a key may have been given as anything."""
-    return _LONG_WORD.sub("…", message)
 
 
 def _from_file(section: S, name: str, default: str | None = None) -> S:

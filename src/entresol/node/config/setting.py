@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator
 from typing import (
@@ -18,6 +19,7 @@ from typing import (
 import msgspec
 
 PREFIX: Final = "ENTRESOL_"
+_LONG_WORD: Final = re.compile(r"[^\s'\"]{33,}")
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +101,11 @@ def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
 def split_list(text: str) -> list[str]:
     """Return values that are separated by commas."""
     return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def redact(message: str) -> str:
+    """Return a message without words that are as long as a key: a key may have been given as anything."""
+    return _LONG_WORD.sub("…", message)
 
 
 def _split_annotation(hint: Any) -> tuple[Any, msgspec.Meta]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from entresol.node.config.secrets import redact
-from entresol.node.config.setting import PREFIX, Setting
+from entresol.node.config.setting import PREFIX, Setting, redact
 
 
 def none_of(word: str, choices: Iterable[str]) -> str:

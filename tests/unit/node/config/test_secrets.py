@@ -13,8 +13,8 @@ from entresol.node.config.secrets import (
     operator_keys,
     parse_private_key,
     read_secret_files,
-    redact,
 )
+from entresol.node.config.setting import redact
 from entresol.primitives.values import Hash32
 
 (ACCOUNT,) = derive(DEVELOPMENT_MNEMONIC, 1)
