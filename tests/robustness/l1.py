@@ -178,6 +178,7 @@ class Run:
             pair = self._connect()
             token = pair.create_token()
             pair.arrived(pair.deposit(ETHER))
+            pair.close()
             ended, used = threading.Event(), self._connect()
             users = [
                 threading.Thread(target=self._traffic.use_l1, args=(self._connect(), token)),
@@ -194,6 +195,8 @@ class Run:
                 for user in users:
                     user.join()
                 used.close()
+            # The node has closed what was not used for so long.
+            pair = self._connect()
             self._check_settled(node, pair)
             self._traffic.check(pair)
             self._traffic.claim_rest(pair)
