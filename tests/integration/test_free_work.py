@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.robustness import free_work
+from tests.support.contracts.layer_two import FEE
 
 VAIN = [name for name in free_work.WAYS if not name.startswith("an execution")]
 MAX_MILLISECONDS = 150.0
@@ -20,4 +21,4 @@ def test_a_block_spends_little_on_what_nobody_pays_for(name: str) -> None:
 
 def test_what_uses_up_its_gas_in_the_execution_is_paid_for() -> None:
     cost = free_work.measure(free_work.out_of_gas, 1)
-    assert cost.paid == free_work.GAS * free_work.FEE
+    assert cost.paid == free_work.GAS * FEE

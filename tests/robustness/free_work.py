@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from entresol._native import address_of, public_key
+from entresol._native import Overlay, address_of, public_key
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Transaction, sign
@@ -52,9 +52,12 @@ class World(ScriptedWorld):
 
     def set_balances(self, accounts: list[Address], wei: int) -> None:
         """Edit balances; the pool does not see it, since the edit is in the name of another."""
-        self.chain.edit(
-            BOOTLOADER, lambda it: [it.set_balance(account, wei) for account in accounts]
-        )
+
+        def change(overlay: Overlay) -> None:
+            for account in accounts:
+                overlay.set_balance(account, wei)
+
+        self.chain.edit(BOOTLOADER, change)
 
     def replace(self, address: Address, code: str) -> None:
         """Let an address have other code, which the pool does not see."""
@@ -101,7 +104,12 @@ def own_paymaster(world: World, count: int) -> Prepared:
     """Keys that are delegated to code that burns gas, and name themselves as their paymasters."""
     delegation = bytes.fromhex("ef0100") + world.put(BURN)
     senders = [_sender(n) for n in range(count)]
-    world.chain.edit(BOOTLOADER, lambda it: [it.set_code(sender, delegation) for sender in senders])
+
+    def delegate(overlay: Overlay) -> None:
+        for sender in senders:
+            overlay.set_code(sender, delegation)
+
+    world.chain.edit(BOOTLOADER, delegate)
     world.fund(senders)
     return Prepared([_signed(n, paymaster=_sender(n)) for n in range(count)])
 
