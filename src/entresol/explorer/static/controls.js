@@ -20,7 +20,11 @@ export async function page() {
   );
   const head = h(
     "div.head",
-    h("div", h("h1", "Controls"), h("p.muted", "For a chain of your own. Each button is one request, shown below it.")),
+    h(
+      "div",
+      h("h1", "Controls"),
+      h("p.muted", "For a chain of your own. Each button shows the request that it sends."),
+    ),
   );
   if (!works)
     return {

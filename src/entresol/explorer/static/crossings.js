@@ -8,7 +8,7 @@
  */
 
 import { BASE_TOKEN, depositOf, messageOf, open, readIndex, requestOf, UNKNOWN } from "./events.js";
-import { hex, int } from "./format.js";
+import { byOurClock, hex, int } from "./format.js";
 import { callData, topicOf } from "./known.js";
 import { alsoLoad, changed, live, loadBatch } from "./live.js";
 import { node } from "./rpc.js";
@@ -29,7 +29,11 @@ const searched = { l1: null, l2: null };
 let complete = false;
 
 /** @returns {Crossing[]} the newest first */
-export const crossings = () => [...all.values()].sort((a, b) => b.at - a.at || b.block - a.block || b.log - a.log);
+export const crossings = () =>
+  [...all.values()].sort((a, b) => sentAt(b) - sentAt(a) || b.block - a.block || b.log - a.log);
+
+/** @param {Crossing} it */
+const sentAt = (it) => byOurClock(it.at, it.kind === "deposit" ? "l1" : "l2");
 
 /** @param {Crossing} it */
 export const stageName = (it) => (it.returned ? "Returned" : it.failed ? "Failed on L2" : STEPS[it.kind][it.stage]);

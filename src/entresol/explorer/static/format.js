@@ -145,6 +145,13 @@ export const clockOffset = (layer) => offsets.get(layer) ?? 0;
 export const timeOf = (layer) => Date.now() / 1000 + clockOffset(layer);
 
 /**
+ * A time of a layer by our own clock, so that times of both layers can be compared.
+ * @param {number} timestamp
+ * @param {string} layer
+ */
+export const byOurClock = (timestamp, layer) => timestamp - clockOffset(layer);
+
+/**
  * @param {number} timestamp
  * @param {string} [layer]
  * @param {string} [after]

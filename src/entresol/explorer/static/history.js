@@ -2,7 +2,7 @@
 
 import { PRIORITY, what } from "./describe.js";
 import { h, isHeld, keyed, show } from "./dom.js";
-import { ago, big, count, int, units } from "./format.js";
+import { ago, big, byOurClock, count, int, units } from "./format.js";
 import { live } from "./live.js";
 import { floors } from "./rpc.js";
 import { addressLink, badge, empty, section, table, txLink } from "./view.js";
@@ -44,7 +44,9 @@ export function history(address) {
     const old = fresh ? found.filter((it) => !fresh?.some((other) => keyOf(other) === keyOf(it))) : [];
     fresh = fresh ?? (await read(address, new Map())) ?? [];
     searched = next;
-    found = [...fresh, ...old].sort((a, b) => at(b) - at(a)).slice(0, 2 * PAGE);
+    found = [...fresh, ...old]
+      .sort((a, b) => byOurClock(at(b), b.layer) - byOurClock(at(a), a.layer))
+      .slice(0, 2 * PAGE);
     place(false);
     return holder;
   };

@@ -4,7 +4,7 @@ import { crossings, followCrossings, isClaimable, isMoving } from "./crossings.j
 import { what } from "./describe.js";
 import { choice, differs, h, isHeld, keyed, s, show } from "./dom.js";
 import { open } from "./events.js";
-import { ago, big, clockOffset, count, gwei, plural, units } from "./format.js";
+import { ago, big, byOurClock, clockOffset, count, gwei, plural, units } from "./format.js";
 import { house } from "./house.js";
 import { live, watch } from "./live.js";
 import { hasFailed } from "./outcomes.js";
@@ -233,7 +233,7 @@ function transactions() {
       )
       .sort(
         (a, b) =>
-          b.block.at - a.block.at ||
+          byOurClock(b.block.at, b.layer) - byOurClock(a.block.at, a.layer) ||
           b.block.number - a.block.number ||
           Number(b.tx.transactionIndex) - Number(a.tx.transactionIndex),
       )
