@@ -114,7 +114,9 @@ def _p99_beside(port: int, flood: str) -> float:
     """Return the 99th percentile in the median of several rounds beside one flood."""
     with flooding(port, FLOODS[flood]):
         time.sleep(START_SECONDS)
-        return statistics.median(p99(latencies(port, ROUND_SECONDS)) for _ in range(FLOOD_ROUNDS))
+        return statistics.median(
+            p99(latencies(port, ROUND_SECONDS, FLOODS[flood].other)) for _ in range(FLOOD_ROUNDS)
+        )
 
 
 def request(call: Call, number: int = 1) -> dict[str, object]:

@@ -238,6 +238,9 @@ class CancelFlag:
         """Set the flag; it cannot be reset."""
     @property
     def is_set(self) -> bool: ...
+    def __enter__(self) -> None:
+        """Let the flag cancel the executions that start on this thread."""
+    def __exit__(self, *_exception: object) -> None: ...
 
 @final
 class Limits:
@@ -333,6 +336,9 @@ class ExecutionResult:
     @property
     def gas_spent(self) -> int:
         """Gas used before the refund."""
+    @property
+    def budget_spent(self) -> int:
+        """What the execution took of a limit on its gas: more than its gas, if that does not pay for its time."""
     @property
     def output(self) -> bytes: ...
     @property

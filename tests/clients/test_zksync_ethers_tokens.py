@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
@@ -26,6 +26,7 @@ from entresol.rpc.services.native_reads import new_fee_history
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.sending.response_hold import ResponseHold
 from entresol.rpc.services.sending.submission import Submission
+from entresol.rpc.threads.client_threads import ClientThreads
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo
 from tests.support.http_server import running_server
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.clients
 FILE = "zk-tokens.mjs"
 
 
-def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
+def dispatcher_of(l2: LayerTwo, threads: ClientThreads) -> Dispatcher:
     """Return what a client needs of a layer 2 that has its system contracts."""
     chain, resolver, runner = l2.chain, BlockResolver(l2.chain), CallRunner()
     rendered = RenderedChain(
@@ -59,7 +60,7 @@ def dispatcher_of(l2: LayerTwo, executor: ThreadPoolExecutor) -> Dispatcher:
             ZksContracts(31337, ON_L1, ON_L2),
             ZksTokens(resolver),
         ],
-        executor=executor,
+        threads=threads,
     )
 
 
@@ -68,8 +69,8 @@ def results() -> Iterator[Results]:
     l2 = LayerTwo()
     l2.deposit()
     with (
-        ThreadPoolExecutor(1) as executor,
-        running_server(dispatcher_of(l2, executor).handle) as server,
+        closing(ClientThreads(1)) as threads,
+        running_server(dispatcher_of(l2, threads).handle) as server,
     ):
         yield run_checks(FILE, f"http://127.0.0.1:{server.port}")
     l2.close()

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from http import HTTPStatus
 from typing import TypeAlias
 
 import pytest
@@ -658,6 +659,47 @@ def test_a_half_closed_client_gets_its_response(serve: Serve) -> None:
         assert client.response().body == HELLO
         assert client.response().body == b"[]"
         assert client.rest() == b""
+
+
+def test_a_half_closed_client_that_waits_for_long_gets_its_response(serve: Serve) -> None:
+    gate = Gate()
+    with serve(gate) as server, server.client() as client:
+        client.send(post_request(HELLO))
+        client.socket.shutdown(socket.SHUT_WR)
+        # An interim response finds out that the client is there, and every client skips it.
+        assert client.response().status == HTTPStatus.CONTINUE
+        server.call(gate.event.set)
+        response = client.response()
+        while response.status == HTTPStatus.CONTINUE:
+            response = client.response()
+        assert response.body == HELLO
+
+
+def test_a_half_closed_client_of_http_1_0_gets_no_interim_response(serve: Serve) -> None:
+    gate = Gate()
+    with serve(gate) as server, server.client() as client, server.client() as other:
+        for it, version in ((client, b"HTTP/1.0"), (other, b"HTTP/1.1")):
+            it.send(post_request(HELLO).replace(b"HTTP/1.1", version))
+            it.socket.shutdown(socket.SHUT_WR)
+        assert other.response().status == HTTPStatus.CONTINUE
+        server.call(gate.event.set)
+        assert client.response().body == HELLO
+
+
+def test_a_client_that_is_gone_is_noticed_while_its_request_runs(serve: Serve) -> None:
+    gate, closed = Gate(), []
+
+    def handle(body: bytes, connection: ClientConnection) -> Awaitable[bytes]:
+        connection.on_close(lambda: closed.append(gate.requests))
+        return gate(body, connection)
+
+    with serve(handle) as server:
+        with server.client() as client:
+            client.send(post_request(HELLO))
+            eventually(lambda: gate.requests == 1)
+        eventually(lambda: closed)
+        assert not gate.event.is_set()
+        server.call(gate.event.set)
 
 
 def test_half_a_request_before_eof_is_dropped(serve: Serve) -> None:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from websockets.frames import Frame, Opcode
 
+from tests.support.evm import long_programs
 from tests.support.http_server import RawConnection, post_request, upgrade_request
 from tests.support.node_process import running_node
 
@@ -33,6 +34,25 @@ BLOCK: Final = {
 }
 MINE: Final = b'{"jsonrpc":"2.0","id":1,"method":"evm_mine","params":[]}'
 SUBSCRIBE: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'
+TARGET: Final = "0x" + "a2" * 20
+
+
+def _call(code: str) -> bytes:
+    """Return a call of a contract with this code."""
+    call = {"to": TARGET, "gas": hex(50_000_000)}
+    params = [call, "latest", {TARGET: {"code": "0x" + code.replace(" ", "")}}]
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": params}).encode()
+
+
+ENDLESS: Final = _call("5b 5f 56")
+LONG: Final = _call("620186a0 5b 6001 90 03 80 6004 57 00")
+"""A call that ends, but takes too long for the event loop."""
+PRECOMPILES: Final = [
+    # Rounds of BLAKE2, pairings, and powers of long numbers.
+    (9, (49_000_000).to_bytes(4) + bytes(64 + 128 + 16) + b"\1"),
+    (8, long_programs.PRECOMPILES["bn254 pairing of 1"].data * 300),
+    (5, b"".join(it.to_bytes(32) for it in (1024, 64, 1024)) + b"\xfb" * 2_112),
+]
 METRICS: Final = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FAILING: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["0x02f8"]}'
 LARGE: Final = FAILING.replace(b"f8", b"f8" * (7 << 20))
@@ -56,6 +76,8 @@ class Flood(NamedTuple):
     """Whether a connection waits for a response before it sends `data` again."""
     unread: Flood | None = None
     """Connections besides, which send what they start with and never read."""
+    other: bytes = REQUEST
+    """What the other client sends."""
     flags: tuple[str, ...] = ()
     """What the node is started with."""
 
@@ -87,6 +109,31 @@ FLOODS: Final = {
     "large requests in a row": Flood(post_request(LARGE), awaits=True),
     "large batches in a row": Flood(post_request(b"[" + LARGE + b"]"), awaits=True),
     "failing requests": Flood(_repeated(post_request(FAILING)), connections=4),
+    "precompiles that take long": Flood(
+        b"".join(
+            post_request(
+                json.dumps(
+                    {
+                        "jsonrpc": "2.0",
+                        "id": 1,
+                        "method": "eth_call",
+                        "params": [
+                            {"to": f"0x{address:040x}", "data": "0x" + data.hex()},
+                            "latest",
+                        ],
+                    }
+                ).encode()
+            )
+            for address, data in PRECOMPILES
+        ),
+        connections=4,
+    ),
+    "500 endless calls at a time": Flood(
+        post_request(b"[" + b",".join([ENDLESS] * 500) + b"]"), awaits=True
+    ),
+    "500 endless calls at a time, for a call that takes long": Flood(
+        post_request(b"[" + b",".join([ENDLESS] * 500) + b"]"), awaits=True, other=LONG
+    ),
     "100 connections": Flood(post_request(REQUEST), connections=100, awaits=True),
     "100 connections for the metrics of workers": Flood(
         METRICS, connections=100, awaits=True, flags=("--workers", "2")
@@ -205,13 +252,13 @@ def flooding(port: int, flood: Flood) -> Iterator[None]:
         process.join()
 
 
-def latencies(port: int, seconds: float) -> list[float]:
-    """Return how long each `eth_blockNumber` of a client took, in milliseconds, from the shortest."""
+def latencies(port: int, seconds: float, body: bytes = REQUEST) -> list[float]:
+    """Return how long each request of a client took, in milliseconds, from the shortest."""
     taken: list[float] = []
     end = time.perf_counter() + seconds
     with RawConnection(port) as client:
         while (started := time.perf_counter()) < end:
-            assert client.post(REQUEST).status == HTTPStatus.OK
+            assert client.post(body).status == HTTPStatus.OK
             taken.append((time.perf_counter() - started) * 1e3)
             time.sleep(PAUSE_SECONDS)
     return sorted(taken)
@@ -236,7 +283,7 @@ def main() -> None:
             port = urlsplit(url).port or 80
             cleanup.enter_context(flooding(port, FLOODS[name]))
             time.sleep(START_SECONDS)
-            taken = latencies(port, options.seconds)
+            taken = latencies(port, options.seconds, FLOODS[name].other)
         print(f"{name:40} p99 {p99(taken):8.1f} ms, max {taken[-1]:8.1f} ms", flush=True)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import http.client
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ import msgspec
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.method import Namespace
+from entresol.rpc.threads.client_threads import ClientThreads
 from tests.support.declared_results import check_response
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
@@ -90,12 +90,12 @@ class NamespaceClient(DispatcherClient):
     """A client of some namespaces, without the rest of a node."""
 
     def __init__(self, *namespaces: Namespace) -> None:
-        self._executor = ThreadPoolExecutor(1)
-        super().__init__(Dispatcher(list(namespaces), executor=self._executor))
+        self._threads = ClientThreads(1)
+        super().__init__(Dispatcher(list(namespaces), threads=self._threads))
 
     def close(self) -> None:
         """End the workers."""
-        self._executor.shutdown()
+        self._threads.close(wait=True)
 
 
 class HttpRpcClient(RpcClient):

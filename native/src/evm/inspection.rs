@@ -32,6 +32,8 @@ pub struct TouchingRun {
     pub touched: HashMap<Address, BTreeSet<B256>>,
     /// Calls of `console.log`.
     pub console: ConsoleCalls,
+    /// What it took of a limit on its gas.
+    pub budget_spent: u64,
 }
 
 impl<'a> TouchingCall<'a> {
@@ -50,7 +52,10 @@ impl<'a> TouchingCall<'a> {
             evm.ctx.journaled_state.finalize();
             let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
             let touched = std::mem::take(&mut evm.inspector).into_touched_slots();
-            Ok(TouchingRun { result, touched, console: std::mem::take(&mut evm.ctx.chain.console) })
+            let checker = std::mem::take(&mut evm.ctx.chain);
+            let gas = result.gas().total_gas_spent();
+            let budget_spent = gas.saturating_add(checker.surcharge());
+            Ok(TouchingRun { result, touched, console: checker.console, budget_spent })
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Gas, time, cancellation and trace limits of an execution.
 //!
-//! Only loops and calls can make an execution long, so `JUMPDEST` and the instructions that open a
-//! frame check the limits. The code size bounds everything between two checks.
+//! Loops and calls make an execution long, so `JUMPDEST` and the instructions that open a frame check the
+//! limits; so does what takes long by itself: see [`super::work`]. The code size bounds everything between
+//! two checks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,9 +19,12 @@ use revm::interpreter::{
 };
 
 use super::console::ConsoleCalls;
+use super::work;
 
 /// Checks between two reads of the clock and the cancellation flag.
 const CLOCK_INTERVAL: u32 = 256;
+/// Words that take as long as what is between two checks.
+const WORDS_PER_CHECK: u64 = 64;
 
 /// Limits on an execution.
 #[derive(Clone, Debug, Default)]
@@ -42,8 +46,8 @@ pub struct Limits {
 pub struct ProgressHooks {
     /// Called at each check of the limits.
     pub on_check: fn(),
-    /// Called before a precompile runs, which may take long.
-    pub before_precompile: fn(),
+    /// Called before something that may take long without a check: a precompile, or a hash of much.
+    pub before_long_work: fn(),
 }
 
 /// The limit that an execution reached.
@@ -65,7 +69,10 @@ pub struct LimitChecker {
     limits: Limits,
     /// Gas used by the parent frames of each depth when they opened the next one.
     gas_above: Vec<u64>,
-    checks: u32,
+    /// What was done beyond what its gas pays for, in gas of other instructions that take as long.
+    surcharge: u64,
+    /// Checks until the clock is read next.
+    until_clock: u32,
     /// The limit that stopped the execution.
     pub reached: Option<LimitReached>,
     /// The most gas that a precompile may use, whatever it is given.
@@ -90,11 +97,22 @@ impl LimitChecker {
             || limits.progress.is_some()
     }
 
-    /// Report that a precompile is about to run.
-    pub fn before_precompile(&self) {
-        if let Some(progress) = self.limits.progress {
-            (progress.before_precompile)();
-        }
+    /// What the execution did beyond what its gas pays for, in gas of other instructions that take as long.
+    pub fn surcharge(&self) -> u64 {
+        self.surcharge
+    }
+
+    /// Check the limits before a precompile runs in a frame at `depth`; return what is left of the gas limit.
+    pub fn before_precompile(&mut self, depth: usize) -> Result<Option<u64>, LimitReached> {
+        self.before_long_work();
+        self.check_times(CLOCK_INTERVAL)?;
+        let used = self.gas_used(depth, 0);
+        Ok(self.limits.gas.map(|limit| limit.saturating_sub(used)))
+    }
+
+    /// Count work that took as long as so much gas of other instructions, beyond its own gas.
+    pub fn add_surcharge(&mut self, gas: u64) {
+        self.surcharge = self.surcharge.saturating_add(gas);
     }
 
     /// Count the gas that was used before the next step of a transaction that runs in steps.
@@ -104,32 +122,69 @@ impl LimitChecker {
         self.gas_above.extend([0, gas_used]);
     }
 
-    fn check(&mut self, depth: usize, frame_gas: u64) -> Option<LimitReached> {
+    fn before_long_work(&self) {
+        if let Some(progress) = self.limits.progress {
+            (progress.before_long_work)();
+        }
+    }
+
+    fn check(&mut self, depth: usize, frame_gas: u64) -> Result<(), LimitReached> {
         if let Some(progress) = self.limits.progress {
             (progress.on_check)();
         }
+        self.check_gas(depth, frame_gas)?;
+        self.check_times(1)
+    }
+
+    /// Check the limits before an instruction that handles so many words, and count what they cost.
+    fn check_words(
+        &mut self,
+        depth: usize,
+        frame_gas: u64,
+        words: u64,
+        price: work::WordPrice,
+    ) -> Result<(), LimitReached> {
+        if words > WORDS_PER_CHECK {
+            self.before_long_work();
+        }
+        let gas = words.saturating_mul(price.gas);
+        let handled = words.div_ceil(price.block).saturating_mul(price.block);
+        self.add_surcharge(handled.saturating_mul(price.surcharge));
+        self.check_gas(depth, frame_gas.saturating_add(gas))?;
+        let checks = 1 + (words / WORDS_PER_CHECK).min(CLOCK_INTERVAL.into()) as u32;
+        self.check_times(checks)
+    }
+
+    fn check_gas(&self, depth: usize, frame_gas: u64) -> Result<(), LimitReached> {
         if self.limits.gas.is_some_and(|limit| self.gas_used(depth, frame_gas) > limit) {
-            return Some(LimitReached::Gas);
+            return Err(LimitReached::Gas);
         }
-        self.checks += 1;
-        if self.checks % CLOCK_INTERVAL != 1 {
-            return None;
+        Ok(())
+    }
+
+    /// Read the clock and the flag, unless that was less than `CLOCK_INTERVAL` checks ago.
+    fn check_times(&mut self, checks: u32) -> Result<(), LimitReached> {
+        if let Some(left) = self.until_clock.checked_sub(checks) {
+            self.until_clock = left;
+            return Ok(());
         }
+        self.until_clock = CLOCK_INTERVAL - 1;
         if self.limits.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Some(LimitReached::Cancelled);
+            return Err(LimitReached::Cancelled);
         }
-        self.limits
-            .deadline
-            .is_some_and(|time| Instant::now() >= time)
-            .then_some(LimitReached::Deadline)
+        if self.limits.deadline.is_some_and(|time| Instant::now() >= time) {
+            return Err(LimitReached::Deadline);
+        }
+        Ok(())
     }
 
     fn gas_used(&self, depth: usize, frame_gas: u64) -> u64 {
-        self.gas_above.get(depth).copied().unwrap_or_default() + frame_gas
+        let above = self.gas_above.get(depth).copied().unwrap_or_default();
+        above.saturating_add(frame_gas).saturating_add(self.surcharge)
     }
 
     fn enter(&mut self, depth: usize, frame_gas: u64) {
-        let used = self.gas_used(depth, frame_gas);
+        let used = self.gas_above.get(depth).copied().unwrap_or_default() + frame_gas;
         self.gas_above.truncate(depth + 1);
         self.gas_above.push(used);
     }
@@ -139,7 +194,7 @@ impl LimitChecker {
 pub trait LimitedContext: ContextTr<Chain = LimitChecker> {}
 impl<T: ContextTr<Chain = LimitChecker>> LimitedContext for T {}
 
-/// Make loop and call instructions check the limits.
+/// Make loop and call instructions check the limits, and those that take long.
 pub fn check_limits<C: LimitedContext>(instructions: &mut EthInstructions<EthInterpreter, C>) {
     let table = instructions.instruction_table_mut();
     table[JUMPDEST as usize] = Instruction::new(checked_jumpdest::<C>);
@@ -149,9 +204,11 @@ pub fn check_limits<C: LimitedContext>(instructions: &mut EthInstructions<EthInt
     table[STATICCALL as usize] = Instruction::new(checked_call::<STATICCALL, C>);
     table[CREATE as usize] = Instruction::new(checked_create::<false, C>);
     table[CREATE2 as usize] = Instruction::new(checked_create::<true, C>);
+    work::check_limits(table);
 }
 
-type Step<'a, C> = InstructionContext<'a, C, EthInterpreter>;
+/// An instruction as it is about to run.
+pub type Step<'a, C> = InstructionContext<'a, C, EthInterpreter>;
 
 fn checked_jumpdest<C: LimitedContext>(mut step: Step<'_, C>) -> InstructionExecResult {
     check(&mut step)?;
@@ -167,17 +224,27 @@ fn checked_call<const KIND: u8, C: LimitedContext>(mut step: Step<'_, C>) -> Ins
 fn checked_create<const IS_CREATE2: bool, C: LimitedContext>(
     mut step: Step<'_, C>,
 ) -> InstructionExecResult {
-    check(&mut step)?;
+    check_words(&mut step, 2, work::INIT_CODE)?;
     enter(&mut step);
     contract::create::<IS_CREATE2, _, _>(step)
 }
 
-fn check<C: LimitedContext>(step: &mut Step<'_, C>) -> InstructionExecResult {
+/// Check the limits before an instruction.
+pub fn check<C: LimitedContext>(step: &mut Step<'_, C>) -> InstructionExecResult {
     let (depth, gas) = position(step);
-    match step.host.chain_mut().check(depth, gas) {
-        None => Ok(()),
-        Some(limit) => Err(halt(step.host, limit)),
-    }
+    step.host.chain_mut().check(depth, gas).map_err(|limit| halt(step.host, limit))
+}
+
+/// Check the limits before an instruction that finds the length of its data at `length_at` on the stack.
+pub fn check_words<C: LimitedContext>(
+    step: &mut Step<'_, C>,
+    length_at: usize,
+    price: work::WordPrice,
+) -> InstructionExecResult {
+    let (depth, gas) = position(step);
+    let length: u64 = step.interpreter.stack.peek(length_at).unwrap_or_default().saturating_to();
+    let checked = step.host.chain_mut().check_words(depth, gas, length.div_ceil(32), price);
+    checked.map_err(|limit| halt(step.host, limit))
 }
 
 fn enter<C: LimitedContext>(step: &mut Step<'_, C>) {

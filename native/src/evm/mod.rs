@@ -12,6 +12,7 @@ pub mod l1_payment;
 pub mod limits;
 pub mod precompiles;
 pub mod trace;
+mod work;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,7 +40,7 @@ use env::ExecutionEnv;
 use frames::{BoundedFrames, InspectedFrames, PlainFrames};
 use handler::TxHandler;
 use l1_payment::pay_out;
-use limits::LimitReached;
+use limits::{LimitChecker, LimitReached};
 use trace::{TraceError, Tracer, TracerInspector};
 
 /// The result of an execution, with its state changes and trace.
@@ -55,6 +56,15 @@ pub struct ExecutionResult {
     pub trace: Option<Arc<Vec<u8>>>,
     /// Calls of `console.log`.
     pub console: ConsoleCalls,
+    /// What it did beyond what its gas pays for, in gas of other instructions that take as long.
+    pub surcharge: u64,
+}
+
+impl ExecutionResult {
+    /// What the execution took of a limit on its gas.
+    pub fn budget_spent(&self) -> u64 {
+        self.result.gas().total_gas_spent().saturating_add(self.surcharge)
+    }
 }
 
 /// Why an execution has no result.
@@ -107,7 +117,7 @@ pub fn reject(
     let inspector = tracer.map(|tracer| TracerInspector::new(tracer, env.limits.trace_bytes));
     catch_panic(|| {
         let execution =
-            Execution { result, touched: EvmState::default(), console: ConsoleCalls::default() };
+            Execution { result, touched: EvmState::default(), checker: LimitChecker::default() };
         finish(state, env, execution, tracer.zip(inspector))
     })
 }
@@ -125,7 +135,7 @@ fn execute_plain(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResul
     };
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
-    finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)
+    finish(state, env, Execution { result, touched, checker: evm.ctx.chain }, None)
 }
 
 /// Run a transaction in steps, those before the execution within their gas and time.
@@ -139,7 +149,7 @@ fn execute_bounded(
     let result = steps::run(&mut evm, env, sender, BoundedFrames(env));
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
-    finish(state, env, Execution { result, touched, console: evm.ctx.chain.console }, None)
+    finish(state, env, Execution { result, touched, checker: evm.ctx.chain }, None)
 }
 
 fn execute_traced(
@@ -155,7 +165,7 @@ fn execute_traced(
     };
     let touched = evm.ctx.journaled_state.finalize();
     let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
-    let execution = Execution { result, touched, console: evm.ctx.chain.console };
+    let execution = Execution { result, touched, checker: evm.ctx.chain };
     finish(state, env, execution, Some((tracer, evm.inspector)))
 }
 
@@ -175,7 +185,7 @@ fn trace_steps(
 struct Execution {
     result: RevmResult,
     touched: EvmState,
-    console: ConsoleCalls,
+    checker: LimitChecker,
 }
 
 /// Settle what the transaction is charged beside its gas, and make the trace.
@@ -185,7 +195,7 @@ fn finish(
     execution: Execution,
     traced: Option<(&Tracer, TracerInspector)>,
 ) -> Result<ExecutionResult, ExecutionError> {
-    let Execution { result, mut touched, console } = execution;
+    let Execution { result, mut touched, checker } = execution;
     let credits = pay_out(&mut touched, state, env, &result).map_err(ExecutionError::Provider)?;
     let mut changes = Changes::of(&touched);
     for (address, wei) in credits {
@@ -200,7 +210,8 @@ fn finish(
         }
     };
     let ResultAndState { result, state: touched } = finished;
-    Ok(ExecutionResult { changes, result, touched, trace, console })
+    let surcharge = checker.surcharge();
+    Ok(ExecutionResult { changes, result, touched, trace, console: checker.console, surcharge })
 }
 
 fn step_error(error: StepError, reached: Option<LimitReached>) -> ExecutionError {

@@ -2,15 +2,16 @@
 
 use alloy_primitives::Address;
 use alloy_primitives::map::HashMap;
-use revm::context_interface::ContextTr;
-use revm::handler::{EthPrecompiles, PrecompileProvider};
+use revm::context_interface::{ContextTr, JournalTr, LocalContextTr};
+use revm::handler::{EthPrecompiles, PrecompileProvider, precompile_output_to_interpreter_result};
 use revm::interpreter::{CallInputs, InterpreterResult};
+use revm::precompile::{PrecompileOutput, PrecompileStatus};
 use revm::primitives::AddressSet;
 use revm::primitives::hardfork::SpecId;
 
-use super::account::rejection::is_out_of_gas;
 use super::console;
-use super::limits::LimitedContext;
+use super::limits::{LimitReached, LimitedContext};
+use super::work::precompile_factor;
 
 /// Precompiles that state overrides moved: for an address the original address of the precompile
 /// that runs there, or `None` if none does.
@@ -42,6 +43,49 @@ impl Precompiles {
         };
         self.inner.contains(&origin).then_some(origin)
     }
+
+    /// Run the precompile at `origin` with the gas of a call, or with what the limits leave of it.
+    fn run_priced<C: LimitedContext>(
+        &self,
+        context: &mut C,
+        inputs: &CallInputs,
+        origin: &Address,
+    ) -> Result<PrecompileOutput, String> {
+        let depth = context.journal().depth().saturating_sub(1);
+        let left =
+            context.chain_mut().before_precompile(depth).map_err(|limit| stop(context, limit))?;
+        let factor = precompile_factor(origin, self.inner.spec);
+        let budget = left.map_or(u64::MAX, |left| left / factor);
+        let most = context.chain().precompile_gas.unwrap_or(u64::MAX);
+        let gas = inputs.gas_limit.min(budget).min(most);
+        let Some(precompile) = self.inner.precompiles.get(origin) else {
+            return Err(String::from("no precompile"));
+        };
+        // Each compares its price with its gas before it begins.
+        let output = precompile
+            .execute(&inputs.input.as_bytes(context), gas, inputs.reservoir)
+            .map_err(|error| error.to_string())?;
+        let spent = match &output.status {
+            PrecompileStatus::Halt(reason) if !reason.is_oog() => gas,
+            PrecompileStatus::Halt(_) if gas == inputs.gas_limit => 0,
+            PrecompileStatus::Halt(_) if gas == budget => {
+                return Err(stop(context, LimitReached::Gas));
+            }
+            PrecompileStatus::Halt(_) => {
+                context.chain_mut().is_precompile_stopped = true;
+                0
+            }
+            _ => output.gas_used,
+        };
+        context.chain_mut().add_surcharge(spent.saturating_mul(factor - 1));
+        Ok(output)
+    }
+}
+
+/// Record the limit that was reached, and return the error that stops the execution.
+fn stop<C: LimitedContext>(context: &mut C, limit: LimitReached) -> String {
+    context.chain_mut().reached = Some(limit);
+    String::from("limit reached")
 }
 
 impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
@@ -60,20 +104,15 @@ impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
             console::record(context, inputs);
             return Ok(None);
         };
-        context.chain().before_precompile();
-        let most = context.chain().precompile_gas.unwrap_or(u64::MAX);
-        if origin == inputs.bytecode_address && inputs.gas_limit <= most {
-            return self.inner.run(context, inputs);
+        let output = self.run_priced(context, inputs, &origin)?;
+        // As `EthPrecompiles` does, for the output of a call of a precompile itself.
+        if let Some(reason) = output.halt_reason()
+            && !reason.is_oog()
+            && context.journal().depth() == 1
+        {
+            context.local_mut().set_precompile_error_context(reason.to_string());
         }
-        let gas_limit = inputs.gas_limit.min(most);
-        let hidden = inputs.gas_limit - gas_limit;
-        let inputs = CallInputs { bytecode_address: origin, gas_limit, ..inputs.clone() };
-        let mut result = self.inner.run(context, &inputs)?;
-        if let (Some(result), true) = (&mut result, hidden > 0) {
-            result.gas.erase_cost(hidden);
-            context.chain_mut().is_precompile_stopped |= is_out_of_gas(result.result);
-        }
-        Ok(result)
+        Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)))
     }
 
     // As in geth, a transaction warms the original addresses.

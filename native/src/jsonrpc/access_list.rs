@@ -37,7 +37,7 @@ pub fn access_list(state: &dyn State, mut env: ExecutionEnv, call: &Call, gas_ca
             return Outcome::Result(touched.render(run.result.tx_gas_used()), spent);
         }
         if let Some(budget) = &mut limits.gas {
-            *budget = budget.saturating_sub(spent);
+            *budget = budget.saturating_sub(run.budget_spent);
         }
     }
 }

@@ -109,7 +109,7 @@ pub fn needed_gas(
     }
     env.tx.base.gas_limit = need;
     if let Some(budget) = &mut env.limits.gas {
-        *budget = budget.saturating_sub(spent.result.gas().total_gas_spent());
+        *budget = budget.saturating_sub(spent.budget_spent());
     }
     let second = run(state, &env)?;
     if gas_needed(&second) < need { Err(Outcome::Other) } else { Ok(need) }

@@ -137,7 +137,7 @@ impl RunningSimulation<'_> {
         }
         overlay.apply(&ran.changes).map_err(|_| Outcome::Other)?;
         if let Some(budget) = &mut env.limits.gas {
-            *budget = budget.saturating_sub(ran.result.gas().total_gas_spent());
+            *budget = budget.saturating_sub(ran.budget_spent());
         }
         self.gas_left = self.gas_left.saturating_sub(ran.result.tx_gas_used());
         Ok(SimulatedTransaction::new(&env.tx.base, ran.result))

@@ -1,5 +1,6 @@
 //! `Rules`, `BlockEnv`, `TxEnv`, `Checks` and `Limits` for Python.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use alloy_eips::eip7702::{Authorization, SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, map::HashMap};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use revm::context::{BlockEnv as RevmBlockEnv, TxEnv as RevmTxEnv};
 use revm::context_interface::block::BlobExcessGasAndPrice;
 use revm::context_interface::either::Either;
@@ -375,6 +377,21 @@ impl CancelFlag {
     fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// Let the flag cancel the executions that start on this thread.
+    fn __enter__(&self) {
+        THREAD_FLAG.set(Some(Arc::clone(&self.0)));
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        THREAD_FLAG.set(None);
+    }
+}
+
+thread_local! {
+    /// The flag that cancels the executions of this thread.
+    static THREAD_FLAG: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
 /// Limits on an execution.
@@ -410,16 +427,17 @@ impl Limits {
         limits::Limits {
             gas: self.gas,
             deadline: self.seconds.map(|s| Instant::now() + Duration::from_secs_f64(s)),
-            cancel: self.cancel.clone(),
+            cancel: self.cancel.clone().or_else(|| THREAD_FLAG.with_borrow(Clone::clone)),
             trace_bytes: self.trace_bytes,
             ..Self::none()
         }
     }
 
-    /// No limits; the GIL is still released while a program computes.
+    /// No limits but the flag of the thread; the GIL is still released while a program computes.
     pub fn none() -> limits::Limits {
         let progress =
-            limits::ProgressHooks { on_check: gil::on_check, before_precompile: gil::release_held };
-        limits::Limits { progress: Some(progress), ..limits::Limits::default() }
+            limits::ProgressHooks { on_check: gil::on_check, before_long_work: gil::release_held };
+        let cancel = THREAD_FLAG.with_borrow(Clone::clone);
+        limits::Limits { progress: Some(progress), cancel, ..limits::Limits::default() }
     }
 }

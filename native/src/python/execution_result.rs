@@ -55,6 +55,12 @@ impl ExecutionResult {
         self.0.result.gas().total_gas_spent()
     }
 
+    /// What the execution took of a limit on its gas.
+    #[getter]
+    fn budget_spent(&self) -> u64 {
+        self.0.budget_spent()
+    }
+
     #[getter]
     fn output(&self) -> PyData {
         PyData(self.0.result.output().cloned().unwrap_or_default())

@@ -178,6 +178,7 @@
     ├── TokenSlotNotFound              a token stores a balance in no slot that can be set
     ├── TooManySlots                   more storage slots than a request may name
     ├── TooManyCalls                   more calls than a request may make
+    ├── TooManyLongCalls               more calls than a client may have waiting for a thread
     ├── InvalidFilter                  an invalid log filter
     │   ├── TooManyTopics              more topics than a log can have
     │   ├── TooManyAlternatives        too many addresses, or topics at a position
@@ -334,6 +335,7 @@ from entresol.errors.rpc import (
     TooManyAlternatives,
     TooManyBlocks,
     TooManyCalls,
+    TooManyLongCalls,
     TooManyResults,
     TooManySlots,
     TooManySubscriptions,
@@ -558,6 +560,7 @@ __all__ = [
     "TooManyCalls",
     "TooManyFactoryDeps",
     "TooManyL1Requests",
+    "TooManyLongCalls",
     "TooManyMessages",
     "TooManyOverrides",
     "TooManyResults",

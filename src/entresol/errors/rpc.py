@@ -83,6 +83,16 @@ class TooManyCalls(EntresolError):
         self.limit = limit
 
 
+class TooManyLongCalls(EntresolError):
+    """A client has too many calls that wait for a thread."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"too many long calls waiting (max {limit}); --long-call-limit sets the limit"
+        )
+        self.limit = limit
+
+
 class InvalidFilter(EntresolError):
     """A log filter is invalid."""
 

@@ -36,8 +36,11 @@ CallResponse: TypeAlias = bytes | Awaitable[bytes | None] | None
 class ChannelPeer(Protocol):
     """What is done with calls and messages of the other side."""
 
-    def on_call(self, payload: bytes) -> CallResponse:
-        """Return the response to a call, or an awaitable of it."""
+    def on_call(self, payload: bytes, client: int) -> CallResponse:
+        """Return the response to a call for a client, or an awaitable of it."""
+
+    def on_gone(self, client: int) -> None:
+        """Act on the end of a client that has made calls."""
 
     def on_message(self, payload: bytes) -> None:
         """Take a message."""
@@ -101,9 +104,14 @@ class Channel(asyncio.Protocol):
         try:
             # Not `wait_for`, which on Python 3.11 can lose a cancellation.
             async with asyncio.timeout(seconds):
-                return await self._call(payload, id(client) & _MAX_CLIENT)
+                return await self._call(payload, client_number(client))
         except TimeoutError:
             raise ProducerUnavailable(f"did not respond in {seconds:g} seconds") from None
+
+    def end_client(self, client: int) -> None:
+        """Report the end of a client by its number, behind the calls that were made for it."""
+        self._number += 1
+        self._write(FrameKind.GONE, client, self._number)
 
     def close(self) -> None:
         """Close the connection."""
@@ -178,6 +186,8 @@ class Channel(asyncio.Protocol):
             frame = self._queue.take()
             if frame.kind is FrameKind.CALL:
                 self._serve(frame)
+            elif frame.kind is FrameKind.GONE:
+                self._peer.on_gone(frame.client)
             else:
                 self._finish(frame)
         if self._queue:
@@ -221,7 +231,7 @@ class Channel(asyncio.Protocol):
 
     def _serve(self, call: Frame) -> None:
         try:
-            response = self._peer.on_call(call.payload)
+            response = self._peer.on_call(call.payload, call.client)
         except Exception as error:  # noqa: BLE001 - reported
             self._on_bug(error)
             self._write(FrameKind.FAILED, call.client, call.number)
@@ -250,3 +260,8 @@ class Channel(asyncio.Protocol):
             return False
         self._transport.writelines((_HEAD.pack(len(payload), kind, client, number), payload))
         return True
+
+
+def client_number(client: object) -> int:
+    """Return the number of a client in frames: another one may have it after its end."""
+    return id(client) & _MAX_CLIENT

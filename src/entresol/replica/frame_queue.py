@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class FrameKind(IntEnum):
@@ -17,6 +17,11 @@ class FrameKind(IntEnum):
     """The call failed by a bug, which the other side has logged."""
     CANCEL = 4
     MESSAGE = 5
+    GONE = 6
+    """A client will make no more calls, and waits for none."""
+
+
+_NUMBERED_BY_SENDER: Final = frozenset({FrameKind.CALL, FrameKind.GONE})
 
 
 class Frame(NamedTuple):
@@ -77,5 +82,5 @@ class FrameQueue:
 
 
 def _key(frame: Frame) -> tuple[bool, int]:
-    # Each side numbers its own calls.
-    return frame.kind is FrameKind.CALL, frame.number
+    # Each side numbers its own calls, and the ends of clients among them.
+    return frame.kind in _NUMBERED_BY_SENDER, frame.number

@@ -9,7 +9,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from entresol.errors import ProducerUnavailable
-from entresol.replica.channel import MAX_UNSENT_BYTES, TURN_FRAMES, CallResponse, Channel
+from entresol.replica.channel import (
+    MAX_UNSENT_BYTES,
+    TURN_FRAMES,
+    CallResponse,
+    Channel,
+    client_number,
+)
 
 MANY = 2_000
 
@@ -24,8 +30,13 @@ class Peer:
         self.closed = asyncio.Event()
         self.drained = asyncio.Event()
         self.served: list[bytes] = []
+        self.clients: list[int] = []
 
-    def on_call(self, payload: bytes) -> CallResponse:
+    def on_gone(self, client: int) -> None:
+        self.served.append(b"gone %d" % client)
+
+    def on_call(self, payload: bytes, client: int) -> CallResponse:
+        self.clients.append(client)
         self.served.append(payload)
         match payload:
             case b"never":
@@ -83,6 +94,25 @@ def test_calls_and_messages_go_both_ways() -> None:
         first.send(b"message")
         assert await first.call(b"") == b""
         assert peer.messages == [b"message"]
+
+    run(test)
+
+
+def test_the_end_of_a_client_follows_its_calls() -> None:
+    client, other = object(), object()
+
+    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+        calls = [asyncio.ensure_future(first.call(b"x", client=client)) for _ in range(MANY)]
+        await asyncio.sleep(0)
+        first.end_client(client_number(client))
+        assert await first.call(b"y", client=other) == b"Y"
+        await asyncio.gather(*calls)
+        assert peer.served.count(b"x") == MANY
+        assert set(peer.clients) == {client_number(client), client_number(other)}
+        while b"gone %d" % client_number(client) not in peer.served:
+            await first.call(b"z", client=client)
+        gone = peer.served.index(b"gone %d" % client_number(client))
+        assert b"x" not in peer.served[gone:]
 
     run(test)
 

@@ -47,9 +47,9 @@ class CallBudget:
         return Limits(gas=self._gas, seconds=seconds, cancel=self._limits.cancel)
 
     def spend(self, result: ExecutionResult) -> None:
-        """Deduct the gas that a run has spent."""
+        """Deduct what a run has spent."""
         if self._gas is not None:
-            self._gas = max(0, self._gas - result.gas_spent)
+            self._gas = max(0, self._gas - result.budget_spent)
 
 
 def run_limited(limits: CallLimits, run: Callable[[CallLimits], T]) -> T:

@@ -91,7 +91,7 @@ class Api:
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
         self.dispatcher = Dispatcher(
             namespaces,
-            executor=self.services.executor,
+            threads=self.services.threads,
             limits=request_limits(self.services.limits),
             producer=producer,
             reads=NativeReads(self.services.reads, self.services.fees),

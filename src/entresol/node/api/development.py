@@ -58,7 +58,7 @@ def _both_layers(
     rendered, submission, filler = services.rendered, services.submission, services.filler
     limit = services.limits.load_state_limit_bytes
     client_version = services.dialect.client_version
-    tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, executor))
+    tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, services.threads))
     reverts = RevertRunner(executor, [it.use for it in pair.linked.chains])
     return [
         Evm(chain, pair.checkpoints, reverts),

@@ -31,6 +31,7 @@ from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.sending.account_validations import AccountValidations
 from entresol.rpc.services.sending.submission import Submission
+from entresol.rpc.threads.client_threads import ClientThreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,8 +67,9 @@ class ApiServices:
         self.dialect = dialect or dialect_of(self.config)
         self.limits = limits or LimitsConfig()
         self.keyring = keyring or Keyring()
-        threads = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="call")
+        threads = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="node")
         self.executor = ChainThreads(threads, chain.use)
+        self.threads = ClientThreads(POLICY.workers, self.limits.long_call_limit, chain.use)
         self.pending = PendingTransactions(chain.pool, chain.producer.priority)
         self.pending_builder = PendingBuilder(chain, self.executor)
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)
@@ -79,7 +81,7 @@ class ApiServices:
             call_limits(self.limits), override_limits(self.limits), self.limits.call_limit
         )
         self.filler = TransactionFiller(
-            chain, self.resolver, self.runner, self.executor, sends_failing=dev_methods
+            chain, self.resolver, self.runner, self.threads, sends_failing=dev_methods
         )
         self.reads = new_state_reads(chain, self.resolver, self.runner, self.filler)
         self.validations = AccountValidations(chain, self.executor)
@@ -90,11 +92,12 @@ class ApiServices:
         self.subscriptions = self._new_subscriptions(wake, notified)
 
     def close(self) -> None:
-        """Unsubscribe from the chain, and shut the thread pool down."""
+        """Unsubscribe from the chain, and stop the threads."""
         self.subscriptions.close()
         self.filters.close()
         self.chain.events.remove(self._on_event)
         self.executor.shutdown(wait=False, cancel_futures=True)
+        self.threads.close()
 
     def new_submission(self, *, hardhat_errors: bool = False) -> Submission:
         """Return a submission of transactions, which shares its validations with the others."""

@@ -47,6 +47,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
             services.rendered,
             services.executor,
             limits.answer_limit_bytes,
+            threads=services.threads,
             validations=services.validations,
             pending_block=services.pending_builder.executor,
         ),

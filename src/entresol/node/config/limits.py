@@ -88,6 +88,14 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
             "128 for each of its values. --load-state takes larger ones.",
         ),
     ] = 128 * MIB
+    long_call_limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum number of calls of a connection that wait for a thread, since they take too long for "
+            "the event loop; more are rejected.",
+        ),
+    ] = 500
     filter_limit: Annotated[
         int,
         Meta(

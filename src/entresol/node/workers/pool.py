@@ -194,13 +194,15 @@ class WorkerPool:
 
     # Requests of workers
 
-    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> CallResponse:
-        """Respond to a request that a worker forwards."""
+    def on_request(
+        self, worker: WorkerProcess, layer: int, body: bytes, client: int
+    ) -> CallResponse:
+        """Respond to a request that a worker forwards for a client."""
         if layer == REMOTE_L1:
             return self._service(LAYER_TWO).routes(body, LocalConnection(L1_PATH))
         if layer == CLUSTER:
             return self._on_cluster_request(worker, body)
-        return self._service(layer).unlogged(body, LocalConnection())
+        return self._service(layer).unlogged(body, worker.forwarded.get(client))
 
     def _on_cluster_request(self, worker: WorkerProcess, body: bytes) -> CallResponse:
         number, body = int.from_bytes(body[:NUMBER_BYTES]), body[NUMBER_BYTES:]

@@ -58,7 +58,10 @@ class WorkerPeer:
             await node.stop()
             log.close()
 
-    def on_call(self, payload: bytes) -> CallResponse:
+    def on_gone(self, client: int) -> None:
+        """Do nothing: a producer has no clients here."""
+
+    def on_call(self, payload: bytes, client: int) -> CallResponse:  # noqa: ARG002 - the interface has it
         """Return the metrics of this process."""
         kind, layer = WorkerCall(payload[0]), payload[1]
         assert kind is WorkerCall.METRICS

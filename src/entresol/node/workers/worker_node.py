@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 import msgspec
 
@@ -29,6 +31,7 @@ from entresol.node.workers.messages import (
     decode_page,
 )
 from entresol.node.workers.watchdog import HEARTBEAT_SECONDS
+from entresol.replica.channel import client_number
 from entresol.replica.shipped_events import ShippedEvents
 from entresol.replica.state_page import StatePage, Wanted
 from entresol.replica.store_follower import StoreFollower
@@ -70,6 +73,7 @@ class WorkerRole(ServiceRole):
         self._index = start.index
         self._layer = layer
         self._channel = channel
+        self._forwarded: WeakSet[ClientConnection] = WeakSet()
         self._page = StatePage(start.layers[layer].page)
         self.store = SecondaryStore.at(Path(start.layers[layer].path))
         self.shipped = ShippedEvents(self.store)
@@ -108,6 +112,9 @@ class WorkerRole(ServiceRole):
         waits: bool,  # noqa: ARG002 - the channel waits longer than any method
     ) -> Awaitable[bytes | None]:
         """Return the producer's response."""
+        if connection not in self._forwarded:
+            self._forwarded.add(connection)
+            connection.on_close(partial(self._channel.end_client, client_number(connection)))
         payload = bytes([WorkerCall.REQUEST, self._layer]) + body
         return self._channel.call(payload, client=connection)
 

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from entresol.node.workers.cluster_requests import NUMBER_BYTES
+from entresol.node.workers.forwarded_client import ForwardedClients
 from entresol.node.workers.messages import WorkerCall, WorkerMessage
 from entresol.node.workers.remote_client import RemoteClients
 from entresol.replica.channel import CallResponse, Channel
@@ -32,8 +33,10 @@ METRICS_SECONDS: Final = 1.0
 class WorkerHost(Protocol):
     """What a producer does for its workers."""
 
-    def on_request(self, worker: WorkerProcess, layer: int, body: bytes) -> CallResponse:
-        """Respond to a request that a worker forwards."""
+    def on_request(
+        self, worker: WorkerProcess, layer: int, body: bytes, client: int
+    ) -> CallResponse:
+        """Respond to a request that a worker forwards for a client."""
 
     async def on_page(self, layer: int, path: str) -> bytes:
         """Return a page of the whole node."""
@@ -73,6 +76,8 @@ class WorkerProcess:
         self.started_at = 0.0
         self.clients = RemoteClients(self._push)
         """Clients that the producer pushes documents to."""
+        self.forwarded = ForwardedClients()
+        """Clients whose requests it forwards."""
 
     @property
     def is_alive(self) -> bool:
@@ -153,12 +158,16 @@ class WorkerProcess:
 
     # What the worker sends
 
-    def on_call(self, payload: bytes) -> CallResponse:
+    def on_call(self, payload: bytes, client: int) -> CallResponse:
         """Respond to the worker."""
         kind, layer, body = WorkerCall(payload[0]), payload[1], payload[2:]
         if kind is WorkerCall.REQUEST:
-            return self._host.on_request(self, layer, body)
+            return self._host.on_request(self, layer, body, client)
         return self._host.on_page(layer, body.decode())
+
+    def on_gone(self, client: int) -> None:
+        """Note the end of a client."""
+        self.forwarded.close(client)
 
     def on_message(self, payload: bytes) -> None:
         """Note what it reports, or write its log."""
@@ -179,6 +188,7 @@ class WorkerProcess:
         """Note its end."""
         self._ended.set()
         self.clients.close_all()
+        self.forwarded.close_all()
 
     def on_drained(self) -> None:
         """Note that it has missed messages."""

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from entresol.rpc.jsonrpc.errors import ResponseSizeError
 from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.rpc.threads.job import check_cancelled
 
 T = TypeVar("T")
 
@@ -18,7 +19,7 @@ def cooperatively(items: Iterable[T]) -> Iterator[T]:
 
     A thread that wants the GIL waits a whole switch interval for it, and longer if several want it: the event
     loop would serve no request meanwhile. A sleep hands it over at once. It has to be a real one: a thread that
-    only releases the GIL takes it back before another wakes up.
+    only releases the GIL takes it back before another wakes up. Work that was cancelled ends there, too.
     """
     if _is_on_loop():
         yield from items
@@ -28,6 +29,7 @@ def cooperatively(items: Iterable[T]) -> Iterator[T]:
         yield item
         if time.perf_counter() > end:
             time.sleep(POLICY.pause_seconds)
+            check_cancelled()
             end = time.perf_counter() + POLICY.turn_seconds
 
 

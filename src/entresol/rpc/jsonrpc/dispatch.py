@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -40,6 +39,8 @@ from entresol.rpc.jsonrpc.native_methods import (
 )
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.responder import Responder
+from entresol.rpc.threads.client import serve
+from entresol.rpc.threads.client_threads import LoopThreads, Threads
 from entresol.server.handler import ClientConnection, completed
 
 MAX_NATIVE_BODY_BYTES: Final = 256 << 10
@@ -68,7 +69,7 @@ class Dispatcher:
         self,
         namespaces: Iterable[Namespace],
         *,
-        executor: Executor | None = None,
+        threads: Threads | None = None,
         limits: RequestLimits = RequestLimits(),  # noqa: B008  # frozen
         metrics: Metrics | None = None,
         producer: Producer | None = None,
@@ -79,7 +80,8 @@ class Dispatcher:
         self._discovery.methods = self.methods
         self._limits = limits
         self.metrics = metrics or Metrics()
-        self._responder = Responder(executor, limits.response_bytes, self.metrics)
+        threads = threads or LoopThreads()
+        self._responder = Responder(threads, limits.response_bytes, self.metrics)
         for name, method in self._methods.items():
             method.metrics = self.metrics.of_method(name)
         self._last = {name for name, method in self._methods.items() if method.is_last}
@@ -96,7 +98,7 @@ class Dispatcher:
             self._methods,
             self._responder,
             self._native.insert,
-            executor=executor,
+            threads=threads,
             forwarding=self._forwarding,
         ).call
         self.invalidate_cache = self._native.clear
@@ -131,6 +133,7 @@ class Dispatcher:
         )
         if type(known) is bytes:
             return known
+        serve(connection)
         if known is not None:
             return self._finish_getter(*known)
         if len(body) > MAX_NATIVE_BODY_BYTES:

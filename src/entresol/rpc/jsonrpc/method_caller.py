@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -18,13 +17,13 @@ from entresol.rpc.jsonrpc.responder import response_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from concurrent.futures import Executor
 
     from entresol.rpc.jsonrpc.batch import Response
     from entresol.rpc.jsonrpc.envelope import Request
     from entresol.rpc.jsonrpc.forwarding import Forwarding
     from entresol.rpc.jsonrpc.method import Method
     from entresol.rpc.jsonrpc.responder import Responder
+    from entresol.rpc.threads.client_threads import Threads
     from entresol.server.handler import ClientConnection
 
 MAX_CACHED_RESULT_BYTES: Final = 64 << 10
@@ -43,13 +42,13 @@ class MethodCaller:
         responder: Responder,
         cache: Callable[[str, bytes, bytes], None],
         *,
-        executor: Executor | None = None,
+        threads: Threads,
         forwarding: Forwarding | None = None,
     ) -> None:
         self._methods = methods
         self._responder = responder
         self._cache = cache
-        self._executor = executor
+        self._threads = threads
         self._forwarding = forwarding
 
     def call(self, connection: ClientConnection, request: Request) -> Response:
@@ -94,8 +93,7 @@ class MethodCaller:
     ) -> object:
         """Call a method on the event loop, after a worker has decoded its parameters or built what it needs."""
         if isinstance(paused, LongParams):
-            loop = asyncio.get_running_loop()
-            values = await loop.run_in_executor(self._executor, paused.read)
+            values = await self._threads.run(paused.read)
             arguments = method.with_connection(values, connection)
         else:
             arguments = method.arguments(params, connection)

@@ -26,11 +26,10 @@ from entresol.rpc.jsonrpc.errors import RequestError, ResponseSizeError, error_o
 from entresol.rpc.jsonrpc.offload import Deferred, Offload
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from entresol.rpc.jsonrpc.batch import Response
     from entresol.rpc.jsonrpc.method import Method
     from entresol.rpc.jsonrpc.metrics import Metrics
+    from entresol.rpc.threads.client_threads import Threads
 
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
@@ -39,8 +38,8 @@ REJECTED: Final = "(refused)"
 class Responder:
     """Encodes results, of at most `max_bytes`, and counts calls."""
 
-    def __init__(self, executor: Executor | None, max_bytes: int, metrics: Metrics) -> None:
-        self._executor = executor
+    def __init__(self, threads: Threads, max_bytes: int, metrics: Metrics) -> None:
+        self._threads = threads
         self._max_bytes = max_bytes
         self._metrics = metrics
 
@@ -104,8 +103,9 @@ class Responder:
 
     async def _respond_on_worker(self, request_id: bytes, work: Callable[[], object]) -> bytes:
         """Do the work, and encode what may be a long result, on a worker thread."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: self.respond(request_id, work()))
+        return await self._threads.run(
+            lambda: self.respond(request_id, work()), ends_with_client=True
+        )
 
     def respond(self, request_id: bytes, result: object) -> bytes:
         """Return the response with this result; raise `ResponseSizeError` if it is too long."""

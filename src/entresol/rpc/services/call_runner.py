@@ -98,7 +98,7 @@ class CallRunner:
         return Offload(lambda: run_limited(limits, call))
 
     def check_overrides(self, *overrides: StateOverrides | None) -> int:
-        """Reject too many overrides; return how many accounts and slots there are."""
+        """Reject too many overrides; return how many accounts and slots there are, and as many as code takes."""
         return self._overrides.check(*overrides)
 
     def check_block_overrides(self, *blocks: BlockOverride | None) -> int:

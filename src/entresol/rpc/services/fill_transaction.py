@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -33,8 +33,6 @@ from entresol.rpc.types.eip712_meta import Eip712Meta
 from entresol.rpc.types.number import HexOrInteger
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from entresol._native import BlobSidecar
     from entresol.chain.chain import Chain
     from entresol.execution.call.call import CallRequest
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import SignedPayload
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
+    from entresol.rpc.threads.client_threads import Threads
     from entresol.rpc.types.call_request import TransactionObject
 
 
@@ -73,7 +72,7 @@ class TransactionFiller:
         chain: Chain,
         resolver: BlockResolver,
         runner: CallRunner,
-        executor: Executor,
+        threads: Threads,
         *,
         sends_failing: bool = False,
     ) -> None:
@@ -81,7 +80,7 @@ class TransactionFiller:
         self._sends_failing = sends_failing
         self._resolver = resolver
         self._runner = runner
-        self._executor = executor
+        self._threads = threads
 
     async def fill(
         self,
@@ -138,8 +137,7 @@ class TransactionFiller:
         if _kind(given, self._chain.pool.rules.accepted_types) != BlobTransaction.type:
             return None
         max_blobs = self._chain.pool.rules.max_blobs
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, read_sidecar, given, max_blobs)
+        return await self._threads.run(partial(read_sidecar, given, max_blobs))
 
     def _with_blob_fields(
         self, given: TransactionObject, sidecar: BlobSidecar
@@ -198,8 +196,7 @@ class TransactionFiller:
         gas = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
         if not isinstance(gas, Offload):
             return gas
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, gas.work)
+        return await self._threads.run(gas.work)
 
 
 _KINDS: dict[int, type[Any]] = {

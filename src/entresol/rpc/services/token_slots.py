@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -16,13 +15,12 @@ from entresol.primitives.values import Hash32
 from entresol.rpc.types.block_id import LATEST
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from entresol.execution.call.limits import CallLimits
     from entresol.execution.evm_env import EvmEnv
     from entresol.primitives.values import Address
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
+    from entresol.rpc.threads.client_threads import Threads
 
 MAX_SLOTS: Final = 256
 """How many slots are tried; a token reads a few."""
@@ -31,17 +29,17 @@ MAX_SLOTS: Final = 256
 class TokenSlots:
     """Finds slots on the latest state, on a worker thread."""
 
-    def __init__(self, resolver: BlockResolver, runner: CallRunner, executor: Executor) -> None:
+    def __init__(self, resolver: BlockResolver, runner: CallRunner, threads: Threads) -> None:
         self._resolver = resolver
         self._runner = runner
-        self._executor = executor
+        self._threads = threads
 
     async def find(self, token: Address, query: bytes, value: Hash32) -> Hash32 | None:
         """Return the slot that makes the call `query` to the token return `value`; None if there is none."""
         evm_env = self._resolver.evm_env(LATEST)
         request = CallRequest(to=token, data=query)
         search = self._runner.offload(lambda limits: _search(evm_env, request, value, limits))
-        return await asyncio.get_running_loop().run_in_executor(self._executor, search.work)
+        return await self._threads.run(search.work)
 
 
 def _search(

@@ -78,6 +78,8 @@ class BlockOverride(JsonModel, frozen=True, kw_only=True):
 
 
 StateOverrides: TypeAlias = dict[str, AccountOverride]
+CODE_BYTES: Final = 512
+"""Code that is hashed and analysed in the time that it takes to lay out a slot."""
 
 
 class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,17 +89,18 @@ class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
     slots: int = 20_000
 
     def check(self, *given: StateOverrides | None) -> int:
-        """Reject too many overrides; return how many accounts and slots there are."""
-        accounts = slots = 0
+        """Reject too many overrides; return how many accounts and slots there are, and as many as code takes."""
+        accounts = slots = size = 0
         for overrides in given:
             accounts += len(overrides or ())
             for address, item in (overrides or {}).items():
                 slots += len(item.state or ()) + len(item.state_diff or ())
+                size += len(item.code or b"")
                 if slots > self.slots:
                     raise TooManyOverrides(f"account {address[:70]}", "slots", slots, self.slots)
         if accounts > self.accounts:
             raise TooManyOverrides("state overrides", "accounts", accounts, self.accounts)
-        return accounts + slots
+        return accounts + slots + size // CODE_BYTES
 
     def check_blocks(self, *given: BlockOverride | None) -> int:
         """Reject too many overridden block hashes; return how many there are."""

@@ -6,12 +6,14 @@ import asyncio
 import math
 from collections import deque
 from time import perf_counter
+from typing import Final
 
 from entresol.server.http.head_cache import NO_HEAD
 from entresol.server.http.parser import BODY, HEADERS, IDLE, HttpParser
 from entresol.server.http.request import HttpRequest, RequestRejectedError
 from entresol.server.http.responder import HttpResponder
 from entresol.server.responses import (
+    CONTINUE,
     NO_CONNECTION_LEFT,
     NO_UPGRADE_HERE,
     TIMED_OUT,
@@ -21,6 +23,9 @@ from entresol.server.responses import (
 from entresol.server.state import ServerState
 from entresol.server.websocket.connection import WebSocketConnection
 from entresol.server.websocket.handshake import handshake
+
+PROBE_SECONDS: Final = 0.5
+"""How often it is found out whether a client that has closed its half still waits for a response."""
 
 
 class HttpConnection(HttpResponder):
@@ -135,7 +140,17 @@ class HttpConnection(HttpResponder):
         """Stay open for responses in progress: the client may only have closed its half."""
         self._half_closed = True
         self._last_head = NO_HEAD
+        if self._task is not None:
+            self._loop.call_later(PROBE_SECONDS, self._probe)
         return self._busy()
+
+    def _probe(self) -> None:
+        """Send something to a client that has closed its half: one that is gone resets the connection."""
+        if self._transport.is_closing() or self._task is None:
+            return
+        if self._takes_interim:
+            self.write(CONTINUE)
+        self._loop.call_later(PROBE_SECONDS, self._probe)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Drop pending requests. A handler in progress finishes, since it may be changing state."""

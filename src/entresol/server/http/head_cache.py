@@ -42,7 +42,10 @@ class CachedHead(Struct, frozen=True):
 
     def request(self, body: bytes) -> HttpRequest:
         """Return the request with this head and `body`."""
-        return HttpRequest(self.path, self.host, body, self.response_headers, self.gzip)
+        is_old = self.head.partition(b"\r\n")[0].endswith(b"HTTP/1.0")
+        return HttpRequest(
+            self.path, self.host, body, self.response_headers, self.gzip, is_old=is_old
+        )
 
 
 NO_HEAD: Final = CachedHead(b"", -1, "/", "", b"", gzip=False, start=b"")

@@ -40,6 +40,8 @@ class HttpRequest(Struct):
     """Whether the response has no body (`HEAD`)."""
     held: HeldBytes | None = None
     """The memory of a long body."""
+    is_old: bool = False
+    """Whether the client speaks HTTP/1.0, which knows no interim responses."""
 
     @property
     def is_plain(self) -> bool:

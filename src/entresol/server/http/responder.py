@@ -35,6 +35,8 @@ class HttpResponder(ClientProtocol):
         self.path = "/"
         self.host = ""
         self._task: asyncio.Task[None] | None = None
+        # Whether a client that awaits the handler understands an interim response.
+        self._takes_interim = False
         # Whether the fast path has served requests, without moving the deadline.
         self._is_active = False
 
@@ -100,11 +102,14 @@ class HttpResponder(ClientProtocol):
                 self._continue()
 
     async def _await_result(self, request: HttpRequest, result: Awaitable[bytes | None]) -> None:
+        self._takes_interim = not request.is_old
         try:
             body = await result or b""
         except Exception:
             logger.exception(HANDLER_FAILED)
             body = self._state.internal_error
+        finally:
+            self._takes_interim = False
         if self._transport.is_closing():
             return
         writing = self._writer.write_document(request, body)

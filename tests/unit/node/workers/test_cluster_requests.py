@@ -25,7 +25,10 @@ class Producer:
         self.called = asyncio.Event()
         self.responds = asyncio.Event()
 
-    def on_call(self, payload: bytes) -> CallResponse:
+    def on_gone(self, client: int) -> None:
+        """Do nothing."""
+
+    def on_call(self, payload: bytes, client: int) -> CallResponse:  # noqa: ARG002 - the interface has it
         self.calls.append(payload)
         self.called.set()
         return self._respond()

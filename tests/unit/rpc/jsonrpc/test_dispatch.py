@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from threading import Barrier, get_ident
 
 import pytest
@@ -13,6 +13,7 @@ from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.offload import Deferred
+from entresol.rpc.threads.client_threads import ClientThreads
 from tests.support.example_namespace import Toy, caller, dispatch, request
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -81,8 +82,8 @@ def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:
             self.barrier.wait()
             return get_ident()
 
-    with ThreadPoolExecutor(3) as executor:
-        dispatcher = Dispatcher([Meeting()], executor=executor)
+    with closing(ClientThreads(4)) as threads:
+        dispatcher = Dispatcher([Meeting()], threads=threads)
         response = dispatch(dispatcher, b"[" + b",".join([request("meeting_meet")] * 3) + b"]")
     assert response is not None
     assert response.count(b"result") == 3

@@ -63,6 +63,7 @@ from entresol.errors import (
     TimestampTooLow,
     TokenSlotNotFound,
     TooManyCalls,
+    TooManyLongCalls,
     TooManySlots,
     TooManySubscriptions,
     TooManyToSeal,
@@ -110,6 +111,8 @@ CODES: Final[dict[type[EntresolError], int]] = {
     NotificationsNotSupported: -32601,
     TooManySlots: -32602,
     TooManyCalls: -32602,
+    # The request is right, and succeeds once others have ended.
+    TooManyLongCalls: -32005,
     TimestampTooLow: -32602,
     TimestampNotLater: -32000,
     TimestampTooHigh: -32602,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from entresol.rpc.services.batch_status import BatchStatus
     from entresol.rpc.services.rendered_chain import PendingReader, RenderedChain
     from entresol.rpc.services.sending.account_validations import AccountValidations
+    from entresol.rpc.threads.client_threads import Threads
 
 
 class TransactionDetails(JsonModel, frozen=True, kw_only=True):
@@ -88,6 +88,7 @@ class ZksTransactions:
         executor: Executor,
         max_bytes: int,
         *,
+        threads: Threads,
         validations: AccountValidations,
         pending_block: Callable[[], BlockExecutor] | None = None,
     ) -> None:
@@ -97,7 +98,7 @@ class ZksTransactions:
         self._batch_status = batch_status
         self._pending = pending
         self._rendered = rendered
-        self._executor = executor
+        self._threads = threads
         self._max_bytes = max_bytes
         self._pending_block = pending_block or chain.pending
 
@@ -168,9 +169,7 @@ class ZksTransactions:
         """Execute a transaction on a worker thread, on the pending block."""
         rules, env = self._chain.rules.evm_rules(), pending.env.native
         tx_env = tx_env_of(transaction, self._chain.pool.config.validation)
-        return await asyncio.get_running_loop().run_in_executor(
-            self._executor, lambda: execute(pending.overlay, rules, env, tx_env)
-        )
+        return await self._threads.run(lambda: execute(pending.overlay, rules, env, tx_env))
 
     def _events(
         self,

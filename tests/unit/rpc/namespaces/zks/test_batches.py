@@ -26,6 +26,7 @@ from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.sending.account_validations import AccountValidations
+from entresol.rpc.threads.client_threads import LoopThreads
 from tests.support.chain.block_production import sender
 from tests.support.coroutines import completed
 from tests.support.rollup.messages import message_log
@@ -67,6 +68,7 @@ class Rollup(NamespaceClient):
                 rendered,
                 executor,
                 max_bytes=10_000,
+                threads=LoopThreads(),
                 validations=AccountValidations(self.chain, executor),
             ),
         )

@@ -1,0 +1,78 @@
+"""Clients of a worker whose requests it forwards to its producer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class ForwardedClient:
+    """A client of a worker, as a handler of the producer sees it: what is pushed to it, its worker pushes."""
+
+    transport: Final = "local"
+    peer: Final = "worker"
+    host: Final = ""
+    path: Final = "/"
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._callbacks: list[Callable[[], object]] = []
+
+    def send(self, data: bytes) -> bool:  # noqa: ARG002 - the interface has it
+        """Drop the message."""
+        return False
+
+    def outbox(self) -> Self:
+        """Return what drops messages, too."""
+        return self
+
+    def disconnect(self, reason: str) -> None:
+        """Ignore the reason: a worker limits its own clients."""
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when the client or its worker is gone."""
+        if self.closed:
+            callback()
+        else:
+            self._callbacks.append(callback)
+
+    def close(self) -> None:
+        """Note its end."""
+        self.closed = True
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+
+class ForwardedClients:
+    """The clients of one worker that have sent a request which it forwards.
+
+    Remembers: those clients. Persists: nothing. Assumes: the worker reports a client's end after its last request.
+    Fails: never.
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[int, ForwardedClient] = {}
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def get(self, number: int) -> ForwardedClient:
+        """Return the client with a number, the same until its end."""
+        client = self._clients.get(number)
+        if client is None:
+            client = self._clients[number] = ForwardedClient()
+        return client
+
+    def close(self, number: int) -> None:
+        """Note the end of a client."""
+        client = self._clients.pop(number, None)
+        if client is not None:
+            client.close()
+
+    def close_all(self) -> None:
+        """Note the end of the worker."""
+        for number in tuple(self._clients):
+            self.close(number)

@@ -1,0 +1,170 @@
+"""`ClientThreads`: the threads on which the long calls of all clients run, in turns."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from entresol.chain.chain_use import ChainUse
+from entresol.errors import TooManyLongCalls
+from entresol.rpc.threads.client import current_client
+from entresol.rpc.threads.job import Job
+from entresol.rpc.threads.turns import ClientAddress, ClientLine, ClientTurns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.server.handler import ClientConnection
+
+T = TypeVar("T")
+
+MAX_QUEUED: Final = 500
+"""As many calls as a batch may have."""
+
+
+class Threads(Protocol):
+    """Where work is done that takes too long for the event loop."""
+
+    async def run(self, work: Callable[[], T], *, ends_with_client: bool = False) -> T:
+        """Return what `work` returns; work that `ends_with_client` may be cancelled with the connection."""
+
+
+class LoopThreads:
+    """The threads of the event loop itself, first come first served."""
+
+    async def run(self, work: Callable[[], T], *, ends_with_client: bool = False) -> T:  # noqa: ARG002
+        """Return what `work` returns."""
+        return await asyncio.get_running_loop().run_in_executor(None, work)
+
+
+class ClientThreads:
+    """Runs work for clients on a few threads.
+
+    Who was served for the shortest time is next: first among addresses, then among the connections of one. A
+    connection never has all threads, so that another finds one free. What nobody waits for any more is cancelled.
+
+    Remembers: what is queued or running, and for how long each connection was served. Persists: nothing. Assumes: one
+    event loop. Fails: with `TooManyLongCalls`, if a client has too many queued, and with `ChainReplaced` for work that
+    did not end before blocks were removed.
+    """
+
+    def __init__(
+        self, threads: int, max_queued: int = MAX_QUEUED, use: ChainUse | None = None
+    ) -> None:
+        self._use = ChainUse() if use is None else use
+        self._threads = threads
+        self._max_queued = max_queued
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="call")
+        self._lock = Lock()
+        self.started = 0
+        """How many calls have had a thread."""
+        self._busy = 0
+        self._turns: ClientTurns[Job[Any]] = ClientTurns(max(1, threads - 1))
+        self._running: dict[Job[Any], ClientLine[Job[Any]]] = {}
+        self._addresses: WeakValueDictionary[str, ClientAddress[Job[Any]]] = WeakValueDictionary()
+        self._lines: WeakKeyDictionary[ClientConnection, ClientLine[Job[Any]]] = WeakKeyDictionary()
+        self._own: ClientLine[Job[Any]] = ClientLine(ClientAddress())
+
+    async def run(self, work: Callable[[], T], *, ends_with_client: bool = False) -> T:
+        """Return what `work` returns, on a thread and in the turn of the client that is served.
+
+        If the client disconnects, work that `ends_with_client` is cancelled; all work is with the task.
+        """
+        client = current_client()
+        line = self._own if client is None else self._line_of(client)
+        if len(line.queued) >= self._max_queued:
+            raise TooManyLongCalls(self._max_queued)
+        use = self._use
+        job = Job(partial(_guarded, use, use.removals, work), ends_with_client=ends_with_client)
+        use.begin()
+        # Also if it is cancelled before it runs.
+        job.future.add_done_callback(lambda _: use.end())
+        self._add(line, job)
+        try:
+            return await asyncio.wrap_future(job.future)
+        except asyncio.CancelledError:
+            self._cancel(line, job)
+            raise
+
+    def close(self, *, wait: bool = False) -> None:
+        """Cancel everything, and `wait` until it has ended."""
+        with self._lock:
+            for job in self._running:
+                job.flag.set()
+            lines = (self._own, *self._lines.values())
+            dropped = [job for it in lines for job in self._turns.drop(it, lambda _: True)]
+        for job in dropped:
+            job.future.cancel()
+        self._pool.shutdown(wait=wait, cancel_futures=True)
+
+    @property
+    def queued(self) -> int:
+        """How many calls wait for a thread."""
+        return sum(len(it.queued) for it in (self._own, *self._lines.values()))
+
+    def _line_of(self, client: ClientConnection) -> ClientLine[Job[Any]]:
+        line = self._lines.get(client)
+        if line is None:
+            host = client.peer.rpartition(":")[0]
+            address = self._addresses.get(host)
+            if address is None:
+                self._addresses[host] = address = ClientAddress()
+            line = self._lines[client] = ClientLine(address)
+            client.on_close(partial(self._on_close, line))
+        return line
+
+    def _add(self, line: ClientLine[Job[Any]], job: Job[Any]) -> None:
+        with self._lock:
+            self._turns.add(line, job)
+            starts = self._busy < self._threads
+            self._busy += starts
+        if starts:
+            self._pool.submit(self._serve)
+
+    def _serve(self) -> None:
+        """Do what is queued, on a thread, until nobody waits."""
+        while (taken := self._take()) is not None:
+            line, job = taken
+            start = time.monotonic()
+            job.run()
+            with self._lock:
+                del self._running[job]
+                self._turns.end(line, time.monotonic() - start)
+            # Otherwise it would live until there is more to do.
+            del taken, job
+
+    def _take(self) -> tuple[ClientLine[Job[Any]], Job[Any]] | None:
+        with self._lock:
+            taken = self._turns.take()
+            if taken is None:
+                self._busy -= 1
+            else:
+                line, job = taken
+                self._running[job] = line
+                self.started += 1
+            return taken
+
+    def _cancel(self, line: ClientLine[Job[Any]], job: Job[Any]) -> None:
+        job.flag.set()
+        with self._lock:
+            self._turns.drop(line, lambda it: it is job)
+
+    def _on_close(self, line: ClientLine[Job[Any]]) -> None:
+        """Cancel what a client waited for."""
+        with self._lock:
+            for job, owner in self._running.items():
+                if owner is line and job.ends_with_client:
+                    job.flag.set()
+            dropped = self._turns.drop(line, lambda it: it.ends_with_client)
+        for job in dropped:
+            job.reject()
+
+
+def _guarded(use: ChainUse, removals: int, work: Callable[[], T]) -> T:
+    with use.guard(removals):
+        return work()

@@ -1,0 +1,247 @@
+"""Threads for the long calls of clients."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from threading import Event
+
+import pytest
+
+from entresol import errors
+from entresol._native import Snapshot, call
+from entresol.chain.chain_use import ChainUse
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.threads.client import current_client, serve
+from entresol.rpc.threads.client_threads import ClientThreads
+from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
+from tests.support.polling import PATIENCE_SECONDS
+
+
+class Client(LocalConnection):
+    """A client that can disconnect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._callbacks: list[Callable[[], object]] = []
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Note what is to be called."""
+        self._callbacks.append(callback)
+
+    def disconnect_now(self) -> None:
+        """Close the connection."""
+        for callback in self._callbacks:
+            callback()
+
+
+class Gate:
+    """Work that runs until it is let go."""
+
+    def __init__(self) -> None:
+        self.started = Event()
+        self.opened = Event()
+
+    def __call__(self) -> str:
+        """Wait."""
+        self.started.set()
+        assert self.opened.wait(PATIENCE_SECONDS)
+        return "done"
+
+
+@pytest.fixture
+def threads() -> Iterator[ClientThreads]:
+    threads = ClientThreads(2, max_queued=3)
+    yield threads
+    threads.close(wait=True)
+
+
+def start(
+    threads: ClientThreads,
+    client: Client,
+    work: Callable[[], str],
+    *,
+    ends_with_client: bool = True,
+) -> asyncio.Task[str]:
+    """Start work for a client, as its request would."""
+    serve(client)
+    return asyncio.get_running_loop().create_task(
+        threads.run(work, ends_with_client=ends_with_client)
+    )
+
+
+async def waits(*tasks: asyncio.Task[str]) -> bool:
+    """Let tasks go as far as they can, and return whether none has ended."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+    return not any(it.done() for it in tasks)
+
+
+def test_another_client_does_not_wait_for_one_with_many_long_calls(threads: ClientThreads) -> None:
+    async def scenario() -> None:
+        greedy, other, gate = Client(), Client(), Gate()
+        tasks = [start(threads, greedy, gate) for _ in range(4)]
+        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+        assert await start(threads, other, lambda: "served") == "served"
+        assert await waits(*tasks)
+        gate.opened.set()
+        assert await asyncio.gather(*tasks) == ["done"] * 4
+
+    asyncio.run(scenario())
+
+
+def test_a_client_may_not_have_more_waiting_than_allowed(threads: ClientThreads) -> None:
+    async def scenario() -> None:
+        greedy, other, gate = Client(), Client(), Gate()
+        tasks = [start(threads, greedy, gate) for _ in range(1)]
+        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+        tasks += [start(threads, greedy, gate) for _ in range(3)]
+        assert await waits(*tasks)
+        with pytest.raises(errors.TooManyLongCalls, match=r"max 3.*--long-call-limit"):
+            await start(threads, greedy, gate)
+        assert await start(threads, other, lambda: "served") == "served"
+        gate.opened.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(scenario())
+
+
+def test_what_a_client_has_waiting_is_dropped_when_it_disconnects(threads: ClientThreads) -> None:
+    async def scenario() -> None:
+        client, gate = Client(), Gate()
+        running = start(threads, client, gate)
+        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+        queued = [start(threads, client, gate) for _ in range(3)]
+        assert await waits(*queued)
+        assert threads.queued == 3
+        client.disconnect_now()
+        assert threads.queued == 0
+        for task in queued:
+            with pytest.raises(errors.ExecutionCancelled):
+                await task
+        gate.opened.set()
+        assert await running == "done"
+        assert threads.started == 1
+
+    asyncio.run(scenario())
+
+
+def test_an_execution_stops_when_its_client_disconnects(threads: ClientThreads) -> None:
+    snapshot = Snapshot(InMemoryState.with_contract("5b 5f 56"))
+    started = Event()
+
+    def endless() -> str:
+        started.set()
+        call(snapshot, RULES, BLOCK, to_contract(gas_limit=10**15))
+        return "never"
+
+    async def scenario() -> None:
+        client = Client()
+        task = start(threads, client, endless)
+        await asyncio.to_thread(started.wait, PATIENCE_SECONDS)
+        client.disconnect_now()
+        with pytest.raises(errors.ExecutionCancelled):
+            await task
+
+    asyncio.run(scenario())
+
+
+def test_what_runs_cooperatively_stops_when_its_client_disconnects(threads: ClientThreads) -> None:
+    started = Event()
+
+    def forever() -> Iterator[int]:
+        while True:
+            started.set()
+            yield 1
+
+    def endless() -> str:
+        return str(sum(cooperatively(forever())))
+
+    async def scenario() -> None:
+        client = Client()
+        task = start(threads, client, endless)
+        await asyncio.to_thread(started.wait, PATIENCE_SECONDS)
+        client.disconnect_now()
+        with pytest.raises(errors.ExecutionCancelled):
+            await task
+
+    asyncio.run(scenario())
+
+
+def test_work_that_changes_something_later_outlives_its_client(threads: ClientThreads) -> None:
+    async def scenario() -> None:
+        client, gate = Client(), Gate()
+        tasks = [start(threads, client, gate, ends_with_client=False) for _ in range(3)]
+        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+        client.disconnect_now()
+        assert await waits(*tasks)
+        gate.opened.set()
+        assert await asyncio.gather(*tasks) == ["done"] * 3
+
+    asyncio.run(scenario())
+
+
+def test_a_cancelled_task_cancels_its_work(threads: ClientThreads) -> None:
+    async def scenario() -> None:
+        client, gate = Client(), Gate()
+        running = start(threads, client, gate)
+        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+        queued = start(threads, client, lambda: "never")
+        assert await waits(queued)
+        queued.cancel()
+        assert await waits(running)
+        assert queued.cancelled()
+        assert threads.queued == 0
+        gate.opened.set()
+        await running
+
+    asyncio.run(scenario())
+
+
+def test_work_that_outlives_the_chain_fails() -> None:
+    use = ChainUse()
+
+    async def scenario(threads: ClientThreads) -> None:
+        client, gate = Client(), Gate()
+        task = start(threads, client, gate)
+        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+        assert not use.is_idle
+        use.on_removed()
+        gate.opened.set()
+        with pytest.raises(errors.ChainReplaced):
+            await task
+        assert use.is_idle
+
+    with closing(ClientThreads(2, use=use)) as threads:
+        asyncio.run(scenario(threads))
+
+
+def test_the_client_of_a_request_is_known_to_what_it_starts() -> None:
+    async def asked() -> object:
+        await asyncio.sleep(0)
+        return current_client()
+
+    async def scenario() -> None:
+        first, second = Client(), Client()
+        serve(first)
+        task = asyncio.get_running_loop().create_task(asked())
+        serve(second)
+        assert await task is first
+        assert current_client() is second
+
+    asyncio.run(scenario())
+    assert current_client() is None
+
+
+def test_a_request_does_not_keep_its_connection() -> None:
+    client = Client()
+
+    async def scenario() -> object:
+        nonlocal client
+        serve(client)
+        del client
+        return current_client()
+
+    assert asyncio.run(scenario()) is None
