@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from entresol.chain.accepting_chain import AcceptingChain
 from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.dev.checkpoint import Checkpoint
-from entresol.chain.dev.revert_plan import RevertPlan
+from entresol.chain.dev.replaced_stores import ReplacedStores
+from entresol.chain.dev.revert_plan import ReturnPlan, RevertPlan
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.execution.state_edits import apply_changes
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from entresol._native import Overlay
+    from entresol.chain.dev.clock import Clock
+    from entresol.chain.genesis.genesis import Genesis
+    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.ledger import RevertedBlocks
-    from entresol.chain.mempool import Mempool
+    from entresol.chain.mempool import Mempool, PoolConfig
+    from entresol.chain.rules import ChainRules
     from entresol.primitives.records import StoredChange
     from entresol.storage.store import Store
 
@@ -33,6 +38,18 @@ class Chain(AcceptingChain):
     Remembers: what `AcceptingChain` does. Persists: sealed blocks, through the ledger. Assumes: one
     thread writes; any thread may read sealed blocks. Fails: an error leaves the chain unchanged.
     """
+
+    def __init__(
+        self,
+        store: Store,
+        rules: ChainRules,
+        genesis: Genesis | ExpectedGenesis,
+        *,
+        clock: Clock | None = None,
+        pool: PoolConfig | None = None,
+    ) -> None:
+        super().__init__(store, rules, genesis, clock=clock, pool=pool)
+        self._replaced = ReplacedStores()
 
     def checkpoint(self, *, with_settlement: bool = False) -> int:
         """Create a checkpoint and return its id; the oldest is dropped if there are too many.
@@ -52,6 +69,7 @@ class Chain(AcceptingChain):
                 batches=self.batches.mark() if with_settlement else None,
                 edited=self._edits.checkpoint(),
                 base_fee=self.pool.base_fee,
+                generation=self._replaced.generation,
             )
         )
 
@@ -62,12 +80,25 @@ class Chain(AcceptingChain):
             plan.apply()
         return plan is not None
 
-    def plan_restore(self, checkpoint: int) -> RevertPlan | None:
+    def plan_restore(self, checkpoint: int) -> RevertPlan | ReturnPlan | None:
         """Return what reverts the chain to a checkpoint; None if there is no such."""
         self.settle()
         was = self.checkpoints.get(checkpoint)
         if was is None:
             return None
+        if was.generation != self._replaced.generation:
+            return ReturnPlan(self, checkpoint, was.generation)
+        return self._plan_restore(checkpoint, was)
+
+    def return_to(self, generation: int, reverted: RevertedBlocks) -> None:
+        """Replace the chain by one that a state file has replaced."""
+        store = self._replaced.take(generation)
+        try:
+            self._exchange(store, reverted)
+        finally:
+            store.close()
+
+    def _plan_restore(self, checkpoint: int, was: Checkpoint) -> RevertPlan:
 
         def pool() -> Mempool:
             state = self.ledger.state_after(was.number) if was.edited is None else was.edited
@@ -109,7 +140,7 @@ class Chain(AcceptingChain):
 
         def finish(plan: RevertPlan) -> None:
             self._unwind(plan, None)
-            self.checkpoints.drop_above(number)
+            self.checkpoints.drop_above(number, self._replaced.generation)
             self.finality = self.finality.at_most(number)
             # The deposit watcher enqueues again what L1 still has.
             self.producer.priority.replace(())
@@ -136,7 +167,7 @@ class Chain(AcceptingChain):
         reverted = self.ledger.reverted_by(number)
         self.ledger.unwind(number)
         self._edits.restore(None)
-        self.checkpoints.drop_above(number)
+        self.checkpoints.drop_above(number, self._replaced.generation)
         self.finality = self.finality.at_most(number)
         transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
@@ -162,20 +193,46 @@ class Chain(AcceptingChain):
         edits: Sequence[StoredChange] = (),
         codes: Iterable[bytes] = (),
         reverted: RevertedBlocks | None = None,
-    ) -> None:
+        *,
+        keeps_checkpoints: bool = False,
+    ) -> bool:
         """Replace all blocks by those of another store, and the edits; nothing is pending then.
 
-        `reverted` are the blocks so far, if they were read already.
+        `reverted` are the blocks so far, if they were read already. With `keeps_checkpoints`, the chain can revert to
+        them if both stores are temporary; return whether `source` is the chain's for that.
         """
+        has_checkpoints = len(self.checkpoints) > 0
+        is_exchanged = self._exchange(source, reverted, edits, codes)
+        if keeps_checkpoints and has_checkpoints and is_exchanged:
+            dropped = self._replaced.add(source)
+            if dropped is not None:
+                self.checkpoints.drop_above(-1, dropped)
+            return True
+        self.checkpoints.clear()
+        self._replaced.close()
+        return False
+
+    def close(self) -> None:
+        """Close the store, and those of chains that were replaced."""
+        self._replaced.close()
+        super().close()
+
+    def _exchange(
+        self,
+        source: Store,
+        reverted: RevertedBlocks | None,
+        edits: Sequence[StoredChange] = (),
+        codes: Iterable[bytes] = (),
+    ) -> bool:
+        """Replace all blocks, and what follows from them; return whether `source` has the blocks so far now."""
         self.settle()
         if reverted is None or reverted.head != self.ledger.head_hash:
             reverted = self.ledger.reverted_by(-1)
-        self.ledger.replace(source)
+        is_exchanged = self.ledger.replace(source)
         self._edits.restore(None)
         if edits:
             change = partial(apply_changes, changes=edits, codes=codes)
             self._edits.apply(self.ledger.latest, change, len(edits))
-        self.checkpoints.drop_above(-1)
         self.sidecars.drop_above(-1)
         self.finality = Finality()
         self.instance_id = Hash32(secrets.token_bytes(Hash32.size))
@@ -185,6 +242,7 @@ class Chain(AcceptingChain):
         self.clock.set_time(max(self.head.timestamp, self.clock.now()))
         self.events.publish(BlocksReverted(reverted.records, -1, reverted.size))
         self.events.publish(BlockSealed(self.number, self.ledger.head_hash, self.head, {}))
+        return is_exchanged
 
     def _unwind(self, plan: RevertPlan, edited: Overlay | None) -> None:
         self.ledger.unwind(plan.number)

@@ -232,13 +232,14 @@ class Ledger:
             self.head, self.head_hash = known
             self.latest = self._snapshots.after(number)
 
-    def replace(self, source: Store) -> None:
-        """Replace all blocks by those of another store."""
+    def replace(self, source: Store) -> bool:
+        """Replace all blocks by those of another store; return whether that has the blocks so far now."""
         self.use.on_removed()
-        self.store.replace(source)
+        is_exchanged = self.store.replace(source)
         self._snapshots.evict_above(-1)
         self._heads.clear()
         self._set_head(self.header(self.number))
+        return is_exchanged
 
     def follow(self, number: int, common: int) -> None:
         """Make block `number` of a store that another process writes the head; blocks above `common` are other ones."""

@@ -203,12 +203,14 @@ class Store(StoreView):
         if not self._exchanges_with(source):
             source._contents = source._db.contents()
 
-    def replace(self, source: Store) -> None:
-        """Replace the whole chain by that of another store, which is not used any more.
+    def replace(self, source: Store) -> bool:
+        """Replace the whole chain by that of another store; return whether that has this one's chain now.
 
-        That is one durable write. Two temporary stores only exchange their files, unless others read them.
+        That is one durable write, after which the other store is not used any more. Two temporary stores only exchange
+        their files, unless others read them.
         """
-        if self._exchanges_with(source):
+        is_exchanged = self._exchanges_with(source)
+        if is_exchanged:
             self._directory, source._directory = source._directory, self._directory
             self._db.exchange(source._db)
             self.head_number, source.head_number = source.head_number, self.head_number
@@ -226,6 +228,7 @@ class Store(StoreView):
         self.loaded.refresh()
         self.batches.refresh()
         self.prices.refresh()
+        return is_exchanged
 
     def rebuild(
         self,

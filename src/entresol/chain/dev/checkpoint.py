@@ -37,6 +37,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     edited: Overlay | None
     base_fee: int
     """That of the next block, by which the pool is ordered."""
+    generation: int = 0
+    """That of the chain, which a state file may have replaced since."""
 
 
 class CheckpointLog:
@@ -52,6 +54,9 @@ class CheckpointLog:
         self.get = self._checkpoints.get
         """Return the checkpoint with this id."""
         self._last = 0
+
+    def __len__(self) -> int:
+        return len(self._checkpoints)
 
     def __contains__(self, number: int) -> bool:
         return number in self._checkpoints
@@ -74,9 +79,15 @@ class CheckpointLog:
             self._checkpoints.pop_newest(number.__le__)
         return found
 
-    def drop_above(self, block: int) -> None:
-        """Drop the checkpoints of blocks above `block`."""
+    def drop_above(self, block: int, generation: int) -> None:
+        """Drop the checkpoints of blocks above `block` of the chain of a generation."""
         checkpoints = [(it, self._checkpoints.get(it)) for it in self._checkpoints]
         for number, checkpoint in checkpoints:
-            if checkpoint is not None and checkpoint.number > block:
+            if checkpoint is None or checkpoint.generation != generation:
+                continue
+            if checkpoint.number > block:
                 self._checkpoints.pop(number)
+
+    def clear(self) -> None:
+        """Drop all checkpoints."""
+        self._checkpoints.clear()

@@ -11,7 +11,7 @@ from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.revert_plan import RevertPlan
+    from entresol.chain.dev.revert_plan import ReturnPlan, RevertPlan
 
 
 class Checkpoints:
@@ -57,13 +57,13 @@ class Checkpoints:
         checkpoints = self._checkpoints.get(number)
         if checkpoints is None:
             return None
-        plans: list[RevertPlan] = []
+        plans: list[RevertPlan | ReturnPlan] = []
         drop = partial(self._checkpoints.pop_newest, number.__le__)
         for chain, checkpoint in zip(self._chains, checkpoints, strict=True):
             plan = chain.plan_restore(checkpoint)
             if plan is None:
                 # One of a block that was rolled back, or that was dropped for others, is gone on all chains.
-                drop()
+                self._checkpoints.pop(number)
                 return None
             plans.append(plan)
         return PairRevertPlan(plans, drop)

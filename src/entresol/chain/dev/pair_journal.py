@@ -6,7 +6,7 @@ from bisect import bisect_right
 from operator import gt, itemgetter
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.events import BLOCK_EVENTS
+from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,11 @@ class PairJournal:
         """Return how many cuts have at most `number` for the chain at `index`."""
         return bisect_right(self._cuts, number, key=itemgetter(index))
 
-    def _on_event(self, _event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, BlocksReverted) and event.head < 0:
+            # Another chain: nothing is known of its earlier blocks.
+            self.restart()
+            return
         now = self._now()
         cuts = self._cuts
         if any(map(gt, cuts[-1], now)):

@@ -10,6 +10,7 @@ from entresol.chain.ledger import RevertedBlocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from entresol.chain.chain import Chain
     from entresol.chain.mempool import Mempool
     from entresol.chain.sealing.sealing_chain import SealingChain
 
@@ -77,11 +78,49 @@ class RevertPlan:
             chain.events.publish(BlocksReverted(records, number, size))
 
 
+class ReturnPlan:
+    """A revert to a checkpoint of a chain that a state file has replaced since.
+
+    Remembers: the head, since it is only right while that is the same. `prepare` may run on any thread.
+    """
+
+    is_quick = False
+
+    def __init__(self, chain: Chain, checkpoint: int, generation: int) -> None:
+        self._chain = chain
+        self._checkpoint = checkpoint
+        self._generation = generation
+        self._head = chain.ledger.head_hash
+        self._reverted = RevertedBlocks(self._head)
+        self._is_prepared = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the chain is as it was when the revert was planned."""
+        self._chain.settle()
+        is_there = self._checkpoint in self._chain.checkpoints
+        return is_there and self._chain.ledger.head_hash == self._head
+
+    def prepare(self) -> None:
+        """Read the blocks that are removed."""
+        self._reverted = self._chain.ledger.reverted_by(-1)
+        self._is_prepared = True
+
+    def apply(self) -> None:
+        """Replace the chain by the one before, and revert that to the checkpoint."""
+        if not self._is_prepared:
+            self.prepare()
+        self._chain.return_to(self._generation, self._reverted)
+        plan = self._chain.plan_restore(self._checkpoint)
+        assert plan is not None
+        plan.apply()
+
+
 class PairRevertPlan:
     """Reverts of the chains of a node, which are applied together."""
 
     def __init__(
-        self, plans: Sequence[RevertPlan], finish: Callable[[], None] = lambda: None
+        self, plans: Sequence[RevertPlan | ReturnPlan], finish: Callable[[], None] = lambda: None
     ) -> None:
         self._plans = plans
         self._finish = finish

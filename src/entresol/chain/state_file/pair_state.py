@@ -116,9 +116,9 @@ class PairState:
 
     def apply(self, load: PreparedLoad) -> None:
         """Let a prepared file take effect; the caller closes it."""
-        for it in load.replacements:
-            it.chain.replace(it.store, it.edits, it.codes, it.reverted)
         if load.replacements:
+            # What a chain keeps for its checkpoints is not closed with the rest.
+            load.replacements = [it for it in load.replacements if not _replace(it)]
             self._linked.on_replaced()
         for chain, accounts in load.accounts.items():
             edit = load.edits.get(chain)
@@ -161,6 +161,12 @@ class PairState:
             raise LoadRejected(
                 "the file has transactions from L1, and not the L1 that sent them; dump both layers together"
             )
+
+
+def _replace(load: Replacement) -> bool:
+    return load.chain.replace(
+        load.store, load.edits, load.codes, load.reverted, keeps_checkpoints=True
+    )
 
 
 def _edit(accounts: Mapping[Address, FileAccount]) -> Callable[[Overlay], None]:

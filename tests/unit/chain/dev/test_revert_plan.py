@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.revert_plan import QUICK_BLOCKS, QUICK_TRANSACTIONS
+from entresol.chain.dev.revert_plan import QUICK_BLOCKS, QUICK_TRANSACTIONS, RevertPlan
 from entresol.chain.events import BlocksReverted
 from tests.support.chain.dev_chain import NOBODY, balance, open_chain, transaction
 
@@ -107,7 +107,7 @@ def test_an_empty_pool_stays_empty_and_accepts_what_was_reverted(chain: Chain) -
     checkpoint = chain.checkpoint()
     seal(chain, 2)
     plan = chain.plan_restore(checkpoint)
-    assert plan is not None
+    assert isinstance(plan, RevertPlan)
     plan.apply()
     assert plan.pool is None
     assert (chain.number, len(chain.pool)) == (0, 0)

@@ -131,7 +131,12 @@ class AnvilReorg:
 
     @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
     async def reset(self, options: ResetOptions | None = None) -> None:
-        """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits."""
+        """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits.
+
+        The development L1 is reset with the L2, whichever receives the request, because deposits and batches are on
+        both: its contracts, accounts and balances are those of its genesis again. An L1 of `--l1-url` stays as it is,
+        so the L2 can be reset only while none of its batches is there.
+        """
         if options is not None:
             _reject_forking(options)
             raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
@@ -164,7 +169,12 @@ class HardhatReset:
 
     @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
     async def reset(self, options: ResetOptions | None = None) -> bool:
-        """Start again from the genesis, on both layers."""
+        """Start again from the genesis, on both layers; a devnet of Hardhat has one.
+
+        The development L1 is reset with the L2, whichever receives the request: its blocks, contracts that were
+        deployed, balances and snapshots are gone as well. An L1 of `--l1-url` stays as it is, so the L2 can be reset
+        only while none of its batches is there.
+        """
         if options is not None:
             _reject_forking(options)
         await self._reverts.reset(self._linked)

@@ -12,6 +12,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.dev.linked_chains import LinkedChains
+from entresol.chain.dev.replaced_stores import MAX_REPLACED
 from entresol.chain.state_file.pair_state import PairState
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
@@ -156,3 +157,66 @@ def test_what_cannot_be_loaded_changes_nothing(
         client("anvil_loadState", state)
     assert rejection.value.code == code
     assert client.chain.ledger.head_hash == head
+
+
+def test_snapshots_from_before_a_load_revert_to_the_chain_of_that_time(client: ApiClient) -> None:
+    send(client, 0)
+    dump = client("anvil_dumpState")
+    send(client, 1)
+    before = client("evm_snapshot")
+    head = client("eth_getBlockByNumber", "latest", False)
+    send(client, 2)
+    client("anvil_loadState", dump)
+    assert client("eth_blockNumber") == "0x1"
+    send(client, 1)
+    loaded = client("evm_snapshot")
+    send(client, 2)
+    assert client("evm_revert", loaded) is True
+    assert client("eth_blockNumber") == "0x2"
+    assert client("evm_revert", before) is True
+    assert client("eth_getBlockByNumber", "latest", False) == head
+    assert client("eth_getTransactionCount", str(ALICE), "latest") == "0x2"
+    assert client("evm_revert", loaded) is False
+    send(client, 2)
+    assert client("eth_blockNumber") == "0x3"
+
+
+def test_state_edits_of_a_snapshot_are_back_after_a_load(client: ApiClient) -> None:
+    dump = client("anvil_dumpState")
+    client("anvil_setBalance", str(NOBODY), "0x5")
+    before = client("evm_snapshot")
+    client("anvil_loadState", dump)
+    assert client("eth_getBalance", str(NOBODY), "latest") == "0x0"
+    assert client("evm_revert", before) is True
+    assert client("eth_getBalance", str(NOBODY), "latest") == "0x5"
+
+
+def test_only_the_last_replaced_chains_are_held(client: ApiClient) -> None:
+    dump = client("anvil_dumpState")
+    snapshots = []
+    for _ in range(MAX_REPLACED + 2):
+        snapshots.append(client("evm_snapshot"))
+        client("evm_mine")
+        client("anvil_loadState", dump)
+    assert client("evm_revert", snapshots[0]) is False
+    assert client("evm_revert", snapshots[2]) is True
+    assert client("eth_blockNumber") == "0x0"
+
+
+def test_a_reset_drops_the_snapshots_of_replaced_chains(client: ApiClient) -> None:
+    dump = client("anvil_dumpState")
+    before = client("evm_snapshot")
+    client("anvil_loadState", dump)
+    client("anvil_reset")
+    assert client("evm_revert", before) is False
+
+
+def test_a_rollback_of_the_loaded_chain_leaves_snapshots_from_before(client: ApiClient) -> None:
+    dump = client("anvil_dumpState")
+    client("anvil_mine", 5)
+    before = client("evm_snapshot")
+    client("anvil_loadState", dump)
+    client("anvil_mine", 2)
+    client("anvil_rollback", 1)
+    assert client("evm_revert", before) is True
+    assert client("eth_blockNumber") == "0x5"
