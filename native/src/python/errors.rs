@@ -44,6 +44,7 @@ import_exception!(entresol.errors, NonceTooHigh);
 import_exception!(entresol.errors, NonceTooLow);
 import_exception!(entresol.errors, SenderNotEOA);
 import_exception!(entresol.errors, StateUnavailable);
+import_exception!(entresol.errors, StoreFailed);
 import_exception!(entresol.errors, TipAboveFeeCap);
 import_exception!(entresol.errors, TraceTooLarge);
 import_exception!(entresol.errors, TrieError);
@@ -90,8 +91,8 @@ pub fn provider_error(py: Python<'_>, error: &ProviderError) -> PyErr {
 
 /// Return the exception for a `provider` that raised `cause`.
 pub fn unavailable(py: Python<'_>, provider: &str, cause: PyErr) -> PyErr {
-    if !cause.is_instance_of::<PyException>(py) {
-        // KeyboardInterrupt and the like are not the provider's failure.
+    // KeyboardInterrupt and the like are not the provider's failure; that of a store says what to do.
+    if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<StoreFailed>(py) {
         return cause;
     }
     let unavailable = StateUnavailable::new_err(format!("{provider} failed: {cause}"));

@@ -63,7 +63,7 @@ impl HeadState {
     pub fn overlay(&self) -> overlay::Overlay {
         match self {
             Self::Snapshot(snapshot) => overlay::Overlay::new(Arc::clone(snapshot)),
-            Self::Overlay(overlay) => overlay.get().current().as_ref().clone(),
+            Self::Overlay(overlay) => overlay::Overlay::fork(&overlay.get().current()),
         }
     }
 

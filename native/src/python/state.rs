@@ -182,7 +182,7 @@ impl Overlay {
         py: Python<'_>,
         work: impl FnOnce(&mut overlay::Overlay) -> Result<T, ProviderError> + Send,
     ) -> PyResult<T> {
-        read(py, || work(Arc::make_mut(&mut self.0.lock())))
+        read(py, || work(overlay::Overlay::make_mut(&mut self.0.lock())))
     }
 
     fn edit(

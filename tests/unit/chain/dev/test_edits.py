@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import resource
+from functools import partial
+
 import pytest
 
-from entresol._native import Account, keccak256
+from entresol._native import Account, Overlay, keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.finality import BlockTag
 from entresol.primitives.values import Address
@@ -93,3 +96,34 @@ def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
 def test_the_pending_block_shows_edits(chain: Chain) -> None:
     give(chain, NOBODY, 77)
     assert chain.pending().overlay.account(NOBODY) == Account(0, 77, keccak256(b""))
+
+
+def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:
+    many = [Address(number.to_bytes(20)) for number in range(10_000, 15_000)]
+
+    def fund(overlay: Overlay) -> None:
+        for it in many:
+            overlay.set_balance(it, 1)
+
+    chain.edit(many[0], fund, *many[1:])
+    before = peak_bytes()
+    for wei in range(2, 402):
+        chain.checkpoint()
+        chain.edit(many[0], partial(_set_balance, many[0], wei))
+    # A copy of each would take 500 MB.
+    assert peak_bytes() - before < 100 * 2**20
+    assert balance(chain, many[0]) == 401
+    assert balance(chain, many[1]) == 1
+    assert chain.restore(1)
+    assert balance(chain, many[0]) == 1
+    chain.seal()
+    assert balance(chain, many[-1]) == 1
+
+
+def _set_balance(address: Address, wei: int, overlay: Overlay) -> None:
+    overlay.set_balance(address, wei)
+
+
+def peak_bytes() -> int:
+    """Return the largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
