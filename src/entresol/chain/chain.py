@@ -87,16 +87,17 @@ class Chain(AcceptingChain):
         if was is None:
             return None
         if was.generation != self._replaced.generation:
-            return ReturnPlan(self, checkpoint, was.generation)
+            return ReturnPlan(self, checkpoint, partial(self._return_to, checkpoint, was))
         return self._plan_restore(checkpoint, was)
 
-    def return_to(self, generation: int, reverted: RevertedBlocks) -> None:
-        """Replace the chain by one that a state file has replaced."""
-        store = self._replaced.take(generation)
+    def _return_to(self, checkpoint: int, was: Checkpoint, reverted: RevertedBlocks) -> RevertPlan:
+        """Replace the chain by one that a state file has replaced, and return what reverts that to a checkpoint."""
+        store = self._replaced.take(was.generation)
         try:
             self._exchange(store, reverted)
         finally:
             store.close()
+        return self._plan_restore(checkpoint, was)
 
     def _plan_restore(self, checkpoint: int, was: Checkpoint) -> RevertPlan:
 

@@ -10,7 +10,6 @@ from entresol.chain.ledger import RevertedBlocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from entresol.chain.chain import Chain
     from entresol.chain.mempool import Mempool
     from entresol.chain.sealing.sealing_chain import SealingChain
 
@@ -86,10 +85,15 @@ class ReturnPlan:
 
     is_quick = False
 
-    def __init__(self, chain: Chain, checkpoint: int, generation: int) -> None:
+    def __init__(
+        self,
+        chain: SealingChain,
+        checkpoint: int,
+        return_to: Callable[[RevertedBlocks], RevertPlan],
+    ) -> None:
         self._chain = chain
         self._checkpoint = checkpoint
-        self._generation = generation
+        self._return_to = return_to
         self._head = chain.ledger.head_hash
         self._reverted = RevertedBlocks(self._head)
         self._is_prepared = False
@@ -110,10 +114,7 @@ class ReturnPlan:
         """Replace the chain by the one before, and revert that to the checkpoint."""
         if not self._is_prepared:
             self.prepare()
-        self._chain.return_to(self._generation, self._reverted)
-        plan = self._chain.plan_restore(self._checkpoint)
-        assert plan is not None
-        plan.apply()
+        self._return_to(self._reverted).apply()
 
 
 class PairRevertPlan:
