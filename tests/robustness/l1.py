@@ -1,8 +1,8 @@
 """An L1 that lies about everything: `python -m tests.robustness.l1 --seconds 3600 --seed 1`.
 
 A node settles on a real anvil through a proxy. By turns the proxy tells the truth, one lie about one field again and
-again, and any lies about any field of any method. Users deposit, transfer, withdraw and claim meanwhile. In the end L1 is
-honest, and within a minute every batch must be settled, with nothing signed for another chain and an exact supply.
+again, and any lies about any field of any method. Users deposit, transfer, withdraw and claim meanwhile. In the end L1
+is honest, and within a minute every batch must be settled, with nothing signed for another chain and an exact supply.
 """
 
 from __future__ import annotations

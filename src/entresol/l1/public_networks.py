@@ -36,8 +36,8 @@ def is_public_network(chain_id: int) -> bool:
 def development_problem(chain_id: int, *, is_development: bool) -> str | None:
     """Return why contracts and money for development are not for an L1; None if they are.
 
-    An id that nobody knows may be that of a public network which is younger than this list, so an L1 is only taken for a
-    development chain by an id that developers use, or because its user says so.
+    An id that nobody knows may be that of a public network which is younger than this list, so an L1 is only taken for
+    a development chain by an id that developers use, or because its user says so.
     """
     if is_public_network(chain_id):
         return (

@@ -86,9 +86,9 @@ def _paymaster_of(payload: Payload) -> Address | None:
 class SenderTransactions:
     """The transactions of one sender: pending up to the first missing nonce, then queued.
 
-    `nonce` and `balance` are those of the account, `gap` is the first missing nonce, and `cost` is
-    that of all entries together; `sponsored` are those that a paymaster pays for. If it `is_account`, the entries are a contract account's own, and the nonce is that of
-    the nonce holder.
+    `nonce` and `balance` are those of the account, `gap` is the first missing nonce, and `cost` is that of all entries
+    together; `sponsored` are those that a paymaster pays for. If it `is_account`, the entries are a contract account's
+    own, and the nonce is that of the nonce holder.
     """
 
     __slots__ = (

@@ -46,8 +46,8 @@ class PendingBlock:
     The timestamp is part of the block, so it is cached for a second at most. What is invalid in it stays in the pool
     until a block is sealed, and is not executed again for the same parent.
 
-    Remembers: the block and its inputs, and what is invalid on its parent. Persists: nothing. Assumes: one thread, and that callers do not change
-    the block. Fails: as the producer does, and caches nothing then.
+    Remembers: the block and its inputs, and what is invalid on its parent. Persists: nothing. Assumes: one thread, and
+    that callers do not change the block. Fails: as the producer does, and caches nothing then.
     """
 
     def __init__(

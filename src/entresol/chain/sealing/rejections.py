@@ -26,7 +26,8 @@ _MAX_KNOWN: Final = 4_096
 class Rejections:
     """Removes from the pool what a block has rejected.
 
-    Remembers: why, for senders that wait for the block, and who wants to know. Persists: nothing. Assumes: the thread of the chain.
+    Remembers: why, for senders that wait for the block, and who wants to know. Persists: nothing. Assumes: the thread
+    of the chain.
     """
 
     def __init__(self, pool: Mempool) -> None:

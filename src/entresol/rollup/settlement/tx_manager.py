@@ -35,9 +35,9 @@ class TxManager:
     """Has at most one transaction of an operator's key pending on L1, for any of the key's steps.
 
     Remembers: when and at which L1 block the pending transaction was signed, when it was sent last, which attempts L1
-    rejected with another gas limit than it takes, and what prevents a replacement. Persists: the pending transaction and every attempt that was
-    signed for it, before it is sent, so that a restart follows and resends the same ones. Assumes: the
-    operator's account has no other user. Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
+    rejected with another gas limit than it takes, and what prevents a replacement. Persists: the pending transaction
+    and every attempt that was signed for it, before it is sent, so that a restart follows and resends the same ones.
+    Assumes: the operator's account has no other user. Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The JSON-RPC envelope: decode requests and batches, assemble responses.
 
-An `id` stays the bytes it was sent as, so that 1.0, 1e3 or a number of forty digits comes back unchanged.
-Of a duplicate key, the last one counts. Half of a surrogate pair is JSON, but no text, and the decoder stops at it: what is
+An `id` stays the bytes it was sent as, so that 1.0, 1e3 or a number of forty digits comes back unchanged. Of a
+duplicate key, the last one counts. Half of a surrogate pair is JSON, but no text, and the decoder stops at it: what is
 wrong then is one string of one request, so that one is rejected, under its id.
 """
 

@@ -99,9 +99,9 @@ class Forwarding:
     ) -> bytes | None:
         """Return the response to a batch: runs of items that are ours by `handle`, others by the producer.
 
-        An item that follows a forwarded one starts after it, and sees what it did; those that are `last` start after all
-        others. The responses stand as the items do. Raise `BatchResponseSizeError` once
-        the responses of all runs exceed `limit` bytes; no more calls start.
+        An item that follows a forwarded one starts after it, and sees what it did; those that are `last` start after
+        all others. The responses stand as the items do. Raise `BatchResponseSizeError` once the responses of all runs
+        exceed `limit` bytes; no more calls start.
         """
         responses: dict[int, bytes] = {}
         size = 0

@@ -44,7 +44,8 @@ class AddressSearch:
     """Reads blocks one after another: there is no index by address.
 
     A transaction is found by its sender, its recipient, the recipient of a refund, the contract it creates and the
-    contracts that log; and by calls between contracts, for which a block is executed again. Remembers: nothing. Any thread may use it.
+    contracts that log; and by calls between contracts, for which a block is executed again. Remembers: nothing. Any
+    thread may use it.
     """
 
     def __init__(
