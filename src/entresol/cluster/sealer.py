@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.errors import ProducerUnavailable
+from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.errors import GasBudgetSpent, ProducerUnavailable
+from entresol.execution.work_budget import WorkBudget
 
 if TYPE_CHECKING:
     from entresol.chain.accepting_chain import OnIncluded
@@ -142,14 +145,20 @@ class ClusterSealer:
         self._woken.clear()
 
     async def _build(self) -> OpenBlock:
-        block = self._chain.open_block()
-        loop, is_heavy = asyncio.get_running_loop(), self._chain.producer.is_heavy
+        """Build the next block: on the thread, if it takes longer than the event loop has time for."""
+        if not self._chain.producer.is_heavy:
+            with contextlib.suppress(GasBudgetSpent):
+                return self._built_here()
+        loop, block = asyncio.get_running_loop(), self._chain.open_block()
         while block.prepare():
-            if is_heavy:
-                await loop.run_in_executor(self._thread, block.execute)
-                await self._renew()
-            else:
-                block.execute()
+            await loop.run_in_executor(self._thread, block.execute)
+            await self._renew()
+        return block
+
+    def _built_here(self) -> OpenBlock:
+        block = self._chain.open_block(budget=WorkBudget(INLINE_GAS))
+        while block.prepare():
+            block.execute()
         return block
 
     def _close(self) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from entresol.execution.console import ConsoleCalls
     from entresol.execution.rejected_work import RejectedTransaction
     from entresol.execution.trace.tracing import Tracing
+    from entresol.execution.work_budget import WorkBudget
     from entresol.state.state_trie import StateTrie
 
 
@@ -102,6 +103,8 @@ class BlockExecutor:
         self._tracing: Tracing | None = None
         self._edited_codes: dict[bytes, bytes] = {}
         self._blob_count = 0
+        self.budget: WorkBudget | None = None
+        """Beyond it `run` raises `GasBudgetSpent`, and the block is of no use."""
 
     @property
     def transactions(self) -> Sequence[Transaction]:
@@ -255,7 +258,9 @@ class BlockExecutor:
 
     def _execute(self, tx_env: TxEnv, checks: Checks | None) -> _native.ExecutionResult:
         tracer, limits = self._tracing or (None, None)
-        return execute(
+        if limits is None and self.budget is not None:
+            limits = self.budget.limits()
+        ran = execute(
             self.overlay,
             self._rules,
             self._block,
@@ -264,6 +269,9 @@ class BlockExecutor:
             limits=limits,
             tracer=tracer,
         )
+        if self.budget is not None:
+            self.budget.spend(ran)
+        return ran
 
     def _reject(self, payload: PriorityTransaction) -> _Ran:
         gas_used = min(payload.gas_limit, MAX_GAS_LIMIT)

@@ -7,7 +7,9 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BLOCK_EVENTS
-from entresol.errors import StoreFailed
+from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.errors import GasBudgetSpent, StoreFailed
+from entresol.execution.work_budget import WorkBudget
 from entresol.node.background_task import cancel
 
 if TYPE_CHECKING:
@@ -52,8 +54,8 @@ class Automine:
             return
         if self._sealer.has_heavy_deposits:
             self._start()
-        else:
-            self._chain.seal_pending()
+        elif not self._seal_inline():
+            self._start(is_long=True)
 
     def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
         """Seal a transaction with others that arrive in this turn of the event loop, and report it.
@@ -86,8 +88,8 @@ class Automine:
         await cancel(self._task)
         self._report_all(StoreFailed("the node stops; the transaction is in no block"))
 
-    def _start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._seal_all())
+    def _start(self, *, is_long: bool = False) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._seal_all(is_long=is_long))
 
     def _seal_turn(self) -> None:
         if not self._is_scheduled or self.is_busy:
@@ -98,19 +100,29 @@ class Automine:
             self._start()
             return
         try:
-            if self._chain.schedule.is_automine:
-                self._chain.seal_pending()
+            if self._chain.schedule.is_automine and not self._seal_inline():
+                self._start(is_long=True)
+                return
         except Exception as error:
             if not isinstance(error, StoreFailed):
                 logger.exception("a block could not be sealed")
             self._fail(error)
         self._report_all(None)
 
-    async def _seal_all(self) -> None:
+    def _seal_inline(self) -> bool:
+        """Seal what is pending on the event loop; return False if it takes longer than its gas shows."""
+        try:
+            self._chain.seal_pending(budget=WorkBudget(INLINE_GAS))
+        except GasBudgetSpent:
+            return False
+        return True
+
+    async def _seal_all(self, *, is_long: bool) -> None:
+        """Seal what is pending; `is_long` says that the next block takes longer than its gas."""
         failure: str | None = None
         while self._chain.schedule.is_automine and self._chain.producer.has_work:
             try:
-                header = await self._sealer.seal_work()
+                header = await self._sealer.seal_work(is_long=is_long)
             except Exception as error:
                 if isinstance(error, StoreFailed):
                     # A full disk may have space again later.
@@ -125,6 +137,7 @@ class Automine:
             else:
                 if header is not None and not header.gas_used:
                     break
+                is_long = False
                 # Others have their turn.
                 await asyncio.sleep(0)
         self._report_all(None)

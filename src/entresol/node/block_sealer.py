@@ -7,8 +7,9 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.sealing.block_producer import are_heavy
-from entresol.errors import ChainReplaced
+from entresol.chain.sealing.block_producer import INLINE_GAS, are_heavy
+from entresol.errors import ChainReplaced, GasBudgetSpent
+from entresol.execution.work_budget import WorkBudget
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -55,15 +56,28 @@ class BlockSealer:
         assert header is not None
         return header
 
-    async def seal_work(self) -> Header | None:
-        """Seal the next block, unless it has rejected all that it could have included."""
-        return await self._seal(is_needed=False)
+    async def seal_work(self, *, is_long: bool = False) -> Header | None:
+        """Seal the next block, unless it has rejected all that it could have included.
 
-    async def _seal(self, *, is_needed: bool = True) -> Header | None:
+        `is_long` says that it takes longer than its gas.
+        """
+        return await self._seal(is_needed=False, is_long=is_long)
+
+    async def _seal(self, *, is_needed: bool = True, is_long: bool = False) -> Header | None:
+        """Seal the next block; one that takes longer than its gas is found out by beginning, and begins again."""
         async with self._sealing:
-            is_heavy = self.is_heavy
-            for _ in range(ATTEMPTS if is_heavy or self.is_disk_slow else 0):
-                block = await self._build(on_thread=is_heavy)
+            is_heavy = is_long or self.is_heavy
+            if not is_heavy and not self.is_disk_slow:
+                try:
+                    return self._seal_here(WorkBudget(INLINE_GAS), is_needed=is_needed)
+                except GasBudgetSpent:
+                    is_heavy = True
+            for _ in range(ATTEMPTS):
+                try:
+                    block = await self._build(on_thread=is_heavy)
+                except GasBudgetSpent:
+                    is_heavy = True
+                    continue
                 if block is not None and block.is_vain and not is_needed:
                     self._chain.reject(block)
                     return None
@@ -71,15 +85,21 @@ class BlockSealer:
                 if write is not None:
                     await asyncio.get_running_loop().run_in_executor(self._thread, write.sync)
                     return self._chain.show(write)
-            return self._chain.seal() if is_needed else self._chain.seal_work()
+            return self._seal_here(None, is_needed=is_needed)
 
     async def stop(self) -> None:
         """Wait for the thread: it reads the store, which is closed next."""
         await asyncio.to_thread(self._thread.shutdown, wait=True)
 
+    def _seal_here(self, budget: WorkBudget | None, *, is_needed: bool) -> Header | None:
+        if is_needed:
+            return self._chain.seal(budget=budget)
+        return self._chain.seal_work(budget=budget)
+
     async def _build(self, *, on_thread: bool) -> OpenBlock | None:
         """Build the next block; None if the chain changes meanwhile."""
-        block, loop = self._chain.open_block(), asyncio.get_running_loop()
+        block = self._chain.open_block(budget=None if on_thread else WorkBudget(INLINE_GAS))
+        loop = asyncio.get_running_loop()
         while block.prepare():
             if not on_thread:
                 block.execute()

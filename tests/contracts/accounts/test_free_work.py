@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from itertools import count
+
 import msgspec
 import pytest
 
 from entresol._native import address_of, execute, public_key, zk_parties
+from entresol.chain.chain import Chain
 from entresol.chain.mempool.paymaster_debts import PAYMASTER_LIMIT
 from entresol.chain.mempool.penalties import MAX_FAILURES, THROTTLE_BLOCKS
+from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.errors import (
     AccountRejection,
+    GasBudgetSpent,
     InsufficientFunds,
     PaymasterLimitExceeded,
     Throttled,
@@ -19,9 +26,11 @@ from entresol.execution.account_validation import runs_in_steps
 from entresol.execution.involved import Involved
 from entresol.execution.rejected_work import MAX_GAS
 from entresol.execution.tx_env import tx_env_of
+from entresol.execution.work_budget import GAS_PER_SECOND, WorkBudget
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Paymaster, Transaction, sign
 from entresol.primitives.values import Address
+from tests.support.chain.dev_chain import deposit, long_transaction
 from tests.support.contracts.accounts import (
     ASK_PAYMASTER,
     GAS,
@@ -69,6 +78,10 @@ class World:
         sender = Address(address_of(public_key(secret)))
         fields = {"gas_limit": MUCH, "paymaster": self.paymaster, **fields}
         return sign(fill(sender, **fields), secret)
+
+    def long(self) -> Transaction:
+        """Return a transaction of Bob's that takes longer than its gas."""
+        return long_transaction(self.l2.nonce(BOB), by=1)
 
     def send(self, *transactions: Transaction) -> None:
         """Add transactions to the pool."""
@@ -242,6 +255,55 @@ def test_reading_the_pending_block_drops_nothing_and_blames_nobody(world: World)
     assert world.chain.rejections.of(late.hash) is None
     world.chain.seal()
     assert late.hash not in world.chain.pool
+
+
+@pytest.mark.parametrize("read", [Chain.seal, Chain.seal_work, Chain.seal_pending, Chain.pending])
+def test_a_block_beyond_its_budget_leaves_pool_queue_and_penalties_as_they_were(
+    world: World, read: Callable[..., object]
+) -> None:
+    chain = world.chain
+    late, long = world.key(1, max_fee_per_gas=2 * FEE, max_priority_fee_per_gas=FEE), world.long()
+    world.send(late, long)
+    chain.enqueue(deposit(0))
+    world.replace_paymaster(LOOP)
+    assert list(chain.pool.best()) == [late, long]
+    before = (chain.number, chain.pool.version, chain.latest, chain.clock.state)
+    for _ in range(MAX_FAILURES + 1):
+        with pytest.raises(GasBudgetSpent):
+            read(chain, budget=WorkBudget(INLINE_GAS))
+    assert (chain.number, chain.pool.version, chain.latest, chain.clock.state) == before
+    assert list(chain.pool.best()) == [late, long]
+    assert len(chain.producer.priority) == 1
+    assert not len(chain.pool.penalties)
+    assert chain.rejections.of(late.hash) is None
+    chain.seal()
+    assert world.included()[1:] == [long.sender]
+    assert isinstance(chain.rejections.of(late.hash), AccountRejection)
+    assert len(chain.pool.penalties) == 1
+    chain.verify()
+
+
+def test_steps_beyond_the_budget_of_a_block_are_not_rejected(world: World) -> None:
+    late = world.key(1)
+    world.send(late)
+    world.replace_paymaster(LOOP)
+    with pytest.raises(GasBudgetSpent):
+        world.chain.seal(budget=WorkBudget(100_000))
+    assert late.hash in world.chain.pool
+    world.chain.seal(budget=WorkBudget(INLINE_GAS))
+    assert str(world.chain.rejections.of(late.hash)).endswith(RULES)
+
+
+def test_what_a_block_rejects_counts_in_its_budget_by_its_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = INLINE_GAS / GAS_PER_SECOND
+    monkeypatch.setattr(time, "thread_time", map(seconds.__mul__, count()).__next__)
+    world.send(world.key(1), world.key(2))
+    world.replace_paymaster(LOOP)
+    with pytest.raises(GasBudgetSpent):
+        world.chain.seal(budget=WorkBudget(INLINE_GAS))
+    assert len(world.chain.pool) == 2
 
 
 # Who is to blame

@@ -10,6 +10,7 @@ from entresol.chain.dev.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import ChainRules
+from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
@@ -24,6 +25,7 @@ SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
 ALICE, BOB, CAROL = (Address(address_of(public_key(secret))) for secret in SECRETS)
 NOBODY = Address(b"\xee" * 20)
 LOGGER = Address(b"\xaa" * 20)
+BLAKE2F = Address(bytes(19) + b"\x09")
 ETHER = 10**18
 FEE = 100_000_000
 # Logs the call data with the caller for topic.
@@ -56,6 +58,14 @@ def transaction(
         data=data,
     )
     return sign(payload, SECRETS[by])
+
+
+def long_transaction(nonce: int, *, by: int = 0, wei: int = 0) -> Transaction:
+    """Return a transaction of little gas that takes five times as long: almost all of it is for rounds of BLAKE2."""
+    rounds = INLINE_GAS - 1_000_000
+    data = rounds.to_bytes(4) + bytes(64 + 128 + 16) + b"\1"
+    gas = INLINE_GAS - 500_000
+    return transaction(nonce, by=by, to=BLAKE2F, wei=wei, data=data, gas=gas)
 
 
 def deposit(number: int, *, wei: int = ETHER, gas_limit: int = 100_000) -> PriorityTransaction:

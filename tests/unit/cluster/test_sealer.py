@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from functools import partial
 from typing import Any
 
@@ -13,8 +14,11 @@ from entresol.chain.chain import Chain
 from entresol.cluster.pool_rows import PoolRows
 from entresol.cluster.sealer import BLOCKS_WAITED, ClusterSealer
 from entresol.errors import InsufficientFunds
+from entresol.execution.block_executor import BlockExecutor
+from entresol.primitives.records import TransactionResult
+from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
-from tests.support.chain.dev_chain import ALICE, open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, long_transaction, open_chain, transaction
 from tests.support.cluster.database import EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
 from tests.support.polling import PATIENCE_SECONDS
@@ -139,3 +143,24 @@ def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_blo
         chain.close()
 
     play(postgres, scenario)
+
+
+def test_a_block_that_takes_longer_than_its_gas_begins_again_on_the_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = open_chain()
+    sealer, _ = sealing(chain)
+    long = long_transaction(0)
+    chain.add(long)
+    threads: list[str] = []
+    run = BlockExecutor.run
+
+    def observed(self: BlockExecutor, sent: Transaction) -> TransactionResult:
+        if sent == long:
+            threads.append(threading.current_thread().name.partition("_")[0])
+        return run(self, sent)
+
+    monkeypatch.setattr(BlockExecutor, "run", observed)
+    assert reported_at(chain, sealer, long.hash) == [1]
+    assert threads == ["MainThread", "seal"]
+    chain.close()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,11 +10,19 @@ from entresol.chain.chain import Chain
 from entresol.chain.sealing.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.open_block import OpenBlock
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull
+from entresol.execution.block_executor import BlockExecutor
 from entresol.node import automine as module
 from entresol.node.automine import Automine
 from entresol.node.block_sealer import BlockSealer
+from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
-from tests.support.chain.dev_chain import ALICE, deposit, open_chain, transaction
+from tests.support.chain.dev_chain import (
+    ALICE,
+    deposit,
+    long_transaction,
+    open_chain,
+    transaction,
+)
 from tests.support.polling import PATIENCE_SECONDS
 
 HEAVY = 30_000_000
@@ -347,3 +356,45 @@ def test_stopping_ends_what_is_in_the_background(chain: Chain) -> None:
 
     asyncio.run(live())
     assert chain.number < 50
+
+
+def test_a_transaction_that_takes_longer_than_its_gas_is_sealed_on_a_thread(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    run = BlockExecutor.run
+
+    def observed(self: BlockExecutor, sent: Transaction) -> TransactionResult:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        return run(self, sent)
+
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(long_transaction(0))
+        monkeypatch.setattr(BlockExecutor, "run", observed)
+        await asyncio.sleep(0)
+        assert sender.automine.is_busy
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert threads == ["MainThread", "seal"]
+    assert chain.number == 1
+    assert chain.blocks.record(1).results[0].gas_used > INLINE_GAS // 2
+    chain.verify()
+
+
+def test_what_takes_longer_than_its_gas_does_not_keep_others_waiting(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(long_transaction(0), transaction(0, by=1))
+        await asyncio.sleep(0)
+        sender.send(transaction(1, by=1))
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None] * 3
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert not len(chain.pool)
+    chain.verify()

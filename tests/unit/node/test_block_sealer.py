@@ -12,12 +12,19 @@ from entresol.chain.sealing import pool_inclusion
 from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.chain.sealing.sealing_chain import QUICK_EDITS
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
+from entresol.execution.work_budget import WorkBudget
 from entresol.node.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from entresol.state.state_trie import StateTrie
-from tests.support.chain.dev_chain import balance, deposit, open_chain, transaction
+from tests.support.chain.dev_chain import (
+    balance,
+    deposit,
+    long_transaction,
+    open_chain,
+    transaction,
+)
 
 HEAVY = 30_000_000
 
@@ -39,9 +46,9 @@ def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
 ) -> None:
     open_block, opened = chain.open_block, []
 
-    def counted() -> object:
+    def counted(budget: WorkBudget | None) -> object:
         opened.append(chain.number)
-        return open_block()
+        return open_block(budget=budget)
 
     async def live() -> None:
         monkeypatch.setattr(chain, "open_block", counted)
@@ -100,6 +107,52 @@ def test_a_long_block_of_the_pool_executes_on_a_thread(
     asyncio.run(live())
     assert {it.partition("_")[0] for it in threads} == {"seal"}
     chain.verify()
+
+
+@pytest.mark.parametrize("is_disk_slow", [False, True], ids=["quick disk", "slow disk"])
+@pytest.mark.parametrize("is_needed", [True, False], ids=["seal", "seal work"])
+def test_a_block_that_takes_longer_than_its_gas_begins_again_on_a_thread(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, *, is_disk_slow: bool, is_needed: bool
+) -> None:
+    threads = []
+    run = BlockExecutor.run
+
+    def observed(self: BlockExecutor, sent: Transaction) -> TransactionResult:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        return run(self, sent)
+
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        chain.schedule.seal_on_request()
+        chain.enqueue(deposit(0))
+        chain.submit(long_transaction(0).raw)
+        if is_disk_slow:
+            monkeypatch.setattr(type(chain.ledger.store), "sync_seconds", 2 * QUICK_SYNC_SECONDS)
+        monkeypatch.setattr(BlockExecutor, "run", observed)
+        header = await (sealer.seal() if is_needed else sealer.seal_work())
+        assert header == chain.head
+        await sealer.stop()
+
+    asyncio.run(live())
+    assert threads == ["MainThread", "MainThread", "seal", "seal"]
+    assert len(chain.blocks.record(1).transactions) == 2
+    assert not chain.producer.has_work
+    chain.verify()
+
+
+def test_a_client_that_always_changes_the_chain_does_not_stop_a_block_that_takes_long(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        chain.schedule.seal_on_request()
+        chain.submit(long_transaction(0).raw)
+        monkeypatch.setattr(chain, "write_open", lambda _block: None)
+        assert (await sealer.seal()).number == 1
+        await sealer.stop()
+
+    asyncio.run(live())
+    assert not len(chain.pool)
 
 
 def test_a_block_that_others_seal_meanwhile_drops_no_transaction(

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import StoreFull
+from entresol.execution.work_budget import WorkBudget
 from entresol.node import chain_service as module
 from entresol.node import node as node_module
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
+from entresol.primitives.headers import Header
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -29,11 +31,11 @@ def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
         sealed = asyncio.Event()
         seal, failures = node.chain.seal, [StoreFull(node.chain.blocks.path)]
 
-        def fail_once() -> None:
+        def fail_once(*, budget: WorkBudget | None) -> Header:
             if failures:
                 raise failures.pop()
-            seal()
             sealed.set()
+            return seal(budget=budget)
 
         monkeypatch.setattr(node.chain, "seal", fail_once)
         await node.start()

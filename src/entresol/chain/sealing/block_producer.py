@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.execution.evm_env import BlockEnv
+    from entresol.execution.work_budget import WorkBudget
     from entresol.primitives.records import StoredChange
     from entresol.primitives.values import Hash32
 
@@ -115,9 +116,14 @@ class BlockProducer:
         *,
         limit: int | None = None,
         known: Container[Hash32] = (),
+        budget: WorkBudget | None = None,
     ) -> BlockExecutor:
-        """Return the next block with its transactions executed, at most `limit`, but no roots yet."""
+        """Return the next block with its transactions executed, at most `limit`, but no roots yet.
+
+        Raises `GasBudgetSpent` if they take more work than is left of a budget; nothing changes then.
+        """
         executor = self.open(timestamp, edits, codes)
+        executor.budget = budget
         if include_priority(executor, self.first_priority(), limit) and self._pool:
             best = self.best_for(executor, limit, known)
             while best.take():

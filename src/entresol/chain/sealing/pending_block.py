@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from entresol.chain.sealing.block_producer import BlockProducer
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
     from entresol.execution.evm_env import BlockEnv
+    from entresol.execution.work_budget import WorkBudget
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
 
@@ -47,7 +48,7 @@ class PendingBlock:
     until a block is sealed, and is not executed again for the same parent.
 
     Remembers: the block and its inputs, and what is invalid on its parent. Persists: nothing. Assumes: one thread, and
-    that callers do not change the block. Fails: as the producer does, and caches nothing then.
+    that callers do not change the block. Fails: as the producer does, and keeps what it had then.
     """
 
     def __init__(
@@ -68,23 +69,22 @@ class PendingBlock:
         is_current = self._inputs is not None and self._inputs.equals(self._current())
         return self._executor if is_current else None
 
-    def filled(self) -> BlockExecutor:
+    def filled(self, budget: WorkBudget | None = None) -> BlockExecutor:
         """Return the block with its transactions executed."""
         inputs = self._current()
         if self._inputs is None or not self._inputs.equals(inputs):
             if self._inputs is None or self._inputs.state is not inputs.state:
                 self._invalid.clear()
-            self._inputs, self._executed = None, None
-            self._executor = self._producer.fill(
-                inputs.env.timestamp, *self._edits.stored(), known=self._invalid
+            executor = self._producer.fill(
+                inputs.env.timestamp, *self._edits.stored(), known=self._invalid, budget=budget
             )
-            self._invalid.update(it.transaction.hash for it in self._executor.rejected)
-            self._inputs = inputs
+            self._invalid.update(it.transaction.hash for it in executor.rejected)
+            self._inputs, self._executor, self._executed = inputs, executor, None
         return self._executor
 
-    def finished(self) -> ExecutedBlock:
+    def finished(self, budget: WorkBudget | None = None) -> ExecutedBlock:
         """Return the block with its roots."""
-        executor = self.filled()
+        executor = self.filled(budget)
         if self._executed is None:
             self._executed = executor.finish(self._ledger.trie)
         return self._executed

@@ -109,6 +109,8 @@ class PoolInclusion:
             seconds = time.thread_time() - start
             rejected = RejectedTransaction(transaction, error, seconds)
             self._executor.rejected.append(rejected)
+            if self._executor.budget is not None:
+                self._executor.budget.spend_time(seconds)
             self._work.add_rejected(rejected)
         else:
             return True

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from entresol.chain.journal import Journal
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
+    from entresol.execution.work_budget import WorkBudget
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction
@@ -113,13 +114,16 @@ class SealingChain(ChainView):
 
     # The pending block
 
-    def pending(self) -> BlockExecutor:
-        """Return the pending block with its transactions executed; it is shared and must not be changed."""
-        return self._pending.filled()
+    def pending(self, *, budget: WorkBudget | None = None) -> BlockExecutor:
+        """Return the pending block with its transactions executed; it is shared and must not be changed.
 
-    def pending_block(self) -> ExecutedBlock:
+        Raises `GasBudgetSpent` if building it takes more work than is left of a budget.
+        """
+        return self._pending.filled(budget)
+
+    def pending_block(self, *, budget: WorkBudget | None = None) -> ExecutedBlock:
         """Return the pending block with its header and roots."""
-        return self._pending.finished()
+        return self._pending.finished(budget)
 
     def cached_pending(self) -> BlockExecutor | None:
         """Return the pending block if it has not changed since it was built."""
@@ -148,37 +152,43 @@ class SealingChain(ChainView):
         has_work = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
         return self.schedule.is_due(now, has_work=has_work)
 
-    def seal_pending(self) -> None:
-        """Seal blocks until no pending transaction can be included."""
+    def seal_pending(self, *, budget: WorkBudget | None = None) -> None:
+        """Seal blocks until no pending transaction can be included; raise `GasBudgetSpent` beyond a budget for all."""
         while self.producer.has_work:
-            header = self.seal_work()
+            header = self.seal_work(budget=budget)
             if header is not None and not header.gas_used:
                 return
 
-    def seal_work(self) -> Header | None:
+    def seal_work(self, *, budget: WorkBudget | None = None) -> Header | None:
         """Seal the next block, unless it has rejected all that it could have included."""
-        block = self._fill()
+        block = self._fill(budget=budget)
         return self._seal(block) if block.transactions or not block.rejected else None
 
-    def seal(self, *, limit: int | None = None) -> Header:
-        """Seal the next block, even if it is empty."""
-        return self._seal(self._fill(limit))
+    def seal(self, *, limit: int | None = None, budget: WorkBudget | None = None) -> Header:
+        """Seal the next block, even if it is empty; raise `GasBudgetSpent` if it takes more work than a budget."""
+        return self._seal(self._fill(limit, budget))
 
-    def _fill(self, limit: int | None = None) -> BlockExecutor:
-        """Return the next block, and drop what it has rejected from the pool."""
+    def _fill(self, limit: int | None = None, budget: WorkBudget | None = None) -> BlockExecutor:
+        """Return the next block, and drop what it has rejected from the pool; a spent budget drops nothing."""
         self.settle()
-        block = self.producer.fill(self._next_timestamp(), *self._edits.stored(), limit=limit)
+        block = self.producer.fill(
+            self._next_timestamp(), *self._edits.stored(), limit=limit, budget=budget
+        )
         self.rejections.apply(block.rejected)
         return block
 
     def _seal(self, block: BlockExecutor) -> Header:
         return self.append(block.finish(self.ledger.trie), self.rules.fees.prices())
 
-    def open_block(self) -> OpenBlock:
-        """Open the next block, to execute its transactions on any thread, and then to seal it here."""
+    def open_block(self, *, budget: WorkBudget | None = None) -> OpenBlock:
+        """Open the next block, to execute its transactions on any thread, and then to seal it here.
+
+        Executing it raises `GasBudgetSpent` if it takes more work than is left of a budget.
+        """
         self.settle()
         producer, state = self.producer, self._build_state()
         executor = producer.open(self._next_timestamp(), *self._edits.stored())
+        executor.budget = budget
         best, trie = producer.best_for(executor), self.ledger.trie
         return OpenBlock(executor, producer.first_priority(), best, trie, state)
 

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import ChainReplaced
+from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.errors import ChainReplaced, GasBudgetSpent
+from entresol.execution.work_budget import WorkBudget
 from entresol.rpc.jsonrpc.offload import BuildFirst
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ class PendingBuilder:
     `executor` and `block` raise `BuildFirst` for such a block. What runs after it sees a block with what was in the
     pool when the request came, even if the pool has changed since.
 
-    Remembers: the block that was built last, for all requests that need it. Persists: nothing. Assumes: the event
-    loop. Fails: as the chain does.
+    Remembers: the block that was built last, for all requests that need it, and which version of the pool takes longer
+    than its gas. Persists: nothing. Assumes: the event loop. Fails: as the chain does.
     """
 
     def __init__(self, chain: Chain, workers: Executor) -> None:
@@ -37,6 +39,7 @@ class PendingBuilder:
         self._building = asyncio.Lock()
         self._opened = 0
         self._version = -1
+        self._long_version = -1
         self._built: tuple[int, OpenBlock] | None = None
         self._pinned: OpenBlock | None = None
 
@@ -47,18 +50,31 @@ class PendingBuilder:
         if (cached := self._chain.cached_pending()) is not None:
             return cached
         self._check()
-        return self._chain.pending()
+        with self._found_long():
+            return self._chain.pending(budget=WorkBudget(INLINE_GAS))
 
     def block(self) -> ExecutedBlock:
         """Return the pending block with its header and roots."""
         if self._pinned is not None and self._pinned.executed is not None:
             return self._pinned.executed
         self._check()
-        return self._chain.pending_block()
+        with self._found_long():
+            return self._chain.pending_block(budget=WorkBudget(INLINE_GAS))
 
     def _check(self) -> None:
-        if not self._chain.is_pending_quick:
+        chain = self._chain
+        is_long = chain.pool.version == self._long_version and chain.cached_pending() is None
+        if is_long or not chain.is_pending_quick:
             raise BuildFirst(self._build)
+
+    @contextlib.contextmanager
+    def _found_long(self) -> Iterator[None]:
+        """Let a worker build a block that takes longer than its gas; that is found out once for what is in the pool."""
+        try:
+            yield
+        except GasBudgetSpent:
+            self._long_version = self._chain.pool.version
+            raise BuildFirst(self._build) from None
 
     async def _build(self) -> contextlib.AbstractContextManager[None]:
         """Build a block of what is in the pool now, and return the context in which it is the pending one."""

@@ -12,7 +12,7 @@ import pytest
 from entresol.chain.sealing.open_block import OpenBlock
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from tests.support.chain.api_client import ApiClient
-from tests.support.chain.dev_chain import ALICE, NOBODY, transaction
+from tests.support.chain.dev_chain import ALICE, BLAKE2F, NOBODY, long_transaction, transaction
 
 HEAVY = 2_000_000
 
@@ -60,6 +60,43 @@ def test_a_heavy_block_executes_on_a_worker(
     assert asyncio.run(ask(heavy, method, *params)) == expected
     assert threads
     assert threading.get_ident() not in threads
+
+
+def test_a_block_that_takes_longer_than_its_gas_executes_on_a_worker(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client("evm_setAutomine", False)
+    client.chain.submit(long_transaction(0, wei=1).raw)
+    threads: set[int] = set()
+    execute = OpenBlock.execute
+
+    def recorded(block: OpenBlock) -> None:
+        threads.add(threading.get_ident())
+        execute(block)
+
+    monkeypatch.setattr(OpenBlock, "execute", recorded)
+    assert asyncio.run(ask(client, "eth_getBalance", str(BLAKE2F), "pending")) == "0x1"
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def test_it_is_found_out_once_that_a_block_takes_longer_than_its_gas(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client("evm_setAutomine", False)
+    client.chain.submit(long_transaction(0, wei=1).raw)
+    begun = []
+    fill = client.chain.producer.fill
+
+    def counted(*inputs: Any, **options: Any) -> object:
+        begun.append(inputs)
+        return fill(*inputs, **options)
+
+    monkeypatch.setattr(client.chain.producer, "fill", counted)
+    for _ in range(3):
+        assert asyncio.run(ask(client, "eth_getBalance", str(BLAKE2F), "pending")) == "0x1"
+        client.chain.clock.increase(1, client.chain.head.timestamp)
+    assert len(begun) == 1
 
 
 def test_a_light_block_is_built_at_once(client: ApiClient) -> None:
