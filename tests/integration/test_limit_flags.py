@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -46,6 +47,7 @@ FLAGS = {
     "--filter-limit": "2",
     "--filter-limit-bytes": "6500",
     "--subscription-limit": "2",
+    "--load-state-limit-bytes": "2000",
 }
 # Of another node: a client that must not time out needs a node without these limits.
 TIMES = {
@@ -55,12 +57,15 @@ TIMES = {
     "--websocket-ping-seconds": "0.3",
     "--receipt-seconds": "0.1",
     "--call-seconds": "0.05",
+    "--long-call-limit": "2",
 }
 ELSEWHERE = {
     # Where it listens and which accounts sign: test_node.py, test_cli.py, test_accounts.py.
     "--ipc", "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
     # How failures are reported: unit/rpc/namespaces/eth/test_accounts.py.
-    "--hardhat-errors",
+    "--hardhat-errors", "--hardhat-call-failures",
+    # What tools recognise the node by: unit/node/config/test_api.py.
+    "--preset", "--client-version",
     # Which senders need no signature: test_anvil_command.py.
     "--auto-impersonate",
     # Whether browsers get pages: test_explorer.py.
@@ -74,6 +79,8 @@ ELSEWHERE = {
     "--websocket-small-frames-per-second",
     # Many clients that do not read: test_server_unsent_bytes.py.
     "--unsent-limit-bytes",
+    # Many long requests: test_server_request_bytes.py.
+    "--request-limit-bytes",
 }  # fmt: skip
 CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -355,6 +362,22 @@ def test_a_connection_has_a_limit_of_subscriptions(client: RawConnection) -> Non
         assert ask_websocket(client, "eth_subscribe", "newHeads").startswith("0x")
     error = ask_websocket(client, "eth_subscribe", "newHeads")
     assert error == {"code": -32006, "message": "Too many subscriptions on the connection"}
+
+
+def test_a_state_file_of_a_client_has_a_limit(client: RawConnection) -> None:
+    packed = gzip.compress(json.dumps({"accounts": {}, "padding": " " * 2_000}).encode())
+    error = call(client, "anvil_loadState", f"0x{packed.hex()}")
+    assert error["code"] == -32602
+    assert "raise --load-state-limit-bytes" in str(error)
+
+
+def test_a_connection_has_a_limit_of_long_calls(hurried: RunningNode) -> None:
+    overrides = {CONTRACT: {"code": ENDLESS}}
+    calls = [request("eth_call", {"to": CONTRACT}, "latest", overrides)] * 20
+    body = raw_response(hurried.port, post_request(b"[" + b",".join(calls) + b"]"))
+    codes = [it["error"]["code"] for it in json.loads(body.partition(b"\r\n\r\n")[2])]
+    assert codes.count(-32005) >= 10
+    assert codes.count(-32000) >= 2
 
 
 def test_a_call_has_a_time_limit(hurried: RunningNode) -> None:

@@ -361,7 +361,8 @@ def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> No
     long_body = b" " * MAX_NATIVE_BODY_BYTES + body
     dispatcher = client.api.dispatcher
     assert dispatcher.respond_natively(long_body) is None
-    assert dispatcher.handle(long_body, LocalConnection()) == dispatcher.respond_natively(body)
+    response = asyncio.run(client.handle(long_body))
+    assert response == dispatcher.respond_natively(body)
 
 
 @pytest.mark.parametrize(

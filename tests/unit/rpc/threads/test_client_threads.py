@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from contextvars import Context
 from threading import Event
 
 import pytest
@@ -232,7 +233,7 @@ def test_the_client_of_a_request_is_known_to_what_it_starts() -> None:
         assert current_client() is second
 
     asyncio.run(scenario())
-    assert current_client() is None
+    assert Context().run(current_client) is None
 
 
 def test_a_request_does_not_keep_its_connection() -> None:
