@@ -34,7 +34,7 @@ def results(file: str, layer: str) -> Results:
             node("anvil_setCode", str(MULTICALL), str(code))
             return run_checks(file, node.url)
     with running_layers("embedded", "--l1-delay", "0") as layers:
-        return run_checks(file, layers.url if layer == "L2" else layers.l1_url)
+        return run_checks(file, layers.url if layer == "L2" else layers.l1_url, layers.l1_url)
 
 
 @pytest.mark.parametrize("layer", LAYERS)
