@@ -76,6 +76,25 @@ def test_nothing_is_published_twice(
 
 
 @pytest.mark.parametrize(
+    ("function", "code", "other"),
+    [
+        ("publishBytecode", ERA, OTHER_ERA),
+        ("publishEraBytecode", ERA, OTHER_ERA),
+        ("publishEVMBytecode", EVM, b""),
+    ],
+)
+def test_a_list_with_one_that_is_published_publishes_none(
+    engine: Engine, supplier: Contract, function: str, code: bytes, other: bytes
+) -> None:
+    with pytest.raises(Reverted, match="AlreadyPublished"):
+        engine.send(ALICE, supplier, f"{function}s", [other, code, code])
+    engine.send(BOB, supplier, function, code)
+    with pytest.raises(Reverted, match="AlreadyPublished"):
+        engine.send(ALICE, supplier, f"{function}s", [other, code])
+    engine.send(ALICE, supplier, function, other)
+
+
+@pytest.mark.parametrize(
     ("code", "error"),
     [(b"\x01", "LengthIsNotDivisibleBy32"), (bytes(64), "MalformedBytecode")],
 )
