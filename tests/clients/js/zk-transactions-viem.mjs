@@ -83,7 +83,13 @@ check("sends types 0 and 2 as well", async () => {
 check("estimates with and without eip712Meta", async () => {
   const call = { account: alice, to: NOBODY, value: 1n };
   assert.equal(await reader.estimateGas({ ...call, type: "eip712" }), 21_000n);
-  assert.equal(await reader.estimateGas({ ...call, gasPerPubdata: 800n, factoryDeps: [WORD] }), 121_000n);
+  assert.equal(await reader.estimateGas({ ...call, gasPerPubdata: 800n }), 121_000n);
+});
+
+check("estimates what a dependency costs", async () => {
+  const call = { account: alice, to: NOBODY, value: 1n, gasPerPubdata: 800n, factoryDeps: [WORD] };
+  // The floor of calldata for 30 zero bytes and two others, and a part of it that an account needs for its call.
+  assert.equal(await reader.estimateGas(call), 121_000n + 380n + 7n);
 });
 
 check("calls with eip712Meta", async () => {
