@@ -6,6 +6,8 @@ from functools import partial
 
 from entresol._native import Overlay, keccak256
 from entresol.chain.mempool import PoolConfig
+from entresol.chain.mempool.intrinsic_gas import TRANSACTION_GAS as TRANSFER_GAS
+from entresol.chain.mempool.intrinsic_gas import GasSchedule
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
@@ -28,7 +30,7 @@ from tests.support.evm.assembler import assemble
 
 FEE = 1_000_000_000
 TRANSACTION_GAS = 2**24
-FACTORY_DEP_BYTES = (2**16 - 1) * 32
+FACTORY_DEP_WORDS = 2**16 - 1
 FILTER_BLOCKS = 10_000
 MESSAGES_PER_TRANSACTION = 1_024
 
@@ -53,6 +55,19 @@ def _set_code(address: Address, code: bytes, state: Overlay) -> None:
     state.set_code(address, code)
 
 
+def largest_factory_deps(gas: int) -> list[bytes]:
+    """Return as much bytecode as a transaction can publish with this gas: zeros, which cost least, the longest first."""
+    words = (gas - TRANSFER_GAS) // GasSchedule().floor_token // 32
+    dependencies = []
+    while words:
+        length = min(words, FACTORY_DEP_WORDS)
+        # An even number of words is no bytecode.
+        length -= 1 - length % 2
+        dependencies.append(bytes(32 * length))
+        words -= length
+    return dependencies
+
+
 class FullNode:
     """A node that seals on request and settles nothing; its first account has sent everything in its blocks."""
 
@@ -73,7 +88,7 @@ class FullNode:
             self.chain.edit(address, partial(_set_code, address, code))
         self.transfers = self._seal_transfers()
         self.logs = self._seal(self.transaction(to=EMITTER, gas=TRANSACTION_GAS))
-        dependencies = [bytes([n]) * FACTORY_DEP_BYTES for n in (1, 2)]
+        dependencies = largest_factory_deps(self.chain.rules.gas_limit)
         self.dependency_hash = eravm_hash(dependencies[0])
         self.factory_deps = self._seal(self._zk_transaction(*dependencies))
         self.long_blocks = range(1, self.number + 1)
@@ -119,7 +134,7 @@ class FullNode:
             nonce=self.chain.pool.next_nonce(sender),
             max_priority_fee_per_gas=0,
             max_fee_per_gas=FEE,
-            gas_limit=1_000_000,
+            gas_limit=self.chain.rules.gas_limit,
             to=RECEIVER,
             value=0,
             data=b"",

@@ -11,6 +11,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.chain.fees.fee_history import MAX_BLOCKS, MAX_PERCENTILES
 from entresol.node.config.limits import LimitsConfig
+from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import ServerConfig
 from tests.support.hex_data import hexed
@@ -137,6 +138,8 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "zks_getBytecodeByHash", (str(full.dependency_hash),)
     yield "zks_getConfirmedTokens", (0, 255)
     yield "zks_getAllAccountBalances", (full.alice,)
+    yield "entresol_getOpenTransfers", (None, MAX_LIMIT)
+    yield "entresol_getOpenTransfers", (LONG_DATA,)
 
 
 def _calls(full: FullNode) -> Iterator[Request]:
