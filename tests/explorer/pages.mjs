@@ -237,7 +237,10 @@ check("the theme is the system's, until one is chosen", async () => {
       expect((await ground()) === "rgb(246, 243, 236)", `light: ${await ground()}`);
       await page.locator("#theme").click();
       expect((await ground()) === "rgb(15, 19, 22)", `dark: ${await ground()}`);
-      await page.reload();
+      // It is there before the modules are: these never arrive.
+      await page.route("**/explorer/main.js", () => {});
+      await page.reload({ waitUntil: "commit" });
+      await page.locator("#main").waitFor({ state: "attached" });
       expect((await ground()) === "rgb(15, 19, 22)", "the choice is forgotten");
     },
     { theme: "light" },

@@ -1,9 +1,21 @@
 /**
- * Start the explorer, also while the node is away: a browser keeps a module that it could not load as failed for as long
- * as the page lives, so a new page is loaded as soon as the node responds.
+ * Apply the chosen theme before anything is drawn, then start the explorer. No module: those run once the page is there,
+ * and a reload of a dark page would begin with a flash of the light one.
  */
 
-import("./main.js").catch(async (error) => {
+{
+  const chosen = localStorage.getItem("entresol-theme");
+  if (chosen && chosen !== "system") document.documentElement.dataset.theme = chosen;
+}
+
+addEventListener("DOMContentLoaded", () => import("./main.js").catch(startLater));
+
+/**
+ * Start the explorer once the node is back: a browser keeps a module that it could not load as failed for as long as the
+ * page lives, so a new page is loaded as soon as the node responds.
+ * @param {unknown} error
+ */
+async function startLater(error) {
   console.info(error);
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   const title = document.createElement("h1");
@@ -19,4 +31,4 @@ import("./main.js").catch(async (error) => {
   for (let seconds = 1; !(await responds()); seconds = Math.min(8, 2 * seconds))
     await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
   location.reload();
-});
+}
