@@ -417,12 +417,13 @@ def directory(tmp_path: Path) -> str:
 def test_both_layers_of_a_directory_are_verified_with_progress(directory: str) -> None:
     ran = run_entresol("verify", "--data-dir", directory)
     progress = re.compile(
-        r"layer 2: verified 3 of 3 blocks\nlayer 1: verified ([1-9]\d*) of \1 blocks\n"
+        r"layer 2: verified 4 of 4 blocks\nlayer 1: verified ([1-9]\d*) of \1 blocks\n"
     )
     blocks = progress.fullmatch(ran.stderr)
     assert blocks is not None
     results = [line.partition(" 0x")[0] for line in ran.stdout.splitlines()]
-    assert results == ["layer 2: block 3", f"layer 1: block {blocks[1]}"]
+    # The genesis is counted, too.
+    assert results == ["layer 2: block 3", f"layer 1: block {int(blocks[1]) - 1}"]
     assert ran.returncode == 0
 
 
@@ -432,7 +433,7 @@ def test_a_directory_without_l1_is_verified(tmp_path: Path) -> None:
         post(node.url, "eth_sendRawTransaction", signed_transfer(0))
         node.stop()
     ran = run_entresol("verify", *alone)
-    assert (ran.stderr, ran.returncode) == ("layer 2: verified 1 of 1 blocks\n", 0)
+    assert (ran.stderr, ran.returncode) == ("layer 2: verified 2 of 2 blocks\n", 0)
 
 
 @pytest.mark.parametrize(("layer", "folder"), [("layer 1", "l1"), ("layer 2", "")])

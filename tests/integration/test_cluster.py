@@ -203,7 +203,7 @@ def test_a_node_with_a_wrong_clock_follows_and_does_not_take_over(
     clock.set(-10.0)
     with running_cluster(postgres, tmp_path) as cluster:
         node = cluster.add(command=clock.command)
-        problem = "its clock differs from the database's by -10.0 s, so it does not take over"
+        problem = "the clock of this node is 10.0 s behind the database's, so it does not take over"
         eventually(lambda: node.health()["cluster"] == problem, node.printed)
         right = cluster.add()
         right.client("eth_sendRawTransaction", signed_transfer(0))

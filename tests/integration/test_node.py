@@ -158,7 +158,7 @@ def test_an_interval_seals_blocks_by_itself() -> None:
         (
             ["--hardfork", "pragu"],
             2,
-            "'pragu' is not known; did you mean prague? choose one of byz",
+            "error: --hardfork: 'pragu' is not known; did you mean prague? choose one of byz",
         ),
         (["--genesis", "none.json"], 1, "error: none.json: No such file or directory"),
         (["rebuild"], 2, "error: --data-dir: this command needs a data directory"),
