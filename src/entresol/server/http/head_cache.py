@@ -28,6 +28,8 @@ class CachedHead(Struct, frozen=True):
     gzip: bool
     start: bytes
     """The response up to the length of its body."""
+    is_old: bool = False
+    """Whether the client speaks HTTP/1.0."""
 
     def body(self, data: bytes) -> bytes | None:
         """Return the body if `data` is a request with this head; None if it has to be parsed."""
@@ -42,9 +44,8 @@ class CachedHead(Struct, frozen=True):
 
     def request(self, body: bytes) -> HttpRequest:
         """Return the request with this head and `body`."""
-        is_old = self.head.partition(b"\r\n")[0].endswith(b"HTTP/1.0")
         return HttpRequest(
-            self.path, self.host, body, self.response_headers, self.gzip, is_old=is_old
+            self.path, self.host, body, self.response_headers, self.gzip, is_old=self.is_old
         )
 
 
@@ -87,5 +88,6 @@ class HeadCache:
             request.response_headers,
             request.gzip,
             b"%b%bcontent-length: " % (JSON_OK, request.response_headers),
+            request.is_old,
         )
         self._heads.put(head, cached)
