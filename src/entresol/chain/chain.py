@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from entresol.chain.accepting_chain import AcceptingChain
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from entresol._native import Overlay
-    from entresol.chain.dev.clock import Clock
-    from entresol.chain.genesis.genesis import Genesis
-    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.ledger import RevertedBlocks
-    from entresol.chain.mempool import Mempool, PoolConfig
-    from entresol.chain.rules import ChainRules
+    from entresol.chain.mempool import Mempool
     from entresol.primitives.records import StoredChange
     from entresol.storage.store import Store
 
@@ -39,17 +35,9 @@ class Chain(AcceptingChain):
     thread writes; any thread may read sealed blocks. Fails: an error leaves the chain unchanged.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        rules: ChainRules,
-        genesis: Genesis | ExpectedGenesis,
-        *,
-        clock: Clock | None = None,
-        pool: PoolConfig | None = None,
-    ) -> None:
-        super().__init__(store, rules, genesis, clock=clock, pool=pool)
-        self._replaced = ReplacedStores()
+    @cached_property
+    def _replaced(self) -> ReplacedStores:
+        return ReplacedStores()
 
     def checkpoint(self, *, with_settlement: bool = False) -> int:
         """Create a checkpoint and return its id; the oldest is dropped if there are too many.

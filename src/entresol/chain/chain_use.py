@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from entresol.errors import ChainReplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_T = TypeVar("_T")
+
 
 class ChainUse:
-    """Who uses the blocks of a chain at the moment, so that whoever removes them can wait.
+    """Who uses the blocks of a chain at the moment, so that what removes them can wait.
 
     Work that began before blocks were removed may have read some of both chains. So whatever it returns or raises,
     `ChainReplaced` takes its place.
@@ -67,6 +69,16 @@ class ChainUse:
             self.check(removals)
             raise
         self.check(removals)
+
+    def guarded(self, work: Callable[[], _T]) -> Callable[[], _T]:
+        """Return `work` that raises `ChainReplaced` if blocks are removed from now until it ends."""
+        removals = self.removals
+
+        def run() -> _T:
+            with self.guard(removals):
+                return work()
+
+        return run
 
     @contextmanager
     def held(self) -> Iterator[None]:

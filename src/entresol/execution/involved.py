@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 Culprit: TypeAlias = "tuple[Address, ...]"
 """Who is to blame: an address, or a paymaster with the token that it was to take.
 
-Only their combination is: whoever has a token of their own lets any paymaster fail with it, and whoever has a paymaster
-lets any token fail.
+Only their combination is: the owner of a token lets any paymaster fail with it, and the owner of a paymaster lets any
+token fail.
 """
 
 _APPROVAL: Final = bytes.fromhex("949431dc")

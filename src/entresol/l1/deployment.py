@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import msgspec
 
@@ -63,6 +63,10 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
     bytecodes_supplier: Address | None = None
     """None in deployments of earlier versions."""
 
+    def without_supplier(self) -> Self:
+        """Return those of a deployment that an earlier version made."""
+        return msgspec.structs.replace(self, bytecodes_supplier=None)
+
 
 class DeploymentStep(NamedTuple):
     """A transaction of the deployment; without a target it creates a contract."""
@@ -119,9 +123,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     def contracts(self) -> SettlementContracts:
         """The addresses of the contracts."""
         contracts = addresses_of(self.deployer, self.first_nonce)
-        if self.has_bytecodes_supplier:
-            return contracts
-        return msgspec.structs.replace(contracts, bytecodes_supplier=None)
+        return contracts if self.has_bytecodes_supplier else contracts.without_supplier()
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""

@@ -69,7 +69,7 @@ class Penalties:
         return self._paid.get(sender) is not None
 
     def record(self, transaction: Transaction, error: Exception) -> None:
-        """Count a failure for whoever caused it."""
+        """Count a failure for the accounts that caused it."""
         payload = transaction.payload
         if not isinstance(error, AccountRejection) or not isinstance(payload, ZkTransaction):
             return

@@ -31,7 +31,7 @@ MIN_TRANSACTION_GAS: Final = 21_000
 class PoolInclusion:
     """Fills a block with the best transactions of the pool, up to `limit` transactions in all.
 
-    What is invalid is left in the pool, and recorded in the block: whoever seals it drops it from there. What is
+    What is invalid is left in the pool, and recorded in the block: sealing it drops it from there. What is
     executed in vain has a budget. Beyond it, what runs in steps and may be rejected waits for the next block, except
     that of senders who have paid before: nobody keeps them out for free.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ _T = TypeVar("_T")
 
 
 class ChainThreads(Executor):
-    """Runs work on the threads of `executor`, such that whoever replaces the chain can wait for it.
+    """Runs work on the threads of `executor`, such that a replacement of the chain can wait for it.
 
     Remembers: nothing; `ChainUse` does. Fails: with `ChainReplaced` for work that did not end before the chain was
     reverted or replaced, since what it reads is of another chain.
@@ -27,12 +28,8 @@ class ChainThreads(Executor):
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
         """Run `fn` on a thread."""
-        use, removals = self._use, self._use.removals
-
-        def work() -> _T:
-            with use.guard(removals):
-                return fn(*args, **kwargs)
-
+        use = self._use
+        work = use.guarded(partial(fn, *args, **kwargs))
         use.begin()
         try:
             future = self._executor.submit(work)

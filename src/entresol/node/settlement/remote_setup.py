@@ -163,7 +163,7 @@ class RemoteSetup:
         contracts, manifest = addresses_of(self._operator.address, first_nonce), self._file.manifest
         if manifest is None or manifest.contracts.bytecodes_supplier is not None:
             return contracts
-        return msgspec.structs.replace(contracts, bytecodes_supplier=None)
+        return contracts.without_supplier()
 
     def _deployment(
         self, l1_chain_id: int, first_nonce: int, contracts: SettlementContracts

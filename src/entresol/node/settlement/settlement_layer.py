@@ -77,7 +77,7 @@ def contracts_on(l1_chain: Chain) -> SettlementContracts:
     supplier = contracts.bytecodes_supplier
     if supplier is None or l1_chain.latest.account(supplier) is not None:
         return contracts
-    return msgspec.structs.replace(contracts, bytecodes_supplier=None)
+    return contracts.without_supplier()
 
 
 def configured_contracts(

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING
+
+from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class ForwardedClient:
+class ForwardedClient(LocalConnection):
     """A client of a worker, as a handler of the producer sees it: what is pushed to it, its worker pushes."""
 
-    transport: Final = "local"
-    peer: Final = "worker"
-    host: Final = ""
-    path: Final = "/"
+    peer = "worker"
 
     def __init__(self) -> None:
-        self.closed = False
+        super().__init__()
         self._callbacks: list[Callable[[], object]] = []
-
-    def send(self, data: bytes) -> bool:  # noqa: ARG002 - the interface has it
-        """Drop the message."""
-        return False
-
-    def outbox(self) -> Self:
-        """Return what drops messages, too."""
-        return self
-
-    def disconnect(self, reason: str) -> None:
-        """Ignore the reason: a worker limits its own clients."""
 
     def on_close(self, callback: Callable[[], object]) -> None:
         """Call `callback` when the client or its worker is gone."""

@@ -202,7 +202,7 @@ class Settler:
 
     @asynccontextmanager
     async def _exclusively(self) -> AsyncIterator[None]:
-        """Let no other step run meanwhile, and whoever replaces the chain wait for this one."""
+        """Let no other step run meanwhile, and a replacement of the chain wait for this one."""
         async with self._lock:
             with self._use.held():
                 yield

@@ -10,9 +10,9 @@ class LocalConnection:
     """A `ClientConnection` without a socket: nothing can be sent to it, and it never closes."""
 
     transport: Final = "local"
-    peer: Final = "local"
+    peer: str = "local"
     host: Final = ""
-    closed: Final = False
+    closed: bool = False
 
     def __init__(self, path: str = "/") -> None:
         self.path = path

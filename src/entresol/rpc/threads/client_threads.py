@@ -80,7 +80,7 @@ class ClientThreads:
         if len(line.queued) >= self._max_queued:
             raise TooManyLongCalls(self._max_queued)
         use = self._use
-        job = Job(partial(_guarded, use, use.removals, work), ends_with_client=ends_with_client)
+        job = Job(use.guarded(work), ends_with_client=ends_with_client)
         use.begin()
         # Also if it is cancelled before it runs.
         job.future.add_done_callback(lambda _: use.end())
@@ -163,8 +163,3 @@ class ClientThreads:
             dropped = self._turns.drop(line, lambda it: it.ends_with_client)
         for job in dropped:
             job.reject()
-
-
-def _guarded(use: ChainUse, removals: int, work: Callable[[], T]) -> T:
-    with use.guard(removals):
-        return work()

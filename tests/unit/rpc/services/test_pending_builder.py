@@ -33,6 +33,20 @@ async def ask(client: ApiClient, method: str, *params: object) -> Any:
     return json.loads(settled or b"")["result"]
 
 
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Return the threads that execute open blocks from now on."""
+    found: set[int] = set()
+    execute = OpenBlock.execute
+
+    def recorded(block: OpenBlock) -> None:
+        found.add(threading.get_ident())
+        execute(block)
+
+    monkeypatch.setattr(OpenBlock, "execute", recorded)
+    return found
+
+
 @pytest.mark.parametrize(
     ("method", "params", "expected"),
     [
@@ -44,37 +58,21 @@ async def ask(client: ApiClient, method: str, *params: object) -> Any:
 )
 def test_a_heavy_block_executes_on_a_worker(
     heavy: ApiClient,
-    monkeypatch: pytest.MonkeyPatch,
+    threads: set[int],
     method: str,
     params: list[object],
     expected: str,
 ) -> None:
-    threads: set[int] = set()
-    execute = OpenBlock.execute
-
-    def recorded(block: OpenBlock) -> None:
-        threads.add(threading.get_ident())
-        execute(block)
-
-    monkeypatch.setattr(OpenBlock, "execute", recorded)
     assert asyncio.run(ask(heavy, method, *params)) == expected
     assert threads
     assert threading.get_ident() not in threads
 
 
 def test_a_block_that_takes_longer_than_its_gas_executes_on_a_worker(
-    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+    client: ApiClient, threads: set[int]
 ) -> None:
     client("evm_setAutomine", False)
     client.chain.submit(long_transaction(0, wei=1).raw)
-    threads: set[int] = set()
-    execute = OpenBlock.execute
-
-    def recorded(block: OpenBlock) -> None:
-        threads.add(threading.get_ident())
-        execute(block)
-
-    monkeypatch.setattr(OpenBlock, "execute", recorded)
     assert asyncio.run(ask(client, "eth_getBalance", str(BLAKE2F), "pending")) == "0x1"
     assert threads
     assert threading.get_ident() not in threads

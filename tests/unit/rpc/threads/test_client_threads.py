@@ -129,6 +129,18 @@ def test_what_a_client_has_waiting_is_dropped_when_it_disconnects(threads: Clien
     asyncio.run(scenario())
 
 
+async def stops_with_its_client(
+    threads: ClientThreads, endless: Callable[[], str], started: Event
+) -> None:
+    """Start endless work of a client, and check that it stops once the client disconnects."""
+    client = Client()
+    task = start(threads, client, endless)
+    await asyncio.to_thread(started.wait, PATIENCE_SECONDS)
+    client.disconnect_now()
+    with pytest.raises(errors.ExecutionCancelled):
+        await task
+
+
 def test_an_execution_stops_when_its_client_disconnects(threads: ClientThreads) -> None:
     snapshot = Snapshot(InMemoryState.with_contract("5b 5f 56"))
     started = Event()
@@ -138,15 +150,7 @@ def test_an_execution_stops_when_its_client_disconnects(threads: ClientThreads) 
         call(snapshot, RULES, BLOCK, to_contract(gas_limit=10**15))
         return "never"
 
-    async def scenario() -> None:
-        client = Client()
-        task = start(threads, client, endless)
-        await asyncio.to_thread(started.wait, PATIENCE_SECONDS)
-        client.disconnect_now()
-        with pytest.raises(errors.ExecutionCancelled):
-            await task
-
-    asyncio.run(scenario())
+    asyncio.run(stops_with_its_client(threads, endless, started))
 
 
 def test_what_runs_cooperatively_stops_when_its_client_disconnects(threads: ClientThreads) -> None:
@@ -160,15 +164,7 @@ def test_what_runs_cooperatively_stops_when_its_client_disconnects(threads: Clie
     def endless() -> str:
         return str(sum(cooperatively(forever())))
 
-    async def scenario() -> None:
-        client = Client()
-        task = start(threads, client, endless)
-        await asyncio.to_thread(started.wait, PATIENCE_SECONDS)
-        client.disconnect_now()
-        with pytest.raises(errors.ExecutionCancelled):
-            await task
-
-    asyncio.run(scenario())
+    asyncio.run(stops_with_its_client(threads, endless, started))
 
 
 def test_work_that_changes_something_later_outlives_its_client(threads: ClientThreads) -> None:
