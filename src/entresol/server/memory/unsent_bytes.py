@@ -66,20 +66,23 @@ class UnsentBytes:
         self._at_last_sweep = {it: size for it, size in unsent if size}
 
     def _check(self) -> None:
-        self.total = sum(it.unsent for it in self._connections)
-        if self.total > self._limit:
-            self._drop_greediest()
+        total = sum(it.unsent for it in self._connections)
+        # Other threads read it, so it is assigned only when the limit holds.
+        self.total = total if total <= self._limit else self._drop_greediest()
         room = max(self._limit - self.total, self._limit // CHECKS_PER_LIMIT, 1)
         self.check_at = self._written + room
 
-    def _drop_greediest(self) -> None:
+    def _drop_greediest(self) -> int:
+        """Drop connections until the limit holds; return what the others have unsent."""
         sizes = {it: size for it in self._connections if (size := it.unsent)}
+        total = sum(sizes.values())
         for connection in sorted(sizes, key=lambda it: (not self._is_stalled(it), -sizes[it])):
+            if total <= self._limit:
+                break
             connection.drop()
             self.dropped += 1
-            self.total -= sizes[connection]
-            if self.total <= self._limit:
-                return
+            total -= sizes[connection]
+        return total
 
     def _is_stalled(self, connection: Writer) -> bool:
         """Return whether the client has read nothing for a while, as far as that shows."""
