@@ -11,7 +11,7 @@ from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import BlockEnv, Checks, Limits, Rules, Snapshot, TxEnv, execute
 from entresol.errors import GasBudgetSpent
 from entresol.execution.call.limits import DEFAULT_LIMITS
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.offload import POLICY
 from tests.support.evm.in_memory_state import ALICE, CONTRACT, InMemoryState
 from tests.support.evm.long_programs import INSTRUCTIONS, PRECOMPILES, SHORT, Program
 

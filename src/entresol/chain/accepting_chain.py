@@ -126,7 +126,7 @@ class AcceptingChain(SealingChain):
 
     def configure(self, settings: BlockSettings) -> None:
         """Set what developers want of blocks to come."""
-        self.settle()
+        self.flush()
         self.ledger.settings = settings
         gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
         if self.pool.rules.gas_limit != gas_limit:
@@ -139,7 +139,7 @@ class AcceptingChain(SealingChain):
 
     def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:
         """Edit the account at `address`, and perhaps others; the next block records the change."""
-        self.settle()
+        self.flush()
         self.apply_edit(self.prepare_edit(change), [address, *others])
 
     def prepare_edit(self, change: Callable[[Overlay], object]) -> PreparedEdit:
@@ -148,7 +148,7 @@ class AcceptingChain(SealingChain):
 
     def apply_edit(self, edit: PreparedEdit, touched: Iterable[Address]) -> bool:
         """Let an edit of these accounts take effect; return whether the state is still what it was made on."""
-        self.settle()
+        self.flush()
         if edit.before is not self.latest:
             return False
         edited = list(touched)

@@ -45,7 +45,7 @@ class Chain(AcceptingChain):
         `with_settlement` says that it is restored with that of the L1: batches that are sealed or settled after it are
         not any more then.
         """
-        self.settle()
+        self.flush()
         return self.checkpoints.add(
             Checkpoint(
                 number=self.ledger.head.number,
@@ -70,7 +70,7 @@ class Chain(AcceptingChain):
 
     def plan_restore(self, checkpoint: int) -> RevertPlan | ReturnPlan | None:
         """Return what reverts the chain to a checkpoint; None if there is no such."""
-        self.settle()
+        self.flush()
         was = self.checkpoints.get(checkpoint)
         if was is None:
             return None
@@ -117,7 +117,7 @@ class Chain(AcceptingChain):
 
     def plan_roll_back(self, number: int) -> RevertPlan:
         """Return what reverts the chain to block `number` and its time."""
-        self.settle()
+        self.flush()
         state, pooled = self.ledger.state_after(number), self.pool.checkpoint()
         chosen = self.settings.base_fee
         base_fee = self.rules.fees.next(self.ledger.header(number)) if chosen is None else chosen
@@ -152,7 +152,7 @@ class Chain(AcceptingChain):
 
     def rewind(self, number: int) -> None:
         """Revert to block `number`; the transactions of the reverted blocks are pending again."""
-        self.settle()
+        self.flush()
         reverted = self.ledger.reverted_by(number)
         self.ledger.unwind(number)
         self._edits.restore(None)
@@ -214,7 +214,7 @@ class Chain(AcceptingChain):
         codes: Iterable[bytes] = (),
     ) -> bool:
         """Replace all blocks, and what follows from them; return whether `source` has the blocks so far now."""
-        self.settle()
+        self.flush()
         if reverted is None or reverted.head != self.ledger.head_hash:
             reverted = self.ledger.reverted_by(-1)
         is_exchanged = self.ledger.replace(source)

@@ -25,7 +25,7 @@ from entresol.node.metrics import (
     request_memory,
     server_samples,
 )
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.routing import PathRouter
 from entresol.server.server import PortSharing, Server

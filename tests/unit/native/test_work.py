@@ -18,7 +18,7 @@ from entresol._native import (
     TxEnv,
     execute,
 )
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.offload import POLICY
 from tests.support.evm.in_memory_state import ALICE, CONTRACT, InMemoryState
 from tests.support.evm.long_programs import INSTRUCTIONS, PRECOMPILES, SHORT, Program
 

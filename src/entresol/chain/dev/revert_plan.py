@@ -53,7 +53,7 @@ class RevertPlan:
     @property
     def is_current(self) -> bool:
         """Whether the chain is as it was when the revert was planned."""
-        self._chain.settle()
+        self._chain.flush()
         unchanged = self._version is None or self._chain.pool.version == self._version
         return unchanged and self._chain.ledger.head_hash == self._head
 
@@ -101,7 +101,7 @@ class ReturnPlan:
     @property
     def is_current(self) -> bool:
         """Whether the chain is as it was when the revert was planned."""
-        self._chain.settle()
+        self._chain.flush()
         is_there = self._checkpoint in self._chain.checkpoints
         return is_there and self._chain.ledger.head_hash == self._head
 

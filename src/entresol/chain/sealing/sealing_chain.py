@@ -75,7 +75,7 @@ class SealingChain(ChainView):
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self._writing: BlockWrite | None = None
-        self.clock.before_change = self.settle
+        self.clock.before_change = self.flush
 
     @classmethod
     def open(  # noqa: PLR0913 - independent parts
@@ -103,13 +103,13 @@ class SealingChain(ChainView):
 
     def close(self) -> None:
         """Close the store."""
-        self.settle()
+        self.flush()
         self.ledger.store.close()
 
     def recover(self) -> bool:
         """Try to seal blocks again after a failed write; return whether that is possible."""
         if self.failure is not None:
-            self.settle()
+            self.flush()
         return super().recover()
 
     # The pending block
@@ -170,7 +170,7 @@ class SealingChain(ChainView):
 
     def _fill(self, limit: int | None = None, budget: WorkBudget | None = None) -> BlockExecutor:
         """Return the next block, and drop what it has rejected from the pool; a spent budget drops nothing."""
-        self.settle()
+        self.flush()
         block = self.producer.fill(
             self._next_timestamp(), *self._edits.stored(), limit=limit, budget=budget
         )
@@ -185,7 +185,7 @@ class SealingChain(ChainView):
 
         Executing it raises `GasBudgetSpent` if it takes more work than is left of a budget.
         """
-        self.settle()
+        self.flush()
         producer, state = self.producer, self._build_state()
         executor = producer.open(self._next_timestamp(), *self._edits.stored())
         executor.budget = budget
@@ -199,7 +199,7 @@ class SealingChain(ChainView):
     def write_open(self, block: OpenBlock) -> BlockWrite | None:
         """Write a finished block, to make it durable on any thread, and then to show it; None if it is not the next."""
         assert block.executed is not None
-        self.settle()
+        self.flush()
         if not self.is_next(block):
             return None
         self.rejections.apply(block.executor.rejected)
@@ -210,7 +210,7 @@ class SealingChain(ChainView):
     def show(self, write: BlockWrite) -> Header:
         """Make a block that was written the head; raise what prevented that it is durable."""
         if self._writing is write:
-            self.settle()
+            self.flush()
         if write.error is not None:
             raise write.error
         return write.executed.header
@@ -219,7 +219,7 @@ class SealingChain(ChainView):
         """Drop what a block has rejected from the pool."""
         self.rejections.apply(block.executor.rejected)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Make the block that is being written the head now, and wait for the disk if need be.
 
         Whatever changes the chain calls this first, so that it comes after that block.
@@ -237,7 +237,7 @@ class SealingChain(ChainView):
         self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
     ) -> None:
         """Import a block that another node sealed, with the prices it had there."""
-        self.settle()
+        self.flush()
         self.ledger.import_block(record, execute=execute, prices=prices)
         sealed = BlockSealed(self.number, self.ledger.head_hash, self.head)
         self._on_new_head(record, record.decoded(), sealed)
@@ -248,7 +248,7 @@ class SealingChain(ChainView):
 
     def append(self, executed: ExecutedBlock, prices: Prices | None) -> Header:
         """Seal an executed block, which must be the next one."""
-        self.settle()
+        self.flush()
         self.ledger.append(executed, prices)
         self._on_sealed(executed)
         return executed.header

@@ -19,7 +19,7 @@ from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.offload import POLICY
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.pubsub.subscriptions import Subscriptions

@@ -9,7 +9,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Any, Generic, TypeVar, cast
 
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.offload import POLICY
 
 Response = bytes | None | Awaitable[bytes | None]
 """A response, None for a notification, or an awaitable of either."""

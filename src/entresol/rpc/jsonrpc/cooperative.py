@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from entresol.offload import POLICY
 from entresol.rpc.jsonrpc.errors import ResponseSizeError
-from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.threads.job import check_cancelled
 
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw
 
+from entresol.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import NOT_AN_ID, NULL, LongRequest, is_id
 from entresol.rpc.jsonrpc.errors import InvalidRequestError, MethodNotFoundError, RequestError
-from entresol.rpc.jsonrpc.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
 from entresol.rpc.jsonrpc.responder import response_to_error
 

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
+from entresol.offload import POLICY
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.rpc.jsonrpc.codec import camel, decode_hook, locate
 from entresol.rpc.jsonrpc.envelope import ABSENT, NULL
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
-from entresol.rpc.jsonrpc.offload import POLICY
 
 REQUIRED: Final = object()
 """The default of a parameter that has none."""

@@ -12,6 +12,7 @@ from msgspec import Raw
 
 from entresol._native import TraceWriter
 from entresol.errors.base import without_frames
+from entresol.offload import Deferred, Offload
 from entresol.rpc.jsonrpc.batch import DeferredResponse
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
@@ -23,7 +24,6 @@ from entresol.rpc.jsonrpc.envelope import (
     response,
 )
 from entresol.rpc.jsonrpc.errors import RequestError, ResponseSizeError, error_object_of
-from entresol.rpc.jsonrpc.offload import Deferred, Offload
 
 if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.batch import Response

@@ -6,9 +6,9 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from entresol._native import keccak256
+from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

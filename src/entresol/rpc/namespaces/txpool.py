@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar, cast
 
 from msgspec import Raw
 
+from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.models.transactions import TransactionInfo
 
 if TYPE_CHECKING:

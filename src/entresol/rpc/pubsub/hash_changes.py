@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from entresol.offload import POLICY
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.offload import POLICY
 
 
 class HashChanges:

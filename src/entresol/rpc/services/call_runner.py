@@ -16,7 +16,7 @@ from entresol.chain.mempool.intrinsic_gas import (
 from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, TooManyCalls
 from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
+from entresol.offload import POLICY, Offload
 from entresol.rpc.types.overrides import OverrideLimits, state_overrides
 
 if TYPE_CHECKING:

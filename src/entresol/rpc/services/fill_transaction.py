@@ -18,6 +18,7 @@ from entresol.errors import (
     WrongChain,
 )
 from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.offload import Offload, built_first
 from entresol.primitives.transactions import (
     AccessListTransaction,
     BlobTransaction,
@@ -27,7 +28,6 @@ from entresol.primitives.transactions import (
     ZkTransaction,
 )
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.offload import Offload, built_first
 from entresol.rpc.services.read_sidecar import read_sidecar
 from entresol.rpc.types.eip712_meta import Eip712Meta
 from entresol.rpc.types.number import HexOrInteger

@@ -8,7 +8,7 @@ import msgspec
 
 from entresol._native import FeeHistory, StateReads
 from entresol.chain.fees.fee_history import block_fees
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.offload import POLICY
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

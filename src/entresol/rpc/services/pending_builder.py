@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.errors import ChainReplaced, GasBudgetSpent
 from entresol.execution.work_budget import WorkBudget
-from entresol.rpc.jsonrpc.offload import BuildFirst
+from entresol.offload import BuildFirst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

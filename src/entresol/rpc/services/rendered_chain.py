@@ -11,6 +11,7 @@ from entresol._native import receipts_json
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
 from entresol.chain.logs import LocatedLog
 from entresol.execution.block_executor import ExecutedBlock
+from entresol.offload import POLICY, Offload
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
@@ -18,7 +19,6 @@ from entresol.primitives.values import Hash32
 from entresol.rpc.cache.blocks import Key, RenderedCache, ResponseKind
 from entresol.rpc.cache.logs import LogCache
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.render.blocks import (
     block_json,
     full_transactions,

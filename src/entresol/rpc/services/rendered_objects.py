@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from entresol.rpc.jsonrpc.offload import Offload
+from entresol.offload import Offload
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord

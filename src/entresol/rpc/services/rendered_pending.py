@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from entresol.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.render.blocks import (
     full_transactions,
     header_json,

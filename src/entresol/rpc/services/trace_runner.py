@@ -14,7 +14,7 @@ from entresol.errors import (
     TransactionNotFound,
 )
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
-from entresol.rpc.jsonrpc.offload import Offload
+from entresol.offload import Offload
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger

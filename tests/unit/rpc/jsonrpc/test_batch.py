@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from entresol.offload import POLICY
 from entresol.rpc.jsonrpc import batch as module
 from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
-from entresol.rpc.jsonrpc.offload import POLICY
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from entresol.offload import Offload
 from entresol.primitives.values import Data, Quantity
 from entresol.rpc.jsonrpc.method import method, methods_of
-from entresol.rpc.jsonrpc.offload import Offload
 from tests.support.example_namespace import Toy
 
 

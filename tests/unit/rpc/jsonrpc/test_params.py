@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from entresol.offload import POLICY
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
-from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.jsonrpc.params import (
     MAX_CACHED_PARAMS,
     MAX_CACHED_PARAMS_BYTES,

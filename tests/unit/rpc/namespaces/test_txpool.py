@@ -6,8 +6,8 @@ import pytest
 from msgspec import Raw
 
 from entresol.node.config.limits import LimitsConfig
+from entresol.offload import POLICY
 from entresol.primitives.transactions import Transaction
-from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.services.rendered_chain import RenderedChain
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, BOB, FEE, NOBODY, deposit, transaction

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from entresol.rpc.jsonrpc.offload import POLICY
+from entresol.offload import POLICY
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE
 

@@ -13,8 +13,8 @@ from entresol._native import Overlay
 from entresol.chain.chain import Chain
 from entresol.chain.dev.clock import Clock
 from entresol.chain.rules import ChainRules
+from entresol.offload import POLICY
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.offload import POLICY
 from entresol.rpc.services.native_reads import new_fee_history
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, FEE, GENESIS, NOBODY, transaction

@@ -8,11 +8,11 @@ from msgspec import Raw
 
 from entresol._native import rlp_decode, rlp_encode
 from entresol.errors import BlockNotFound
+from entresol.offload import POLICY, Offload
 from entresol.primitives.records import transaction_type
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.render.hex import array, data, raw
 from entresol.rpc.types.block_id import BlockId
 

@@ -16,11 +16,11 @@ from entresol.errors import (
 )
 from entresol.execution.replay import replay_transaction
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
+from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 from entresol.rpc.types.trace_config import TraceConfig

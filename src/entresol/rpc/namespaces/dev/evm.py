@@ -13,9 +13,9 @@ from entresol.errors import (
     TooManyToSeal,
 )
 from entresol.execution.tx_env import MAX_GAS_LIMIT
+from entresol.offload import Deferred
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Deferred
 from entresol.rpc.namespaces.dev.mining import seal_ordered
 from entresol.rpc.types.mine_request import MineRequest
 from entresol.rpc.types.number import Number, Number256

@@ -9,9 +9,9 @@ import msgspec
 from entresol.errors import TimestampTooHigh, TimestampTooLow, TooManyToSeal
 from entresol.execution.replay import replayed
 from entresol.execution.reverts import describe_revert
+from entresol.offload import Offload
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.namespaces.dev.mining import seal_ordered
 from entresol.rpc.types.mine_request import MineRequest
 

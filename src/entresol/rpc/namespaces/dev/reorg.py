@@ -15,11 +15,11 @@ from entresol.errors import (
     RollbackRejected,
     UnknownAccount,
 )
+from entresol.offload import Deferred
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Deferred
 from entresol.rpc.namespaces.dev.mining import block_count, sliced
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number

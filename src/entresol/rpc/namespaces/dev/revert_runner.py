@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from entresol.chain.dev.linked_chains import close_all
 from entresol.errors import ChainReplaced
-from entresol.rpc.jsonrpc.offload import Deferred
+from entresol.offload import Deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,9 +14,9 @@ from entresol.errors import (
     LoadRejected,
     RollbackRejected,
 )
+from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -15,12 +15,12 @@ from entresol.errors import (
     TransactionFailed,
     UnknownAccount,
 )
+from entresol.offload import POLICY, Deferred, Offload, started
 from entresol.primitives.transactions import unsigned
 from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Deferred, Offload, started
 from entresol.rpc.models.model import DataText
 from entresol.rpc.models.transactions import FilledTransactionInfo
 from entresol.rpc.types.call_request import TransactionObject

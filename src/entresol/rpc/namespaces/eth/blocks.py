@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Raw
 
 from entresol.chain.finality import BlockTag
+from entresol.offload import Offload
 from entresol.primitives.values import Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.models.blocks import BlockInfo, HeaderInfo
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.types.block_id import BlockId, BlockNumber

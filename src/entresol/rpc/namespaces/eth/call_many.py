@@ -11,11 +11,11 @@ from entresol.errors import InvalidOverride, TooManyCalls, UnknownBlock
 from entresol.execution.call.bundle import BundledResult, call_many
 from entresol.execution.call.overrides import override
 from entresol.execution.trace.block_trace import SealedBlock
+from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
 from entresol.rpc.types.number import Number

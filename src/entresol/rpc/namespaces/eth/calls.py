@@ -23,10 +23,10 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.call.overrides import StateOverride, override
 from entresol.execution.console import ConsoleCapture, ReportConsole
 from entresol.execution.evm_env import EvmEnv
+from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.overrides import BlockOverride, StateOverrides

@@ -8,10 +8,10 @@ from msgspec import Raw
 
 from entresol.chain.fees.fee_history import check_percentiles, first_block
 from entresol.errors import InvalidPercentiles, UnknownBlock
+from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
 

@@ -12,9 +12,9 @@ from entresol.errors import (
     NotificationsNotSupported,
     SubscriptionRejected,
 )
+from entresol.offload import Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.models.model import HashText
 from entresol.rpc.render.hex import raw_array

@@ -16,9 +16,9 @@ from entresol.errors import (
     ReceiptTimeout,
     UnknownAccount,
 )
+from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number

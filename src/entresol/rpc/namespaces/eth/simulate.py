@@ -20,9 +20,9 @@ from entresol.errors import (
     UnknownBlock,
 )
 from entresol.execution.simulate.simulate import SimulationBase, simulate
+from entresol.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.models.blocks import SimulatedBlockInfo
 from entresol.rpc.render.hex import array, raw
 from entresol.rpc.render.simulations import simulated_block_json

@@ -8,11 +8,11 @@ from entresol._native import Account
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue, TooManySlots, UnknownBlock
 from entresol.execution.account_senders import transaction_count
+from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
 from entresol.rpc.types.slot_limit import check_slots

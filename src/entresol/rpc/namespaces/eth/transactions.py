@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Raw
 
 from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
+from entresol.offload import Deferred, Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Deferred, Offload
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.models.transactions import TransactionInfo
 from entresol.rpc.types.block_id import BlockNumber

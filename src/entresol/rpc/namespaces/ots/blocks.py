@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from msgspec import Raw
 
 from entresol.errors import BlockNotFound, MalformedValue
+from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.models.blocks import HeaderInfo
 from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.block_id import LATEST, BlockId, BlockNumber

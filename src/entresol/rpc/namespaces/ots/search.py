@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from entresol.errors import SearchTooLong
+from entresol.offload import Offload
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.namespaces.ots.blocks import check_page
 from entresol.rpc.types.number import Number
 

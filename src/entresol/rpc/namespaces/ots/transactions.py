@@ -8,11 +8,11 @@ import msgspec
 
 from entresol.errors import TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
+from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import frame_options

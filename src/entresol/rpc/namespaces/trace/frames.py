@@ -10,9 +10,9 @@ from msgspec import Raw
 from entresol.chain.finality import BlockTag
 from entresol.errors import BlockNotFound, InvalidTraceRange, TraceTooLarge, TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
+from entresol.offload import Offload
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.trace_runner import Traces
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 from entresol.rpc.types.number import Number

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Raw
 
+from entresol.offload import Offload
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.codec import ByteArray
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 
 if TYPE_CHECKING:
     from entresol.storage.readers import BytecodeReader

@@ -15,9 +15,9 @@ from entresol.errors import (
 )
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
+from entresol.offload import Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.render.raw_transactions import Fee
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject

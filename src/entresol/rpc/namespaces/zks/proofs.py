@@ -7,11 +7,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from entresol.errors import TooManySlots
+from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.slot_limit import check_slots
 

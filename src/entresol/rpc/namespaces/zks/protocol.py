@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Raw
 
 from entresol.l1.deployment import PROTOCOL_VERSION
+from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, BaseSystemContractsHashes
 from entresol.rpc.types.number import Number
 

@@ -6,11 +6,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import MalformedValue
+from entresol.offload import Offload
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import Offload
 from entresol.rpc.services.tokens import BridgedTokens
 from entresol.rpc.types.block_id import LATEST
 from entresol.rpc.types.number import Number

@@ -12,12 +12,12 @@ from entresol.chain.logs import LocatedLog
 from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.tx_env import tx_env_of
+from entresol.offload import POLICY, Offload, built_first
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.cooperative import within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.offload import POLICY, Offload, built_first
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.render.raw_transactions import (

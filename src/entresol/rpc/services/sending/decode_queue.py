@@ -7,8 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from entresol.errors import PoolFull
+from entresol.offload import POLICY
 from entresol.primitives.transactions import decode, decode_many
-from entresol.rpc.jsonrpc.offload import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from entresol.rpc.jsonrpc.offload import Deferred
+from entresol.offload import Deferred
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mempool.validation import check_raw
 from entresol.errors import InvalidTransaction, PoolRejection
+from entresol.offload import POLICY, Deferred
 from entresol.primitives.transactions import BlobTransaction, decode
-from entresol.rpc.jsonrpc.offload import POLICY, Deferred
 from entresol.rpc.services.sending.account_validations import AccountValidations
 from entresol.rpc.services.sending.decode_queue import DecodeQueue
 from entresol.rpc.services.sending.sent_failures import SentFailures

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.rpc.jsonrpc.offload import Deferred
+from entresol.offload import Deferred
 from entresol.rpc.services.sending.response_hold import ResponseHold
 from tests.support.chain.dev_chain import open_chain
 

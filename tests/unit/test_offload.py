@@ -10,8 +10,8 @@ import pytest
 
 from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.limits import LimitsConfig
+from entresol.offload import POLICY, Deferred, started
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.offload import POLICY, Deferred, started
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
