@@ -10,7 +10,7 @@ import msgspec
 
 from docs.tools.examples import RESULT, Call, Example, examples
 from entresol._native import keccak256
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node

@@ -10,12 +10,12 @@ import pytest
 
 from entresol import errors
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
-from entresol.chain.dev.keyring import Keyring
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import ChainRules
+from entresol.dev.keyring import Keyring
 from entresol.primitives.transactions import decode
 from tests.support.blobs import (
     BLOB_GAS,

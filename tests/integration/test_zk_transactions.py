@@ -12,8 +12,8 @@ import pytest
 from entresol._native import keccak256, rlp_decode, rlp_encode
 from entresol._native import sign as sign_digest
 from entresol.chain.chain import Chain
-from entresol.chain.dev.keyring import Keyring
 from entresol.chain.rules import ChainRules
+from entresol.dev.keyring import Keyring
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data

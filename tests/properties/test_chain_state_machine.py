@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidTransaction, PoolRejection

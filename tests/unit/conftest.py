@@ -1,4 +1,4 @@
-"""Fixtures of the unit tests: a store, and a check of codecs."""
+"""Fixtures of the unit tests: a store, a development chain, and a check of codecs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TypeAlias
 import pytest
 from hypothesis import strategies as st
 
+from entresol.chain.chain import Chain
 from entresol.errors import EntresolError
 from entresol.storage.store import Store
+from tests.support.chain.dev_chain import open_chain
 
 CheckMutation: TypeAlias = Callable[[bytes, Callable[[bytes], bytes], st.DataObject], None]
 
@@ -20,6 +22,23 @@ def store() -> Iterator[Store]:
     store = Store.temporary()
     yield store
     store.close()
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    """Return a chain that seals a block for each transaction."""
+    chain = open_chain()
+    yield chain
+    chain.close()
+
+
+@pytest.fixture
+def manual() -> Iterator[Chain]:
+    """Return a chain that seals blocks on request."""
+    chain = open_chain()
+    chain.schedule.seal_on_request()
+    yield chain
+    chain.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from entresol.chain.dev.edits import PreparedEdit
+from entresol.chain.edits import PreparedEdit
 from entresol.chain.events import TransactionPending
 from entresol.chain.mempool.validation import check_raw, check_transaction
 from entresol.chain.sealing.sealing_chain import SealingChain
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from entresol._native import Overlay
-    from entresol.chain.dev.block_settings import BlockSettings
-    from entresol.chain.dev.clock import Clock
+    from entresol.chain.block_settings import BlockSettings
+    from entresol.chain.clock import Clock
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.mempool import PoolConfig

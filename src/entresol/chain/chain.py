@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from entresol.chain.accepting_chain import AcceptingChain
-from entresol.chain.dev.block_settings import BlockSettings
+from entresol.chain.block_settings import BlockSettings
 from entresol.chain.dev.checkpoint import Checkpoint
 from entresol.chain.dev.replaced_stores import ReplacedStores
 from entresol.chain.dev.revert_plan import ReturnPlan, RevertPlan

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from entresol.chain.dev.clock import Clock
-from entresol.chain.dev.edits import Edits
+from entresol.chain.clock import Clock
+from entresol.chain.edits import Edits
 from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.ledger import Ledger
 from entresol.primitives.values import Hash32
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.dev.block_settings import BlockSettings
+    from entresol.chain.block_settings import BlockSettings
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules

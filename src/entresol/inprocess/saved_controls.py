@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from entresol.chain.dev.keyring import Impersonation
     from entresol.chain.mining import MiningState
+    from entresol.dev.keyring import Impersonation
     from entresol.node.chain_service import ChainService
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import keccak256
+from entresol.chain.block_settings import BlockSettings
 from entresol.chain.chain import Chain
-from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.fees.l2_fees import FeeConstants, FeeModel, L2BaseFee
 from entresol.chain.genesis.accounts import (
     DEVELOPMENT_MNEMONIC,

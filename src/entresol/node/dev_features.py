@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.accounts import (
     DEVELOPMENT_MNEMONIC,
     ZK_STACK_ACCOUNTS,
@@ -14,6 +13,7 @@ from entresol.chain.genesis.accounts import (
     derive,
 )
 from entresol.chain.genesis.genesis import Genesis
+from entresol.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.node.config.schema import MAX_ACCOUNTS
 from entresol.server.access import is_loopback

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.keyring import Keyring
     from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.dev.keyring import Keyring
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
     from entresol.primitives.batches import Batch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.dev.checkpoints import Checkpoints
-from entresol.chain.dev.linked_chains import LinkedChains
-from entresol.chain.state_file.pair_state import PairState
+from entresol.dev.checkpoints import Checkpoints
+from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.state_file.pair_state import PairState
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.chain.state_file.pair_state import PairState
+    from entresol.dev.state_file.pair_state import PairState
     from entresol.node.config.schema import NodeConfig
 
 logger = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.accounts import DevAccount
+from entresol.dev.keyring import Keyring
 from entresol.node.api.api import Api
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.events import BlocksReverted
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import LocatedLog, logs_of_block

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives.values import Address

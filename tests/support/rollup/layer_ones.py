@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.fees.base_fee import FeePolicy
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.execution.system_calls import (

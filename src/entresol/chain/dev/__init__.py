@@ -1,1 +1,1 @@
-"""Developer control over a chain: keys, clock, state edits, checkpoints."""
+"""Checkpoints of a chain, and reverts to them."""

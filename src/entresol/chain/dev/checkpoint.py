@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.chain.dev.block_settings import BlockSettings
-from entresol.chain.dev.clock import ClockState
+from entresol.chain.block_settings import BlockSettings
+from entresol.chain.clock import ClockState
 from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint
 from entresol.primitives.bounded_map import BoundedMap

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.dev.block_settings import BlockSettings
-    from entresol.chain.dev.clock import ClockState
+    from entresol.chain.block_settings import BlockSettings
+    from entresol.chain.clock import ClockState
     from entresol.chain.sealing.pool_inclusion import PoolInclusion
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.transactions import Transaction

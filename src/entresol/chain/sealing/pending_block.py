@@ -8,8 +8,8 @@ import msgspec
 
 if TYPE_CHECKING:
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.dev.clock import Clock
-    from entresol.chain.dev.edits import Edits
+    from entresol.chain.clock import Clock
+    from entresol.chain.edits import Edits
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
     from entresol.chain.sealing.block_producer import BlockProducer

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
-    from entresol.chain.dev.clock import Clock
+    from entresol.chain.clock import Clock
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.journal import Journal

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.keyring import Keyring
+    from entresol.dev.keyring import Keyring
     from entresol.execution.console import ConsoleCalls, ReportConsole
     from entresol.node.api.dialect import Dialect
     from entresol.node.config.api import ApiConfig

@@ -5,8 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from entresol.chain.dev.keyring import Keyring
 from entresol.chain.events import BlocksReverted, TransactionPending
+from entresol.dev.keyring import Keyring
 from entresol.node.api.adapters import (
     BatchInclusion,
     NotificationRenderer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from entresol.chain.dev.keyring import Keyring
+from entresol.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.api.api import Api

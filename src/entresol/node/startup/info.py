@@ -22,8 +22,8 @@ from entresol.node.dev_features import (
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.keyring import Keyring
     from entresol.chain.genesis.genesis import Genesis
+    from entresol.dev.keyring import Keyring
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
 

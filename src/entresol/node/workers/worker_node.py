@@ -10,9 +10,9 @@ from weakref import WeakSet
 
 import msgspec
 
-from entresol.chain.dev.keyring import Keyring
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+from entresol.dev.keyring import Keyring
 from entresol.errors import LayerOneFailed, StoreDamaged
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.fees.base_fee import Eip1559BaseFee
 from entresol.chain.rules import ChainRules
 from entresol.errors import AlreadyKnown

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from entresol.chain.block_settings import BlockSettings
 from entresol.chain.chain import Chain
-from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.sealing import pool_inclusion as module
 from tests.support.chain.dev_chain import BOB, transaction
 

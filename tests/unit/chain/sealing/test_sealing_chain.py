@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from entresol.chain.block_settings import BlockSettings
 from entresol.chain.chain import Chain
-from entresol.chain.dev.block_settings import BlockSettings
 from entresol.chain.events import BlockSealed
 from entresol.chain.sealing.block_write import BlockWrite
 from entresol.errors import StoreFull

@@ -11,7 +11,7 @@ import pytest
 
 from entresol._native import Overlay
 from entresol.chain.chain import Chain
-from entresol.chain.dev.clock import Clock
+from entresol.chain.clock import Clock
 from entresol.chain.rules import ChainRules
 from entresol.offload import POLICY
 from entresol.primitives.values import Address

@@ -9,7 +9,7 @@ from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import ServedBy, method
 
 if TYPE_CHECKING:
-    from entresol.chain.dev.keyring import Keyring
+    from entresol.dev.keyring import Keyring
 
 
 class AnvilImpersonation:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.checkpoints import Checkpoints
+    from entresol.dev.checkpoints import Checkpoints
 
 
 class NodeEnvironment(JsonModel, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from entresol.chain.dev.linked_chains import close_all
+from entresol.dev.linked_chains import close_all
 from entresol.errors import ChainReplaced
 from entresol.offload import Deferred
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain_use import ChainUse
-    from entresol.chain.dev.linked_chains import LinkedChains
     from entresol.chain.dev.revert_plan import PairRevertPlan
+    from entresol.dev.linked_chains import LinkedChains
 
 _T = TypeVar("_T")
 Planner: TypeAlias = "Callable[[], PairRevertPlan | None]"

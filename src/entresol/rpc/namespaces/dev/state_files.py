@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.chain.state_file.pair_state import PairState
+    from entresol.dev.state_file.pair_state import PairState
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 
 

@@ -17,7 +17,7 @@ from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.call_request import TransactionObject
 
 if TYPE_CHECKING:
-    from entresol.chain.dev.keyring import Keyring
+    from entresol.dev.keyring import Keyring
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.sending.submission import Submission
 

@@ -27,7 +27,7 @@ from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.typed_data import TypedDataObject
 
 if TYPE_CHECKING:
-    from entresol.chain.dev.keyring import Keyring
+    from entresol.dev.keyring import Keyring
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.chain.dev.keyring import Keyring
+from entresol.dev.keyring import Keyring
 from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain
 from tests.support.rpc_client import RpcError

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.linked_chains import LinkedChains
 from entresol.chain.dev.replaced_stores import MAX_REPLACED
-from entresol.chain.state_file.pair_state import PairState
+from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.state_file.pair_state import PairState
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
 from tests.support.chain.api_client import ApiClient, send

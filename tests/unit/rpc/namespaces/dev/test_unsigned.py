@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.dev.keyring import Keyring
+from entresol.dev.keyring import Keyring
 from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, open_chain
 from tests.support.rpc_client import RpcError

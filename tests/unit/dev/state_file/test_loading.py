@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.linked_chains import identity_of
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.rebuild import rebuild
-from entresol.chain.state_file.loading import build_foreign, build_genesis, build_own
-from entresol.chain.state_file.reading import read_state_file
-from entresol.chain.state_file.state_file import StateFile
-from entresol.chain.state_file.writing import ChainDump
+from entresol.dev.linked_chains import identity_of
+from entresol.dev.state_file.loading import build_foreign, build_genesis, build_own
+from entresol.dev.state_file.reading import read_state_file
+from entresol.dev.state_file.state_file import StateFile
+from entresol.dev.state_file.writing import ChainDump
 from entresol.errors import BestBlockMissing, HistoryNotLoaded, InvalidStateFile
 from entresol.primitives.values import Address
 from tests.support.chain.state_files import ALICE, OWN, anvil_file, layer_one

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.checkpoints import Checkpoints
-from entresol.chain.dev.linked_chains import LinkedChains
 from entresol.chain.events import BlocksReverted
+from entresol.dev.checkpoints import Checkpoints
+from entresol.dev.linked_chains import LinkedChains
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32

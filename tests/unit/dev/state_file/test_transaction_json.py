@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.chain.state_file.transaction_json import read_payload, transaction_fields
+from entresol.dev.state_file.transaction_json import read_payload, transaction_fields
 from entresol.primitives.transactions import impersonate, load
 from entresol.primitives.transactions.ethereum import EthereumTransaction
 from tests.support.chain.dev_chain import ALICE

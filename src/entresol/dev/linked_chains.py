@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from entresol.chain.dev.pair_journal import PairJournal
 from entresol.chain.dev.revert_plan import PairRevertPlan
 from entresol.chain.genesis.stored_genesis import identity
-from entresol.chain.state_file.loading import build_genesis
+from entresol.dev.pair_journal import PairJournal
+from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.pair_journal import PairJournal
+from entresol.dev.pair_journal import PairJournal
 from tests.support.chain.dev_chain import open_chain
 
 

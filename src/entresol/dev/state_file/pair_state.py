@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from entresol.chain.dev.linked_chains import LinkedChains, identity_of
-from entresol.chain.state_file.loading import (
+from entresol.dev.linked_chains import LinkedChains, identity_of
+from entresol.dev.state_file.loading import (
     apply_accounts,
     build_foreign,
     build_genesis,
     build_own,
 )
-from entresol.chain.state_file.reading import read_state_file
-from entresol.chain.state_file.writing import ChainDump, write_state_file
+from entresol.dev.state_file.reading import read_state_file
+from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import BestBlockMissing, LoadRejected
 from entresol.primitives.records import StoredChange
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from entresol._native import Overlay
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.edits import PreparedEdit
+    from entresol.chain.edits import PreparedEdit
     from entresol.chain.ledger import RevertedBlocks
-    from entresol.chain.state_file.state_file import ChainPart, FileAccount, StateFile
+    from entresol.dev.state_file.state_file import ChainPart, FileAccount, StateFile
     from entresol.primitives.values import Address
     from entresol.storage.store import Store
 

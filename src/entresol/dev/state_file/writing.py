@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import Snapshot, keccak256
-from entresol.chain.state_file.bytecode_json import bytecode_fields
-from entresol.chain.state_file.header_json import header_fields
-from entresol.chain.state_file.state_file import VERSION, ChainPart, FileAccount
-from entresol.chain.state_file.transaction_json import transaction_fields
+from entresol.dev.state_file.bytecode_json import bytecode_fields
+from entresol.dev.state_file.header_json import header_fields
+from entresol.dev.state_file.state_file import VERSION, ChainPart, FileAccount
+from entresol.dev.state_file.transaction_json import transaction_fields
 from entresol.errors import DumpInterrupted, StoreFailed, UnknownBlock
 from entresol.state.history import HistoricalState
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.state_file.reading import read_state_file
+from entresol.dev.state_file.reading import read_state_file
 from entresol.errors import InvalidStateFile, StateFileTooLarge
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.state_files import ALICE, anvil_file

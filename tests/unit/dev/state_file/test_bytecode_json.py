@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.state_file.bytecode_json import bytecode_fields, read_bytecode
+from entresol.dev.state_file.bytecode_json import bytecode_fields, read_bytecode
 from entresol.errors import MalformedValue
 
 

@@ -17,9 +17,9 @@ from entresol.chain.genesis.geth_json import (
     required,
     within,
 )
-from entresol.chain.state_file.bytecode_json import read_bytecode
-from entresol.chain.state_file.header_json import read_header
-from entresol.chain.state_file.state_file import (
+from entresol.dev.state_file.bytecode_json import read_bytecode
+from entresol.dev.state_file.header_json import read_header
+from entresol.dev.state_file.state_file import (
     BYTES_PER_VALUE,
     MAX_BYTES,
     VERSION,
@@ -29,7 +29,7 @@ from entresol.chain.state_file.state_file import (
     FileResult,
     StateFile,
 )
-from entresol.chain.state_file.transaction_json import read_list, read_payload
+from entresol.dev.state_file.transaction_json import read_list, read_payload
 from entresol.errors import (
     InvalidGenesis,
     InvalidStateFile,
