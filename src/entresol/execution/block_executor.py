@@ -20,7 +20,6 @@ from entresol.execution.state_edits import apply_changes
 from entresol.execution.system_calls import make_system_calls
 from entresol.execution.tx_env import (
     IMPERSONATION_CHECKS,
-    MAX_GAS_LIMIT,
     PRIORITY_CHECKS,
     ValidationLimits,
     priority_tx_env,
@@ -240,9 +239,12 @@ class BlockExecutor:
     def _try_execute(self, payload: PriorityTransaction) -> _Ran:
         """Execute a priority transaction.
 
-        L1 has accepted it, so one that cannot start is included as failed and uses all its gas.
+        L1 has accepted it, so one that cannot start is included as failed and uses all its gas, or all of the block
+        if it has more: no L1 accepts that, and nothing could bound its execution.
         """
-        if payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas:
+        if payload.gas_limit > self.env.gas_limit or (
+            payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas
+        ):
             return self._reject(payload)
         try:
             ran = self._execute(priority_tx_env(payload), PRIORITY_CHECKS)
@@ -274,7 +276,7 @@ class BlockExecutor:
         return ran
 
     def _reject(self, payload: PriorityTransaction) -> _Ran:
-        gas_used = min(payload.gas_limit, MAX_GAS_LIMIT)
+        gas_used = min(payload.gas_limit, self.env.gas_limit)
         tracer = None if self._tracing is None else self._tracing.tracer
         tx_env = unstarted_tx_env(payload)
         ran = reject(

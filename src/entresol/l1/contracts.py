@@ -116,9 +116,9 @@ class ZkChain:
         """Return how many priority transactions were requested, up to now or to a block."""
         return await self._number("getTotalPriorityTxs()", block)
 
-    async def priority_tx_max_gas(self) -> int:
-        """Return the maximum gas of a request, beyond its overhead."""
-        return await self._number("getPriorityTxMaxGasLimit()")
+    async def priority_tx_max_gas(self, block: int | None = None) -> int:
+        """Return the maximum gas of a request, beyond its overhead, now or as of a block."""
+        return await self._number("getPriorityTxMaxGasLimit()", block)
 
     async def stored_batch_hash(self, number: int, block: Hash32 | None = None) -> Hash32:
         """Return the hash of a batch's `StoredBatchInfo`; zero if it is not committed."""

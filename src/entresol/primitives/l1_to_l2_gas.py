@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 REQUIRED_GAS_PER_PUBDATA: Final = 800
 MAX_PUBDATA_BYTES: Final = 99_000
+MAX_BODY_GAS: Final = 80_000_000
+"""What an admin of the ZK Stack's contracts may allow at most."""
 
 _SLOT_OVERHEAD: Final = 10_000
 _OVERHEAD_PER_BYTE: Final = 10
@@ -65,3 +67,13 @@ def max_gas_limit(request: PriorityTransaction, block_gas_limit: int) -> int:
         # The contract divides and rounds down before it compares.
         body = min(body, (MAX_PUBDATA_BYTES + 1) * request.gas_per_pubdata_limit - 1)
     return overhead(len(request.to_abi())) + body
+
+
+def body_gas(request: PriorityTransaction) -> int:
+    """Return the gas limit of `request` without its overhead, which the contract compares with its maximum."""
+    return request.gas_limit - overhead(len(request.to_abi()))
+
+
+def max_room(request: PriorityTransaction, block_gas_limit: int) -> int:
+    """Return the gas limit that a block has at most for the sake of `request`, whatever L1 says that it accepted."""
+    return max(block_gas_limit, MAX_BODY_GAS) + overhead(len(request.to_abi()))

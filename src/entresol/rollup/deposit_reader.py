@@ -8,6 +8,7 @@ import msgspec
 
 from entresol.errors import LayerOneMismatch, LayerOneRejected
 from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.primitives.l1_to_l2_gas import body_gas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +41,15 @@ class DepositReader:
     """Reads the deposits of one chain.
 
     The nodes behind one URL may lag or be on different forks, and L1 may reorg between two requests, so
-    each log must be in a block that L1 still has, and the contract's own count is read with the logs.
+    each log must be in a block that L1 still has, and the contract's own count is read with the logs. A deposit
+    with more gas than a block has must have been allowed by the contract.
     Remembers and persists: nothing. Fails: as `LayerOne` does, and with `LayerOneMismatch` if responses
     contradict each other; a retry may help.
     """
 
-    def __init__(self, contract: ZkChain) -> None:
+    def __init__(self, contract: ZkChain, gas_limit: int) -> None:
         self._contract = contract
+        self._gas_limit = gas_limit
         self._l1 = contract.l1
 
     async def read(self, first: int, last: int) -> DepositRange:
@@ -59,6 +62,7 @@ class DepositReader:
         if total is None and await self._l1.block_number() - last <= MAX_REORG_DEPTH:
             raise LayerOneMismatch(f"{self._l1.name} has no state of block {last} at the moment")
         await self._check_blocks(first, deposits, block)
+        await self._check_gas(deposits)
         return DepositRange(first, block, deposits, total)
 
     async def total_at(self, number: int, block_hash: Hash32 | None = None) -> int | None:
@@ -95,6 +99,34 @@ class DepositReader:
             is_recent = last.number - number <= MAX_REORG_DEPTH
             if is_recent and not await self.is_canonical(number, blocks[number]):
                 raise self._inconsistent(number)
+
+    async def _check_gas(self, deposits: Sequence[Deposit]) -> None:
+        """Raise `LayerOneMismatch` if the contract cannot have accepted a deposit."""
+        most: dict[int, int] = {}
+        for deposit in deposits:
+            gas = body_gas(deposit.payload)
+            if gas > self._gas_limit:
+                most[deposit.block] = max(most.get(deposit.block, 0), gas)
+        for block, gas in most.items():
+            if not await self._has_allowed(gas, block):
+                raise LayerOneMismatch(
+                    f"{self._l1.name} has a deposit of {gas} gas in block {block}, which its contract does not allow"
+                )
+
+    async def _has_allowed(self, gas: int, block: int) -> bool:
+        """Return whether the contract allowed so much gas in a block, before or after it: an admin may change it.
+
+        Without the state of the block nobody knows; what exceeds a block is included as failed.
+        """
+        for number in (block, block - 1):
+            if number < self._contract.first_block:
+                continue
+            try:
+                if gas <= await self._contract.priority_tx_max_gas(number):
+                    return True
+            except LayerOneRejected:
+                return True
+        return False
 
     def _inconsistent(self, block: int) -> LayerOneMismatch:
         return LayerOneMismatch(

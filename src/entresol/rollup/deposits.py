@@ -58,7 +58,7 @@ class DepositWatcher:
         self._chain = chain
         self._l1 = contract.l1
         self._contract = contract
-        self._reader = DepositReader(contract)
+        self._reader = DepositReader(contract, chain.rules.gas_limit)
         self._config = config or DepositConfig()
         self._cursor: DepositCursor | None = None
         self._gaps = 0

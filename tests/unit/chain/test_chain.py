@@ -137,6 +137,26 @@ def test_an_absurd_gas_limit_of_a_priority_transaction_does_not_halt_the_chain(
     assert not manual.producer.priority
 
 
+@pytest.mark.parametrize("gas_limit", [90_000_000, 2**63 - 1, 2**64, 2**256 - 1])
+def test_a_priority_transaction_with_more_gas_than_any_l1_accepts_fails_within_a_bound(
+    manual: Chain, gas_limit: int
+) -> None:
+    # It loops until its gas is used up, and L1 says that all of it is paid for.
+    manual.edit(NOBODY, lambda overlay: overlay.set_code(NOBODY, bytes.fromhex("5b5f56")))
+    endless = replace(deposit(0), to=NOBODY, gas_limit=gas_limit, max_fee_per_gas=0)
+    sent = manual.enqueue(endless)
+    manual.enqueue(deposit(1))
+    header = manual.seal()
+    assert header.gas_used == header.gas_limit < 81_000_000
+    (failed,) = manual.blocks.record(1).results
+    assert not failed.succeeded
+    status = L2ToL1Log.of_status(0, sent, succeeded=False)
+    assert L2ToL1Log.unpack(failed.l2_to_l1_logs[0]) == status
+    assert manual.seal().gas_limit == manual.rules.gas_limit
+    assert not manual.producer.priority
+    manual.verify()
+
+
 def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -> None:
     manual.enqueue(deposit(0, wei=ETHER, gas_limit=20_000))
     manual.submit(transaction(0).raw)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 import pytest
@@ -17,8 +18,9 @@ from entresol.errors import (
 )
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality, LayerOne
+from entresol.l1.layer_one import DEFAULT_SENDER, MAX_REORG_DEPTH, L1Finality, LayerOne
 from entresol.l1.operator import Operator
+from entresol.primitives.abi import encode_call
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
@@ -103,11 +105,15 @@ def run(
     asyncio.run(whole())
 
 
-def lying(play: Callable[[Scenario], Awaitable[None]], config: DepositConfig | None = None) -> None:
+def lying(
+    play: Callable[[Scenario], Awaitable[None]],
+    config: DepositConfig | None = None,
+    kind: type[LyingLayerOne] = LyingLayerOne,
+) -> None:
     """Play a scenario on an embedded L1 that can lie."""
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        steered.l1 = LyingLayerOne(steered.chain)
+        steered.l1 = kind(steered.chain)
         run(steered, play, config)
 
 
@@ -572,3 +578,64 @@ def test_nothing_that_is_not_a_request_gets_into_the_queue() -> None:
             chain.enqueue(msgspec.structs.replace(deposit(0), **wrong))
     chain.seal()
     chain.close()
+
+
+class OutspokenLayerOne(LyingLayerOne):
+    """An L1 whose contract allows so much gas for a request."""
+
+    allowed: Mapping[int, int] = MappingProxyType({})
+    """By block number, from that block on."""
+
+    async def call(
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        sender: Address = DEFAULT_SENDER,
+        block: int | Hash32 | None = None,
+    ) -> bytes:
+        """Return what was allowed at a block."""
+        returned = await super().call(to, data, sender=sender, block=block)
+        if data != encode_call("getPriorityTxMaxGasLimit()"):
+            return returned
+        assert isinstance(block, int)
+        return max((at, gas) for at, gas in self.allowed.items() if at <= block)[1].to_bytes(32)
+
+
+def test_a_deposit_with_more_gas_than_the_contract_allows_is_not_queued() -> None:
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.l1, OutspokenLayerOne)
+        scenario.l1.allowed = {0: 72_000_000}
+        await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=2**63))
+        with pytest.raises(LayerOneMismatch, match="gas in block 1, which its contract"):
+            await scenario.watcher.step()
+        assert scenario.executed() == []
+        assert not scenario.chain.producer.priority
+
+    lying(play, kind=OutspokenLayerOne)
+
+
+@pytest.mark.parametrize("allowed", [{0: 72_000_000}, {0: 72_000_000, 1: 30_000_000}])
+def test_a_deposit_that_the_contract_allowed_in_its_block_is_executed(
+    allowed: Mapping[int, int],
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.l1, OutspokenLayerOne)
+        scenario.l1.allowed = allowed
+        await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=60_000_000))
+        assert await scenario.watcher.step() == 1
+        assert len(scenario.executed()) == 1
+
+    lying(play, kind=OutspokenLayerOne)
+
+
+def test_what_l1_allowed_is_not_known_without_the_state_of_the_block() -> None:
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.l1, OutspokenLayerOne)
+        await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=2**63))
+        scenario.l1.states = 8
+        scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
+        assert await scenario.watcher.step() == 1
+        assert scenario.chain.blocks.record(1).results[0].succeeded is False
+
+    lying(play, kind=OutspokenLayerOne)

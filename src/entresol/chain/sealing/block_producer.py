@@ -11,7 +11,7 @@ from entresol.chain.sealing.pool_inclusion import PoolInclusion
 from entresol.chain.sealing.priority_queue import PriorityQueue
 from entresol.errors import BlockFull
 from entresol.execution.block_executor import BlockExecutor
-from entresol.execution.tx_env import MAX_GAS_LIMIT
+from entresol.primitives.l1_to_l2_gas import max_room
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
@@ -139,14 +139,17 @@ class BlockProducer:
             self.priority.pop_first()
 
     def _with_room(self, env: BlockEnv) -> BlockEnv:
-        """Return `env` with a gas limit that covers the first priority transaction.
+        """Return `env` with a gas limit that covers the first priority transaction, if that is possible.
 
-        L1 accepts the overhead of a request on top of the gas of a block, and may have accepted more before.
+        L1 accepts the overhead of a request on top of the gas of a block, and may have accepted more before. What no L1
+        accepts does not fit, and is included as failed.
         """
         first = self.priority.first
         if first is None or first.payload.gas_limit <= env.gas_limit:
             return env
-        return msgspec.structs.replace(env, gas_limit=min(first.payload.gas_limit, MAX_GAS_LIMIT))
+        assert isinstance(first.payload, PriorityTransaction)
+        room = min(first.payload.gas_limit, max_room(first.payload, env.gas_limit))
+        return msgspec.structs.replace(env, gas_limit=room)
 
 
 def are_heavy(transactions: Iterable[Transaction]) -> bool:
