@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from entresol.node.settlement.l2_components import L2Components
     from entresol.primitives.batches import Batch
     from entresol.replica.shipped_events import ShippedEvents
-    from entresol.rpc.jsonrpc.forwarding import Producer
+    from entresol.rpc.jsonrpc.forwarding import Router
 
 
 class Api:
@@ -51,7 +51,7 @@ class Api:
         limits: LimitsConfig | None = None,
         pair: PairControl | None = None,
         layer_two: L2Components | None = None,
-        producer: Producer | None = None,
+        router: Router | None = None,
         notified: ShippedEvents | None = None,
         dialect: Dialect | None = None,
     ) -> None:
@@ -93,7 +93,7 @@ class Api:
             namespaces,
             threads=self.services.threads,
             limits=request_limits(self.services.limits),
-            producer=producer,
+            router=router,
             reads=NativeReads(self.services.reads, self.services.fees),
         )
         self.services.rendered.on_invalidate(self.dispatcher.invalidate_cache)

@@ -10,11 +10,10 @@ import aiohttp
 
 from entresol.errors import ProducerUnavailable
 from entresol.node.cluster.pending_feed import FEED_PATH
-from entresol.rpc.jsonrpc.method import ServedBy
 from entresol.server.handler import completed
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable
 
     from entresol.node.cluster.member import Member
     from entresol.node.cluster.pending_feed import PendingFeed
@@ -31,9 +30,6 @@ NOT_PRODUCER: Final = b"-"
 
 RETRY_SECONDS: Final = 0.1
 MAX_CONNECTIONS: Final = 256
-
-_FORWARDED: Final = frozenset({ServedBy.PRODUCER, ServedBy.QUOTE})
-_NOTHING: Final[frozenset[ServedBy]] = frozenset()
 
 
 class ClusterForwarder:
@@ -55,11 +51,6 @@ class ClusterForwarder:
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._attempts: dict[asyncio.Timeout, str] = {}
         member.on_change = self._leave_former_producers
-
-    @property
-    def takes(self) -> Collection[ServedBy]:
-        """What is forwarded now; nothing while this node produces."""
-        return _FORWARDED if self._member.production is None else _NOTHING
 
     def forward(
         self, body: bytes, connection: ClientConnection, *, waits: bool

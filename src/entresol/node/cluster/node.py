@@ -22,6 +22,8 @@ from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.workers.messages import WorkerCluster
 from entresol.node.workers.pool import WorkerPool
+from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaRouter
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.storage.replication.entries import BatchEntry
@@ -183,8 +185,12 @@ class ClusterNode:
             dev_methods=False,
             limits=config.limits,
             layer_two=L2Components(joined.fees, self._settled),
-            producer=self._forwarder,
+            router=ReplicaRouter(self._forwarder, self._replica_state),
         )
+
+    def _replica_state(self) -> ReplicaState:
+        is_producing = self.member.production is not None
+        return ReplicaState.PRODUCING if is_producing else ReplicaState.MEMBER
 
     def _make_rollup(self) -> Rollup:
         joined = self._joined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import msgspec
@@ -35,8 +35,9 @@ from entresol.replica.channel import client_number
 from entresol.replica.shipped_events import ShippedEvents
 from entresol.replica.state_page import StatePage, Wanted
 from entresol.replica.store_follower import StoreFollower
+from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaRouter
 from entresol.rollup.proofs import LogProver
-from entresol.rpc.jsonrpc.method import ServedBy
 from entresol.rpc.pubsub.subscription import SubscriptionKind
 from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
@@ -55,15 +56,11 @@ if TYPE_CHECKING:
     from entresol.replica.channel import Channel
     from entresol.server.handler import ClientConnection, Handler, Page, PageResponse
 
-_ALWAYS: Final = frozenset({ServedBy.PRODUCER, ServedBy.ESTIMATE})
-_EDITED: Final = _ALWAYS | {ServedBy.BLOCK, ServedBy.QUOTE}
-_ALL: Final = frozenset(ServedBy)
-
 
 class WorkerRole(ServiceRole):
     """A worker's part for one layer: it follows the producer, and forwards to it.
 
-    Remembers: what is forwarded now. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
+    Remembers: what this process has of what the producer has. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
     """
 
     seals = False
@@ -77,9 +74,8 @@ class WorkerRole(ServiceRole):
         self._page = StatePage(start.layers[layer].page)
         self.store = SecondaryStore.at(Path(start.layers[layer].path))
         self.shipped = ShippedEvents(self.store)
-        # Only the producer of a cluster observes L1's price.
-        self._always = _ALWAYS if start.cluster is None else _ALWAYS | {ServedBy.QUOTE}
-        self.takes: frozenset[ServedBy] = _ALL
+        self._current = ReplicaState.WORKER if start.cluster is None else ReplicaState.MEMBER_WORKER
+        self.state = ReplicaState.STALE
         self._version = -1
         self._has_reported = False
         self._follower: StoreFollower
@@ -102,7 +98,7 @@ class WorkerRole(ServiceRole):
         api.subscriptions.on_change = self._on_subscriptions
         return api
 
-    # The producer, as the dispatcher sees it
+    # The way upstream
 
     def forward(
         self,
@@ -167,12 +163,12 @@ class WorkerRole(ServiceRole):
         follower = self._follower
         if follower.is_stale:
             self._version = -1
-            self.takes = _ALL
+            self.state = ReplicaState.STALE
             # Cached results are served before it is decided what is forwarded.
             self._api.dispatcher.invalidate_cache()
         else:
             self._version = follower.version
-            self.takes = _EDITED if follower.is_edited else self._always
+            self.state = ReplicaState.EDITED if follower.is_edited else self._current
 
     def _on_subscriptions(self) -> None:
         subscriptions = self._api.subscriptions
@@ -301,7 +297,7 @@ class WorkerNode:
                 limits=config.limits,
                 pair=self._pair,
                 layer_two=components,
-                producer=role,
+                router=ReplicaRouter(role, lambda: role.state),
                 notified=role.shipped,
             )
             return role.attach(api)

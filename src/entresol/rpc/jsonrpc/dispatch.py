@@ -28,7 +28,7 @@ from entresol.rpc.jsonrpc.errors import (
     InvalidRequestError,
     ParseError,
 )
-from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Producer
+from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Router, own_methods
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
 from entresol.rpc.jsonrpc.method_caller import MethodCaller
 from entresol.rpc.jsonrpc.metrics import Metrics
@@ -57,7 +57,7 @@ class RequestLimits(msgspec.Struct, frozen=True):
 class Dispatcher:
     """Calls the methods of the namespaces it is given.
 
-    With a `producer` it is a replica's, and forwards the calls that are the producer's.
+    With a `router` it is a replica's, and forwards the calls that are the producer's.
 
     Remembers: call metrics, and results of methods declared `cached` until they are invalidated.
     Persists:  nothing.
@@ -72,7 +72,7 @@ class Dispatcher:
         threads: Threads | None = None,
         limits: RequestLimits = RequestLimits(),  # noqa: B008  # frozen
         metrics: Metrics | None = None,
-        producer: Producer | None = None,
+        router: Router | None = None,
         reads: NativeReads | None = None,
     ) -> None:
         self._discovery = Discovery()
@@ -85,14 +85,13 @@ class Dispatcher:
         for name, method in self._methods.items():
             method.metrics = self.metrics.of_method(name)
         self._last = {name for name, method in self._methods.items() if method.is_last}
-        self._forwarding = None if producer is None else Forwarding(producer, self._methods)
+        self._forwarding = None if router is None else Forwarding(router, self._methods)
         self._batches = RequestBatchReader(limits.batch)
         self._native = native_dispatcher(
-            self._methods.values(),
+            own_methods(self._methods.values(), router),
             reads,
             batch=limits.batch,
             max_bytes=limits.response_bytes,
-            is_replica=producer is not None,
         )
         self._call = MethodCaller(
             self._methods,
@@ -175,7 +174,7 @@ class Dispatcher:
 
     def _serves_natively(self, body: bytes, path: str = "/") -> bool:
         is_short = path == "/" and len(body) <= MAX_NATIVE_BODY_BYTES
-        return is_short and (self._forwarding is None or not self._forwarding.takes_reads)
+        return is_short and (self._forwarding is None or self._forwarding.serves_reads)
 
     def _handle_malformed(self, body: bytes, connection: ClientConnection) -> Response:
         """Respond to what is no single request: a batch behind white space, or a mistake."""

@@ -1,9 +1,10 @@
-"""Decide for each call of a replica whether it is the producer's, and forward it if so."""
+"""Forward the calls of a replica that its router says are the producer's."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from typing import Final, Protocol, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from enum import Enum, auto
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 import msgspec
 from msgspec import Raw
@@ -24,12 +25,46 @@ Item: TypeAlias = Request | Raw
 """One item of a batch; raw JSON is no request."""
 
 
-class Producer(Protocol):
-    """The producer, as the dispatcher of a replica sees it."""
+class Route(Enum):
+    """Where a call of a replica is served."""
+
+    HERE = auto()
+    UPSTREAM = auto()
+    """By the producer, to which it is forwarded."""
+    HERE_THEN_UPSTREAM = auto()
+    """Here if the store has the object, else by the producer."""
+
+
+class Declared(NamedTuple):
+    """What decides where a call is served: the declaration of its method, and its block."""
+
+    served_by: ServedBy | None
+    needs_connection: bool = False
+    """Whether it depends on the connection it comes from, so that it cannot be forwarded."""
+    names_pending: bool = False
+    """Whether its parameters may name the pending block."""
+
+    @classmethod
+    def of(cls, method: Method) -> Declared:
+        """Return what a method declares."""
+        return cls(method.served_by, method.needs_connection)
+
+
+_PENDING_BLOCK: Final = Declared(ServedBy.BLOCK, names_pending=True)
+
+
+class Router(Protocol):
+    """Where calls of a replica are served, and the way to its producer."""
+
+    def route(self, declared: Declared) -> Route:
+        """Return where a call is served now."""
 
     @property
-    def takes(self) -> Collection[ServedBy]:
-        """What is forwarded now; `PRODUCER` is always among it, unless this node itself is the producer."""
+    def serves_reads(self) -> bool:
+        """Whether reads of blocks are served here now; not while the producer has edits that are in no block."""
+
+    def is_never_forwarded(self, declared: Declared) -> bool:
+        """Return whether a call is served here whenever reads are."""
 
     def forward(
         self, body: bytes, connection: ClientConnection, *, waits: bool
@@ -50,45 +85,37 @@ class Forwarding:
     Fails: never: what the producer does not respond to becomes an error response.
     """
 
-    def __init__(self, producer: Producer, methods: Mapping[str, Method]) -> None:
-        self._producer = producer
+    def __init__(self, router: Router, methods: Mapping[str, Method]) -> None:
+        self._router = router
         self._methods = methods
+        self._declared = {name: Declared.of(method) for name, method in methods.items()}
 
-    def takes(self, method: Method, params: Raw) -> bool:
-        """Return whether a call is the producer's, by the method's declaration and its block tag."""
-        served_by, taken = method.served_by, self._producer.takes
-        if not taken:
-            return False
-        if served_by is None or served_by in taken:
-            return not method.needs_connection
-        if served_by is not ServedBy.BLOCK:
-            return False
-        text = bytes(params)
-        # A backslash may be the escape of a letter of `pending`.
-        return _PENDING in text or b"\\" in text
+    def route(self, method: Method, params: Raw) -> Route:
+        """Return where a call is served, by the method's declaration and its block tag."""
+        found = self._router.route(self._declared[method.name])
+        if method.served_by is ServedBy.BLOCK:
+            pending = self._router.route(_PENDING_BLOCK)
+            # Only then: a search takes a pass over all of the parameters.
+            if found is not pending and _may_name_pending(bytes(params)):
+                return pending
+        return found
 
     @property
-    def takes_reads(self) -> bool:
-        """Whether reads of blocks are the producer's now, as while it has edits that are in no block."""
-        taken = self._producer.takes
-        return ServedBy.BLOCK in taken or ServedBy.REPLICA in taken
-
-    def takes_absent(self, method: Method, result: object) -> bool:
-        """Return whether a call is the producer's because the store does not have the object."""
-        is_absent = method.served_by is ServedBy.STORE and result in _ABSENT
-        return is_absent and bool(self._producer.takes)
+    def serves_reads(self) -> bool:
+        """Whether reads of blocks are served here now."""
+        return self._router.serves_reads
 
     async def call(self, request: Request, connection: ClientConnection) -> bytes | None:
         """Return the producer's response to a call."""
         try:
             waits = self._waits(request)
-            return await self._producer.forward(request_bytes(request), connection, waits=waits)
+            return await self._router.forward(request_bytes(request), connection, waits=waits)
         except EntresolError as error:
             return _failed(request, error)
 
     def has_forwarded(self, items: list[Item]) -> bool:
         """Return whether the producer serves an item of a batch."""
-        return any(map(self._takes_item, items))
+        return any(map(self._is_forwarded, items))
 
     async def batch(
         self,
@@ -106,9 +133,9 @@ class Forwarding:
         responses: dict[int, bytes] = {}
         size = 0
         for index, run in self._runs(items):
-            if self._takes_item(run[0]):
+            if self._is_forwarded(run[0]):
                 response = await self._forward_run(cast("list[Request]", run), connection)
-                self._producer.catch_up()
+                self._router.catch_up()
             else:
                 response = await completed(handle(run))
             if response is not None and response[:1] != b"[":
@@ -140,11 +167,13 @@ class Forwarding:
     def _kind(self, item: Item) -> tuple[bool, bool]:
         """Return whether an item is `last`, and whether it is forwarded."""
         method = self._methods.get(item.method) if isinstance(item, Request) else None
-        return method is not None and method.is_last, self._takes_item(item)
+        return method is not None and method.is_last, self._is_forwarded(item)
 
-    def _takes_item(self, item: Item) -> bool:
+    def _is_forwarded(self, item: Item) -> bool:
         method = self._methods.get(item.method) if isinstance(item, Request) else None
-        return method is not None and self.takes(method, cast("Request", item).params)
+        if method is None:
+            return False
+        return self.route(method, cast("Request", item).params) is Route.UPSTREAM
 
     def _waits(self, request: Request) -> bool:
         return self._methods[request.method].waits
@@ -153,11 +182,26 @@ class Forwarding:
         body = b"[" + b",".join(map(request_bytes, run)) + b"]"
         try:
             waits = any(map(self._waits, run))
-            return await self._producer.forward(body, connection, waits=waits)
+            return await self._router.forward(body, connection, waits=waits)
         except EntresolError as error:
             failed = [_failed(it, error) for it in run]
         responses = [it for it in failed if it is not None]
         return b"[" + b",".join(responses) + b"]" if responses else None
+
+
+def own_methods(methods: Iterable[Method], router: Router | None) -> list[Method]:
+    """Return the methods that are served here whenever reads are; all without a router."""
+    return [it for it in methods if router is None or router.is_never_forwarded(Declared.of(it))]
+
+
+def is_absent(result: object) -> bool:
+    """Return whether a result says that no sealed block has an object."""
+    return result in _ABSENT
+
+
+def _may_name_pending(params: bytes) -> bool:
+    # A backslash may be the escape of a letter of `pending`.
+    return _PENDING in params or b"\\" in params
 
 
 def request_bytes(request: Request) -> bytes:

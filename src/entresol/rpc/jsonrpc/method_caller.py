@@ -12,6 +12,7 @@ from entresol.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import NOT_AN_ID, NULL, LongRequest, is_id
 from entresol.rpc.jsonrpc.errors import InvalidRequestError, MethodNotFoundError, RequestError
+from entresol.rpc.jsonrpc.forwarding import Route, is_absent
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
 from entresol.rpc.jsonrpc.responder import response_to_error
 
@@ -61,7 +62,8 @@ class MethodCaller:
             except RequestError as error:
                 return self._responder.reject(error, request_id if is_id(request_id) else NULL)
         forwarding = self._forwarding
-        if forwarding is not None and forwarding.takes(method, request.params):
+        route = Route.HERE if forwarding is None else forwarding.route(method, request.params)
+        if forwarding is not None and route is Route.UPSTREAM:
             return forwarding.call(request, connection)
         started = perf_counter()
         code = 0
@@ -73,7 +75,7 @@ class MethodCaller:
             if arguments is None:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
-            if forwarding is not None and forwarding.takes_absent(method, result):
+            if forwarding is not None and route is Route.HERE_THEN_UPSTREAM and is_absent(result):
                 return forwarding.call(request, connection)
             if type(result) is Offload or method.is_async or type(result) is Deferred:
                 return self._responder.defer(method, request_id, result, started)

@@ -7,15 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from entresol._native import FeeHistory, Getter, NativeDispatcher, StateReads
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.jsonrpc.method import Method, ServedBy
+from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
 from entresol.rpc.jsonrpc.params import Parameter
 
 RESPONSE_CACHE_BYTES: Final = 16 << 20
 """The size of the cache of results that do not change."""
-
-_NEVER_FORWARDED: Final = (ServedBy.REPLICA, ServedBy.BLOCK)
-"""Methods that a replica never forwards, unless a request names the pending block, which is never plain."""
 
 _KINDS: Final[dict[Any, str]] = {
     Hash32: "hash",
@@ -40,22 +37,20 @@ def native_dispatcher(
     *,
     batch: int,
     max_bytes: int,
-    is_replica: bool,
 ) -> NativeDispatcher:
-    """Return the crate's dispatcher for `methods`.
+    """Return the crate's dispatcher for `methods`, which are never forwarded while it is used.
 
     It recognises cached batches of at most `batch` calls, and responds in at most `max_bytes`.
     """
-    own = [it for it in methods if not is_replica or it.served_by in _NEVER_FORWARDED]
     return NativeDispatcher(
         capacity=RESPONSE_CACHE_BYTES,
         batch=batch,
         bounds=BUCKETS,
         max_bytes=max_bytes,
-        getters={method.name: _getter(method) for method in own if method.is_getter},
+        getters={method.name: _getter(method) for method in methods if method.is_getter},
         reads=None if reads is None else reads.state,
         fee_history=None if reads is None else reads.fees,
-        read_methods=[method.name for method in own],
+        read_methods=[method.name for method in methods],
     )
 
 

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import json
 import pkgutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +15,8 @@ from msgspec import Raw
 from entresol.errors import ProducerUnavailable
 from entresol.node.config.schema import NodeConfig
 from entresol.node.node import Node
+from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaRouter
 from entresol.rpc import namespaces
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.envelope import decode_request
@@ -98,7 +100,7 @@ class Forward:
     def __init__(self) -> None:
         self.ledger = Ledger("producer")
         self._dispatcher = Dispatcher([self.ledger])
-        self.takes: Collection[ServedBy] = {ServedBy.PRODUCER}
+        self.state = ReplicaState.WORKER
         self.bodies: list[bytes] = []
         self.waits: list[bool] = []
         self.problem: str | None = None
@@ -122,8 +124,9 @@ class Forward:
 class Replica:
     def __init__(self, limits: RequestLimits = RequestLimits()) -> None:  # noqa: B008  # frozen
         self.producer = Forward()
+        router = ReplicaRouter(self.producer, lambda: self.producer.state)
         ledger = Ledger("replica", lambda: self.producer.caught_up)
-        self._dispatcher = Dispatcher([ledger], producer=self.producer, limits=limits)
+        self._dispatcher = Dispatcher([ledger], router=router, limits=limits)
 
     def send(self, body: object) -> Any:
         response = dispatch(self._dispatcher, json.dumps(body).encode())
@@ -170,9 +173,9 @@ def test_every_class_of_methods_declares_who_serves_them() -> None:
 
 def test_what_the_crate_reads_is_the_producers_while_it_has_edits() -> None:
     replica = Replica()
-    replica.producer.takes = {ServedBy.PRODUCER, ServedBy.BLOCK}
+    replica.producer.state = ReplicaState.EDITED
     assert replica("head") == "producer"
-    replica.producer.takes = {ServedBy.PRODUCER}
+    replica.producer.state = ReplicaState.WORKER
     assert replica("head") == "replica"
 
 
@@ -212,7 +215,7 @@ def test_an_escaped_tag_is_forwarded_too() -> None:
 
 def test_what_is_forwarded_can_change() -> None:
     replica = Replica()
-    replica.producer.takes = {ServedBy.PRODUCER, ServedBy.QUOTE, ServedBy.BLOCK}
+    replica.producer.state = ReplicaState.EDITED
     assert [replica(it) for it in ("hash", "balance", "price")] == [
         "replica",
         "producer",
@@ -260,7 +263,7 @@ def test_a_last_call_of_a_replica_sees_what_the_batch_has_forwarded() -> None:
 
 def test_a_last_call_that_is_the_producers_is_forwarded_after_the_others() -> None:
     replica = Replica()
-    replica.producer.takes = set(ServedBy)
+    replica.producer.state = ReplicaState.STALE
     batch = [call("number", request_id=1), call("send", "a", request_id=2)]
     assert [it["id"] for it in replica.send(batch)] == [1, 2]
     assert [b"x_number" in it for it in replica.producer.bodies] == [False, True]

@@ -1,0 +1,1 @@
+"""Replicas: follow what a producer writes, and forward what it alone can serve."""

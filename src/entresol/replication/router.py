@@ -1,0 +1,60 @@
+"""Route the calls of a replica: serve them here, or by the process upstream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from entresol.replication.route import ReplicaState, route
+from entresol.rpc.jsonrpc.forwarding import Declared, Route
+from entresol.rpc.jsonrpc.method import ServedBy
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from entresol.server.handler import ClientConnection
+
+_READS: Final = (Declared(ServedBy.REPLICA), Declared(ServedBy.BLOCK))
+_SERVES_READS: Final = {
+    state: all(route(it, state) is Route.HERE for it in _READS) for state in ReplicaState
+}
+
+
+class Upstream(Protocol):
+    """The way from a replica to its producer."""
+
+    def forward(
+        self, body: bytes, connection: ClientConnection, *, waits: bool
+    ) -> Awaitable[bytes | None]:
+        """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one."""
+
+    def catch_up(self) -> None:
+        """Apply what the producer has announced."""
+
+
+class ReplicaRouter:
+    """Routes calls by what a replica has at the moment.
+
+    Remembers: nothing. Persists: nothing. Assumes: one event loop. Fails: as the way upstream does.
+    """
+
+    def __init__(self, upstream: Upstream, state: Callable[[], ReplicaState]) -> None:
+        self._state = state
+        self.forward = upstream.forward
+        self.catch_up = upstream.catch_up
+
+    def route(self, declared: Declared) -> Route:
+        """Return where a call is served now."""
+        return route(declared, self._state())
+
+    @property
+    def serves_reads(self) -> bool:
+        """Whether reads of blocks are served here now."""
+        return _SERVES_READS[self._state()]
+
+    def is_never_forwarded(self, declared: Declared) -> bool:
+        """Return whether a call is served here whenever reads are."""
+        return all(
+            route(declared, state) is Route.HERE
+            for state, serves in _SERVES_READS.items()
+            if serves
+        )
