@@ -13,8 +13,8 @@ from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch
 from entresol.node.chains import L1_FOLDER, open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
+from entresol.storage.database.backup import copy_chains
 from entresol.storage.database.directory import FORMAT_FILE
-from entresol.storage.replication.backup import copy_chains
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:

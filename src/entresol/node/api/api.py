@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from entresol.node.config.limits import LimitsConfig
     from entresol.node.settlement.l2_components import L2Components
     from entresol.primitives.batches import Batch
-    from entresol.replica.shipped_events import ShippedEvents
+    from entresol.replication.shipped_events import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
 
 

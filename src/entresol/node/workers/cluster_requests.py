@@ -10,7 +10,7 @@ from entresol.node.workers.messages import CLUSTER, WorkerCall, WorkerMessage
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from entresol.replica.channel import Channel
+    from entresol.replication.channel import Channel
     from entresol.server.handler import ClientConnection, Handler
 
 NUMBER_BYTES: Final = 8

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
     from entresol.node.settlement.l2_components import RollupParts, SettledView
-    from entresol.replica.channel import CallResponse
+    from entresol.replication.channel import CallResponse
     from entresol.server.handler import ClientConnection
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from entresol.node.chain_service import PROMETHEUS, ServiceRole
 from entresol.node.metrics import render
 from entresol.node.workers.messages import WorkerMessage
 from entresol.node.workers.metrics_sum import sum_metrics
-from entresol.replica.publisher import StatePublisher
-from entresol.replica.shipped_events import encode_pending, encode_reverted
-from entresol.replica.state_page import StatePage, Wanted
+from entresol.replication.publisher import StatePublisher
+from entresol.replication.shipped_events import encode_pending, encode_reverted
+from entresol.replication.state_page import StatePage, Wanted
 from entresol.server.handler import completed
 from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage

@@ -19,7 +19,7 @@ from entresol.node.startup.garbage import collect_less
 from entresol.node.workers.messages import WorkerCall, WorkerMessage, decode_start
 from entresol.node.workers.worker_console import WorkerConsole
 from entresol.node.workers.worker_node import WorkerNode
-from entresol.replica.channel import CallResponse, Channel
+from entresol.replication.channel import CallResponse, Channel
 from entresol.server.limits import allow_open_files
 
 if TYPE_CHECKING:

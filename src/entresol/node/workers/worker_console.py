@@ -10,7 +10,7 @@ from entresol.node.workers.messages import WorkerMessage
 if TYPE_CHECKING:
     import asyncio
 
-    from entresol.replica.channel import Channel
+    from entresol.replication.channel import Channel
 
 MAX_UNSENT_BYTES: Final = 1 << 20
 """Lines are dropped while the producer has not taken so many bytes."""

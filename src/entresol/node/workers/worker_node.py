@@ -31,17 +31,16 @@ from entresol.node.workers.messages import (
     decode_page,
 )
 from entresol.node.workers.watchdog import HEARTBEAT_SECONDS
-from entresol.replica.channel import client_number
-from entresol.replica.shipped_events import ShippedEvents
-from entresol.replica.state_page import StatePage, Wanted
-from entresol.replica.store_follower import StoreFollower
+from entresol.replication.channel import client_number
 from entresol.replication.route import ReplicaState
 from entresol.replication.router import ReplicaRouter
+from entresol.replication.shared_store import SecondaryStore, StoreFollower
+from entresol.replication.shipped_events import ShippedEvents
+from entresol.replication.state_page import StatePage, Wanted
 from entresol.rollup.proofs import LogProver
 from entresol.rpc.pubsub.subscription import SubscriptionKind
 from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
-from entresol.storage.replication.secondary_store import SecondaryStore
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from entresol.node.workers.messages import WorkerStart
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
-    from entresol.replica.channel import Channel
+    from entresol.replication.channel import Channel
     from entresol.server.handler import ClientConnection, Handler, Page, PageResponse
 
 

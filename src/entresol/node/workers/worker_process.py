@@ -15,7 +15,7 @@ from entresol.node.workers.cluster_requests import NUMBER_BYTES
 from entresol.node.workers.forwarded_client import ForwardedClients
 from entresol.node.workers.messages import WorkerCall, WorkerMessage
 from entresol.node.workers.remote_client import RemoteClients
-from entresol.replica.channel import CallResponse, Channel
+from entresol.replication.channel import CallResponse, Channel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

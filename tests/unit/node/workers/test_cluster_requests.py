@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from entresol.node.workers.cluster_requests import NUMBER_BYTES, ClusterRequests
 from entresol.node.workers.messages import CLUSTER, WorkerCall, WorkerMessage
-from entresol.replica.channel import CallResponse, Channel
+from entresol.replication.channel import CallResponse, Channel
 from entresol.server.handler import ClientConnection
 from tests.support.polling import PATIENCE_SECONDS
 

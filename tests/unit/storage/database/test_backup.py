@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import StoreFailed
-from entresol.storage.replication import backup
-from entresol.storage.replication.backup import copy_chain, copy_chains
+from entresol.storage.database import backup
+from entresol.storage.database.backup import copy_chain, copy_chains
 from tests.support.chain.dev_chain import open_chain, seal_block, transaction
 
 

@@ -1,25 +1,57 @@
-"""Follow the chain of a producer on the same machine, whose store is read as a secondary."""
+"""Follow the chain of a producer on the same machine: read its store, and move the head in it."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import StoreFailed
 from entresol.primitives.values import Address
-from entresol.replica.state_page import Revert
+from entresol.replication.state_page import Revert
+from entresol.storage.database.directory import DATABASE, Directory
+from entresol.storage.database.key_value import KeyValueStore
+from entresol.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from entresol.chain.chain import Chain
-    from entresol.replica.state_page import ChainState, StatePage
-    from entresol.storage.replication.secondary_store import SecondaryStore
+    from entresol.replication.state_page import ChainState, StatePage
 
 logger = logging.getLogger(__name__)
+
+
+class SecondaryStore(Store):
+    """Reads the store of another process, which opened it as `shared`.
+
+    Remembers: the head that was announced; what the database has beyond it is not read. Persists: nothing. Assumes:
+    `catch_up` and `set_head` are called by one thread, while others may read. Fails: as a store does.
+    """
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        """Open the store in the directory `path`, as it is now."""
+        own = Directory.temporary()
+        try:
+            db = KeyValueStore(path / DATABASE, secondary=own.database)
+        except BaseException:
+            own.close()
+            raise
+        return cls(own, db)
+
+    def catch_up(self) -> None:
+        """Make everything readable that was written until now, except above the head."""
+        self._db.catch_up()
+
+    def set_head(self, number: int, common: int) -> None:
+        """Set the head; blocks above `common` are not those that were read before."""
+        self.head_number = number
+        self.read_cache.evict_above(common)
+        self.loaded.refresh()
 
 
 class StoreFollower:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.replica.state_page import MAX_REVERTS, ChainState, Revert, StatePage, Wanted
+from entresol.replication.state_page import MAX_REVERTS, ChainState, Revert, StatePage, Wanted
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.primitives.transactions import Transaction
-from entresol.replica.publisher import StatePublisher
-from entresol.replica.state_page import StatePage
-from entresol.replica.store_follower import StoreFollower
-from entresol.storage.replication.secondary_store import SecondaryStore
+from entresol.replication.publisher import StatePublisher
+from entresol.replication.shared_store import SecondaryStore, StoreFollower
+from entresol.replication.state_page import StatePage
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, BOB, transaction
 from tests.support.chain.log_emitter import EmittingChain

@@ -1,1 +1,0 @@
-"""Replicas: processes that follow the chain of a producer, and forward to it what only a producer can do."""
