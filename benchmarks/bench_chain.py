@@ -15,6 +15,7 @@ from entresol._native import TxEnv, address_of, call, keccak256, public_key
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
+from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import FeeMarketTransaction, decode, decode_many, sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.anvil import Anvil, running_anvil
@@ -179,13 +180,13 @@ def checkpoints() -> Iterator[Row]:
                 for raw in raws[first : first + SENDERS]:
                     chain.add(decode(raw))
                 chain.seal()
-            seconds = []
+            seconds, reverts = [], Reverts(chain)
             for _ in range(20):
                 start = time.perf_counter()
-                checkpoint = chain.checkpoint()
+                checkpoint = reverts.checkpoint()
                 chain.add(decode(raws[-1]))
                 chain.seal()
-                chain.restore(checkpoint)
+                reverts.restore(checkpoint)
                 seconds.append(time.perf_counter() - start)
         yield Row(
             what=f"checkpoint, a block, and back, after {blocks * SENDERS:,} transfers",

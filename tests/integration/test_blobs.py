@@ -16,6 +16,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
+from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import decode
 from tests.support.blobs import (
     BLOB_GAS,
@@ -118,10 +119,11 @@ def test_a_reorg_makes_blobs_pending_again(chain: Chain) -> None:
 def test_a_snapshot_has_pending_blobs(chain: Chain) -> None:
     chain.schedule.seal_on_request()
     sent = chain.submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.seal()
     assert chain.sidecars.get(sent) is not None
-    assert chain.restore(checkpoint)
+    assert reverts.restore(checkpoint)
     assert chain.sidecars.get(sent) is None
     chain.seal()
     assert chain.sidecars.get(sent) is not None

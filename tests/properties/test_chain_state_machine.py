@@ -13,6 +13,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
+from entresol.dev.reverts import Reverts
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
@@ -43,6 +44,7 @@ class ChainMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
+        self.reverts = Reverts(self.chain)
         self.chain.schedule.seal_on_request()
         self.given: dict[Hash32, Transaction] = {}
         self.deposits = 0
@@ -85,7 +87,7 @@ class ChainMachine(RuleBasedStateMachine):
 
     @rule()
     def remember(self) -> None:
-        self.checkpoints.append((self.chain.checkpoint(), self.deposits))
+        self.checkpoints.append((self.reverts.checkpoint(), self.deposits))
 
     @rule(data=st.data())
     def restore(self, data: st.DataObject) -> None:
@@ -94,14 +96,14 @@ class ChainMachine(RuleBasedStateMachine):
         index = data.draw(st.integers(0, len(self.checkpoints) - 1))
         checkpoint, deposits = self.checkpoints[index]
         del self.checkpoints[index:]
-        assert self.chain.restore(checkpoint)
+        assert self.reverts.restore(checkpoint)
         self.deposits = deposits
 
     @rule(back=st.integers(1, 3))
     def rewind(self, back: int) -> None:
         target = max(self.chain.number - back, 0)
         self.chain.rewind(target)
-        self.checkpoints = [it for it in self.checkpoints if it[0] in self.chain.checkpoints]
+        self.checkpoints = [it for it in self.checkpoints if it[0] in self.reverts.checkpoints]
 
     @rule(wei=st.integers(0, 2))
     def edit(self, wei: int) -> None:

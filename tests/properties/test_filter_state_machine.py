@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from entresol.dev.reverts import Reverts
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.render.logs import located_log_json
@@ -43,6 +44,7 @@ class FilterMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.chain = EmittingChain.begin()
+        self.reverts = Reverts(self.chain)
         self.log_cache = self.chain.log_cache()
         self.filters = Filters(self.chain, self.chain.blocks, self.log_cache, self.chain.events)
         self.installed: dict[int, LogFilter] = {}
@@ -73,20 +75,20 @@ class FilterMachine(RuleBasedStateMachine):
 
     @rule()
     def remember(self) -> None:
-        self.checkpoints.append(self.chain.checkpoint())
+        self.checkpoints.append(self.reverts.checkpoint())
 
     @rule(data=st.data())
     def restore(self, data: st.DataObject) -> None:
         if self.checkpoints:
             index = data.draw(st.integers(0, len(self.checkpoints) - 1))
-            assert self.chain.restore(self.checkpoints[index])
+            assert self.reverts.restore(self.checkpoints[index])
             del self.checkpoints[index:]
             self.went_back()
 
     @rule(back=st.integers(1, 3))
     def rewind(self, back: int) -> None:
         self.chain.rewind(max(self.chain.number - back, 0))
-        self.checkpoints = [it for it in self.checkpoints if it in self.chain.checkpoints]
+        self.checkpoints = [it for it in self.checkpoints if it in self.reverts.checkpoints]
         self.went_back()
 
     def went_back(self) -> None:

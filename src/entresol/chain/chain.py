@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from entresol.chain.accepting_chain import AcceptingChain
 from entresol.chain.block_settings import BlockSettings
-from entresol.chain.dev.checkpoint import Checkpoint
-from entresol.chain.dev.replaced_stores import ReplacedStores
-from entresol.chain.dev.revert_plan import ReturnPlan, RevertPlan
+from entresol.chain.chain_mark import ChainMark
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.execution.state_edits import apply_changes
-from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction, with_sidecar
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from entresol._native import Overlay
     from entresol.chain.ledger import RevertedBlocks
     from entresol.chain.mempool import Mempool
     from entresol.primitives.records import StoredChange
@@ -35,120 +31,46 @@ class Chain(AcceptingChain):
     thread writes; any thread may read sealed blocks. Fails: an error leaves the chain unchanged.
     """
 
-    @cached_property
-    def _replaced(self) -> ReplacedStores:
-        return ReplacedStores()
+    def mark(self, *, with_batches: bool = False) -> ChainMark:
+        """Return what the chain is now, to `unwind` it to this; `with_batches` takes batches back, too."""
+        self.flush()
+        return ChainMark(
+            number=self.ledger.head.number,
+            clock=self.clock.state,
+            settings=self.ledger.settings,
+            finality=self.finality,
+            base_fee=self.pool.base_fee,
+            edited=self._edits.checkpoint(),
+            priority=tuple(self.producer.priority),
+            pool=self.pool.checkpoint(),
+            batches=self.batches.mark() if with_batches else None,
+        )
 
-    def checkpoint(self, *, with_settlement: bool = False) -> int:
-        """Create a checkpoint and return its id; the oldest is dropped if there are too many.
+    def unwind(self, mark: ChainMark, pool: Mempool | None, reverted: RevertedBlocks) -> None:
+        """Revert to a mark, and the pool to one that was made for it; None empties it.
 
-        `with_settlement` says that it is restored with that of the L1: batches that are sealed or settled after it are
-        not any more then.
+        `reverted` are the blocks that this removes.
         """
         self.flush()
-        return self.checkpoints.add(
-            Checkpoint(
-                number=self.ledger.head.number,
-                pool=self.pool.checkpoint(),
-                priority=tuple(self.producer.priority),
-                clock=self.clock.state,
-                settings=self.ledger.settings,
-                finality=self.finality,
-                batches=self.batches.mark() if with_settlement else None,
-                edited=self._edits.checkpoint(),
-                base_fee=self.pool.base_fee,
-                generation=self._replaced.generation,
-            )
-        )
-
-    def restore(self, checkpoint: int) -> bool:
-        """Revert the chain to a checkpoint, which is dropped with all later ones."""
-        plan = self.plan_restore(checkpoint)
-        if plan is not None:
-            plan.apply()
-        return plan is not None
-
-    def plan_restore(self, checkpoint: int) -> RevertPlan | ReturnPlan | None:
-        """Return what reverts the chain to a checkpoint; None if there is no such."""
-        self.flush()
-        was = self.checkpoints.get(checkpoint)
-        if was is None:
-            return None
-        if was.generation != self._replaced.generation:
-            return ReturnPlan(self, checkpoint, partial(self._return_to, checkpoint, was))
-        return self._plan_restore(checkpoint, was)
-
-    def _return_to(self, checkpoint: int, was: Checkpoint, reverted: RevertedBlocks) -> RevertPlan:
-        """Replace the chain by one that a state file has replaced, and return what reverts that to a checkpoint."""
-        store = self._replaced.take(was.generation)
-        try:
-            self._exchange(store, reverted)
-        finally:
-            store.close()
-        return self._plan_restore(checkpoint, was)
-
-    def _plan_restore(self, checkpoint: int, was: Checkpoint) -> RevertPlan:
-
-        def pool() -> Mempool:
-            state = self.ledger.state_after(was.number) if was.edited is None else was.edited
-            return self.pool.restored(was.pool, state, was.base_fee)
-
-        def finish(plan: RevertPlan) -> None:
-            self._unwind(plan, was.edited)
-            self.checkpoints.take(checkpoint)
-            if plan.pool is None:
-                self.pool.clear(self.ledger.latest if was.edited is None else was.edited)
-            self.pool.restore_penalties(was.pool, was.number)
-            self.producer.priority.replace(was.priority)
-            self.clock.state = was.clock
-            self.configure(was.settings)
-            self.finality = was.finality
-            if was.batches is not None:
-                self.batches.revert_to(was.batches)
-
-        pooled = len(was.pool.entries)
-        # A new pool takes longer than everything else of a revert of a few empty blocks.
-        restore_pool = pool if pooled or self.pool else None
-        return RevertPlan(self, was.number, restore_pool, finish, pooled=pooled)
-
-    def roll_back(self, number: int) -> None:
-        """Revert to block `number` and its time; the transactions of the reverted blocks are gone."""
-        self.plan_roll_back(number).apply()
-
-    def plan_roll_back(self, number: int) -> RevertPlan:
-        """Return what reverts the chain to block `number` and its time."""
-        self.flush()
-        state, pooled = self.ledger.state_after(number), self.pool.checkpoint()
-        chosen = self.settings.base_fee
-        base_fee = self.rules.fees.next(self.ledger.header(number)) if chosen is None else chosen
-
-        def pool() -> Mempool:
-            restored = self.pool.restored(pooled, state, base_fee)
-            restored.reset(state, base_fee)
-            return restored
-
-        def finish(plan: RevertPlan) -> None:
-            self._unwind(plan, None)
-            self.checkpoints.drop_above(number, self._replaced.generation)
-            self.finality = self.finality.at_most(number)
-            # The deposit watcher enqueues again what L1 still has.
-            self.producer.priority.replace(())
-            self.pool.set_base_fees(self.next_base_fee(), self.next_blob_base_fee())
-            self.clock.set_time(self.head.timestamp)
-
-        return RevertPlan(
-            self, number, pool, finish, pooled=len(pooled.entries), version=self.pool.version
-        )
-
-    def follow_l1_revert(self, block: int) -> None:
-        """Drop what L1 did above a block, after it was reverted to that: settled steps, and deposits in the queue."""
-        # The deposit watcher enqueues again what L1 still has.
-        self.producer.priority.replace(())
-        self.batches.revert_settlement_above(block)
-        self.set_finality(
-            min(self.finality.safe, self.batches.last_settled_block(SettlementStep.COMMIT)),
-            min(self.finality.finalized, self.batches.last_settled_block(SettlementStep.EXECUTE)),
-        )
+        head, batch = self.number, self.batches.last()
+        self.ledger.unwind(mark.number)
+        self.sidecars.drop_above(mark.number)
+        self._edits.restore(mark.edited)
+        if pool is None:
+            self.pool.clear(self.latest)
+        else:
+            self.pool.adopt(pool)
+        if mark.pool is not None:
+            self.pool.restore_penalties(mark.pool, mark.number)
+        self.producer.priority.replace(mark.priority)
+        self.clock.state = mark.clock
+        self.configure(mark.settings)
+        self.finality = mark.finality
+        if mark.batches is not None:
+            self.batches.revert_to(mark.batches)
+        # Clients see the batch of a block, too.
+        if head != mark.number or batch != self.batches.last():
+            self.events.publish(BlocksReverted(reverted.records, mark.number, reverted.size))
 
     def rewind(self, number: int) -> None:
         """Revert to block `number`; the transactions of the reverted blocks are pending again."""
@@ -156,7 +78,6 @@ class Chain(AcceptingChain):
         reverted = self.ledger.reverted_by(number)
         self.ledger.unwind(number)
         self._edits.restore(None)
-        self.checkpoints.drop_above(number, self._replaced.generation)
         self.finality = self.finality.at_most(number)
         transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
@@ -176,44 +97,17 @@ class Chain(AcceptingChain):
         self.producer.priority.replace(())
         self.pool.clear(self.latest)
 
-    def replace(
+    def exchange(
         self,
         source: Store,
+        reverted: RevertedBlocks | None = None,
         edits: Sequence[StoredChange] = (),
         codes: Iterable[bytes] = (),
-        reverted: RevertedBlocks | None = None,
-        *,
-        keeps_checkpoints: bool = False,
     ) -> bool:
         """Replace all blocks by those of another store, and the edits; nothing is pending then.
 
-        `reverted` are the blocks so far, if they were read already. With `keeps_checkpoints`, the chain can revert to
-        them if both stores are temporary; return whether `source` is the chain's for that.
+        `reverted` are the blocks so far, if they were read already. Return whether `source` has the blocks so far now.
         """
-        has_checkpoints = len(self.checkpoints) > 0
-        is_exchanged = self._exchange(source, reverted, edits, codes)
-        if keeps_checkpoints and has_checkpoints and is_exchanged:
-            dropped = self._replaced.add(source)
-            if dropped is not None:
-                self.checkpoints.drop_above(-1, dropped)
-            return True
-        self.checkpoints.clear()
-        self._replaced.close()
-        return False
-
-    def close(self) -> None:
-        """Close the store, and those of chains that were replaced."""
-        self._replaced.close()
-        super().close()
-
-    def _exchange(
-        self,
-        source: Store,
-        reverted: RevertedBlocks | None,
-        edits: Sequence[StoredChange] = (),
-        codes: Iterable[bytes] = (),
-    ) -> bool:
-        """Replace all blocks, and what follows from them; return whether `source` has the blocks so far now."""
         self.flush()
         if reverted is None or reverted.head != self.ledger.head_hash:
             reverted = self.ledger.reverted_by(-1)
@@ -228,14 +122,7 @@ class Chain(AcceptingChain):
         self.configure(BlockSettings())
         self.producer.priority.replace(())
         self.pool.reset(self.latest, self.next_base_fee())
-        self.clock.set_time(max(self.head.timestamp, self.clock.now()))
+        self.clock.state = self.clock.at(max(self.head.timestamp, self.clock.now()))
         self.events.publish(BlocksReverted(reverted.records, -1, reverted.size))
         self.events.publish(BlockSealed(self.number, self.ledger.head_hash, self.head, {}))
         return is_exchanged
-
-    def _unwind(self, plan: RevertPlan, edited: Overlay | None) -> None:
-        self.ledger.unwind(plan.number)
-        self.sidecars.drop_above(plan.number)
-        self._edits.restore(edited)
-        if plan.pool is not None:
-            self.pool.adopt(plan.pool)

@@ -37,8 +37,11 @@ class Clock:
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self.state = ClockState()
-        self.before_change: Callable[[], object] = lambda: None
-        """Called before the clock is set; a block that is being written has the time from before."""
+        self._before_change: tuple[Callable[[], object], ...] = ()
+
+    def before_change(self, callback: Callable[[], object]) -> None:
+        """Have `callback` called before the clock is set; a block that is being written has the time from before."""
+        self._before_change += (callback,)
 
     def now(self) -> int:
         """Return the Unix time in seconds."""
@@ -54,7 +57,7 @@ class Clock:
     def on_sealed(self, timestamp: int) -> None:
         """Continue from this timestamp if it was set for the block that is sealed now."""
         if self.state.next_timestamp is not None:
-            self._update(offset=timestamp - int(self._now()), next_timestamp=None)
+            self.state = self.at(timestamp)
 
     def increase(self, seconds: int, parent: int = 0) -> int:
         """Advance the time and return the total offset.
@@ -62,7 +65,7 @@ class Clock:
         Blocks that are sealed within one second are a second apart, so the head, with timestamp `parent`, may be
         ahead of the clock. The time advances from whichever is later.
         """
-        self.before_change()
+        self._changing()
         offset = max(self.state.offset, parent - int(self._now())) + seconds
         _check(int(self._now()) + offset)
         self._update(offset=offset)
@@ -70,16 +73,21 @@ class Clock:
 
     def set_time(self, timestamp: int) -> None:
         """Set the current time."""
-        self.before_change()
+        self._changing()
         _check(timestamp)
-        self._update(offset=timestamp - int(self._now()), next_timestamp=None)
+        self.state = self.at(timestamp)
+
+    def at(self, timestamp: int) -> ClockState:
+        """Return the state of this clock if it is `timestamp` now; a block may be later than what can be set."""
+        offset = timestamp - int(self._now())
+        return msgspec.structs.replace(self.state, offset=offset, next_timestamp=None)
 
     def set_next_timestamp(self, timestamp: int, parent: int) -> None:
         """Set the timestamp of the next block, whose parent has timestamp `parent`.
 
         A block is later than its parent, so one that is set to the same timestamp gets the next.
         """
-        self.before_change()
+        self._changing()
         if timestamp < parent:
             raise TimestampTooLow(timestamp)
         _check(timestamp)
@@ -87,10 +95,14 @@ class Clock:
 
     def set_interval(self, seconds: int | None) -> None:
         """Set how much later than its parent each block is; with None the time of the clock counts again."""
-        self.before_change()
+        self._changing()
         if seconds is not None and seconds > MAX_INTERVAL:
             raise TimestampTooHigh(seconds, MAX_INTERVAL)
         self._update(interval=seconds)
+
+    def _changing(self) -> None:
+        for callback in self._before_change:
+            callback()
 
     def _update(self, **fields: int | None) -> None:
         self.state = msgspec.structs.replace(self.state, **fields)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS
-from entresol.chain.dev.revert_plan import PairRevertPlan
+from entresol.dev.checkpoint import MAX_CHECKPOINTS
+from entresol.dev.revert_plan import PairRevertPlan
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.revert_plan import ReturnPlan, RevertPlan
+    from entresol.dev.revert_plan import ReturnPlan, RevertPlan
+    from entresol.dev.reverts import Reverts
 
 
 class Checkpoints:
@@ -21,29 +22,30 @@ class Checkpoints:
     Remembers: which checkpoints of the chains belong together. Persists: nothing.
     """
 
-    def __init__(self, *chains: Chain) -> None:
-        self._chains = chains
+    def __init__(self, *reverts: Reverts) -> None:
+        self._reverts = reverts
         self._checkpoints: BoundedMap[int, tuple[int, ...]] = BoundedMap(MAX_CHECKPOINTS)
         self._last = 0
 
     def create(self) -> int:
         """Create a checkpoint of all chains and return its id."""
         self._last += 1
-        is_pair = len(self._chains) > 1
-        created = tuple([chain.checkpoint(with_settlement=is_pair) for chain in self._chains])
+        is_pair = len(self._reverts) > 1
+        created = tuple([it.checkpoint(with_settlement=is_pair) for it in self._reverts])
         self._checkpoints.put(self._last, created)
         return self._last
 
     def blocks(self, chain: Chain) -> dict[int, int]:
         """Return the number of the head of `chain` at each checkpoint that it can revert to, by id."""
-        index = self._chains.index(chain)
+        index = [it.chain for it in self._reverts].index(chain)
+        checkpoints = self._reverts[index].checkpoints
         found = {it: self._checkpoints.get(it) for it in self._checkpoints}
         own = {
-            it: chain.checkpoints.get(parts[index])
-            for it, parts in found.items()
-            if parts is not None
+            it: checkpoints.get(parts[index]) for it, parts in found.items() if parts is not None
         }
-        return {it: checkpoint.number for it, checkpoint in own.items() if checkpoint is not None}
+        return {
+            it: checkpoint.mark.number for it, checkpoint in own.items() if checkpoint is not None
+        }
 
     def restore(self, number: int) -> bool:
         """Revert all chains to a checkpoint, which is dropped with all later ones."""
@@ -59,8 +61,8 @@ class Checkpoints:
             return None
         plans: list[RevertPlan | ReturnPlan] = []
         drop = partial(self._checkpoints.pop_newest, number.__le__)
-        for chain, checkpoint in zip(self._chains, checkpoints, strict=True):
-            plan = chain.plan_restore(checkpoint)
+        for reverts, checkpoint in zip(self._reverts, checkpoints, strict=True):
+            plan = reverts.plan_restore(checkpoint)
             if plan is None:
                 # One of a block that was rolled back, or that was dropped for others, is gone on all chains.
                 self._checkpoints.pop(number)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from entresol.chain.dev.revert_plan import PairRevertPlan
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.dev.pair_journal import PairJournal
+from entresol.dev.revert_plan import PairRevertPlan
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
+from entresol.primitives.batches import SettlementStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.dev.reverts import Reverts
     from entresol.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -28,11 +30,16 @@ class LinkedChains:
     then nothing has changed.
     """
 
-    def __init__(self, *chains: Chain, foreign_l1: bool = False) -> None:
-        self.chains = chains
+    def __init__(self, *reverts: Reverts, foreign_l1: bool = False) -> None:
+        self.chains = tuple(it.chain for it in reverts)
+        self._reverts = dict(zip(self.chains, reverts, strict=True))
         self._foreign_l1 = foreign_l1
         # A chain alone can be rolled back to any of its blocks.
-        self._journal = PairJournal(chains) if len(chains) > 1 else None
+        self._journal = PairJournal(self.chains) if len(reverts) > 1 else None
+
+    def reverts_of(self, chain: Chain) -> Reverts:
+        """Return what reverts one of the chains."""
+        return self._reverts[chain]
 
     def check_depth(self, chain: Chain, depth: int, *, what: str = "Rollback") -> None:
         """Reject more blocks than the chain has."""
@@ -57,7 +64,7 @@ class LinkedChains:
             it.ledger.check_state(number)
         # L1 first: if the process ends in between, it must not have batches that the L2 has not.
         plans = [
-            it.plan_roll_back(number)
+            self._reverts[it].plan_roll_back(number)
             for it, number in zip(self.chains, numbers, strict=True)
             if number < it.number
         ]
@@ -86,7 +93,7 @@ class LinkedChains:
         for chain, store in zip(self.chains, stores, strict=True):
             for entry in list(chain.pool.listing().by_sender()):
                 chain.pool.remove(entry.transaction.hash, "the chain was reset")
-            chain.replace(store)
+            self._reverts[chain].replace(store)
         self.on_replaced()
 
     def on_replaced(self) -> None:
@@ -103,7 +110,7 @@ class LinkedChains:
     def _on_rolled_back(self, l1_block: int) -> None:
         # L2 may still have the block that it had when L1 settled its batches.
         for it in self.chains[1:]:
-            it.follow_l1_revert(l1_block)
+            _follow_l1_revert(it, l1_block)
         self._report("rolled back")
 
     def _check_batches(self, chain: Chain, number: int) -> None:
@@ -115,6 +122,17 @@ class LinkedChains:
     def _report(self, done: str) -> None:
         blocks = [f"chain {it.rules.chain_id} at block {it.number}" for it in self.chains]
         log.info("%s: %s", done, ", ".join(blocks))
+
+
+def _follow_l1_revert(chain: Chain, block: int) -> None:
+    """Drop what L1 did above a block, after it was reverted to that: settled steps, and deposits in the queue."""
+    # The deposit watcher enqueues again what L1 still has.
+    chain.producer.priority.replace(())
+    chain.batches.revert_settlement_above(block)
+    chain.set_finality(
+        min(chain.finality.safe, chain.batches.last_settled_block(SettlementStep.COMMIT)),
+        min(chain.finality.finalized, chain.batches.last_settled_block(SettlementStep.EXECUTE)),
+    )
 
 
 def close_all(stores: Iterable[Store]) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from entresol.dev.control import DevControl
 from entresol.node.api.api import Api
 from entresol.node.api.dialect import Dialect
 from entresol.node.chain_service import ChainService
 from entresol.node.chains import open_layer_one_alone
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
 from entresol.node.explorer.explorer_page import ExplorerPage
-from entresol.node.pair_control import PairControl
 from entresol.node.startup.info import NodeInfo
 from entresol.node.state_files import StateDumper, load_at_start
 
@@ -41,13 +41,14 @@ class LayerOneNode:
         chain = open_layer_one_alone(config)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(chain.close)
-            control = PairControl(chain)
+            self._control = control = DevControl(chain)
+            cleanup.callback(control.close)
             load_at_start(config, control.states, chain, None)
             self._dumper = StateDumper(config, control.states, chain, None)
             self._serve(chain, control)
             cleanup.pop_all()
 
-    def _serve(self, chain: Chain, control: PairControl) -> None:
+    def _serve(self, chain: Chain, control: DevControl) -> None:
         config, log = self._config, self._log
 
         def make_api(wake: Callable[[], None]) -> Api:
@@ -57,7 +58,7 @@ class LayerOneNode:
                 keyring=self._keyring,
                 config=config.api,
                 limits=config.limits,
-                pair=control,
+                control=control,
                 dialect=Dialect.anvil(config.api),
             )
 
@@ -88,6 +89,7 @@ class LayerOneNode:
         if self._log is not None:
             self._log.unfollow()
         self.service.close()
+        self._control.close()
 
     def info(self) -> NodeInfo:
         """Return what the banner and `--config-out` show."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from entresol.dev.control import DevControl
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.l1.urls import Endpoint
@@ -23,7 +24,6 @@ from entresol.node.dev_features import (
     serves_dev_methods,
 )
 from entresol.node.explorer.explorer_routes import connect_layers, explorer_page
-from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
@@ -93,18 +93,20 @@ class Node:
             if l1_chain is not None:
                 cleanup.callback(l1_chain.close)
                 settlement_layer = _embedded_settlement_layer(l1_chain)
-            pair = PairControl(
+            control = DevControl(
                 *(it for it in (l1_chain, chain) if it is not None),
                 settling=chain if settles else None,
                 foreign_l1=settles and l1_chain is None,
             )
-            load_at_start(config, pair.states, chain, l1_chain)
-            self._dumper = StateDumper(config, pair.states, chain, l1_chain)
+            cleanup.callback(control.close)
+            self._control = control
+            load_at_start(config, control.states, chain, l1_chain)
+            self._dumper = StateDumper(config, control.states, chain, l1_chain)
             if settlement_layer is not None:
                 self.rollup = Rollup(chain, settlement_layer, fees, config)
-            self._serve(config, chain, fees, pair)
+            self._serve(config, chain, fees, control)
             if l1_chain is not None:
-                self._serve_layer_one(config, l1_chain, pair)
+                self._serve_layer_one(config, l1_chain, control)
             connect_layers(config, self.layer_two, self.layer_one, self.rollup)
             cleanup.pop_all()
 
@@ -179,6 +181,7 @@ class Node:
             self._log.unfollow()
         for service in self._services:
             service.close()
+        self._control.close()
 
     def info(self) -> NodeInfo:
         """Return what the banner and `--config-out` show."""
@@ -201,7 +204,7 @@ class Node:
     def _services(self) -> list[ChainService]:
         return [self.layer_two, *([] if self.layer_one is None else [self.layer_one])]
 
-    def _serve(self, config: NodeConfig, chain: Chain, fees: FeeModel, pair: PairControl) -> None:
+    def _serve(self, config: NodeConfig, chain: Chain, fees: FeeModel, control: DevControl) -> None:
         rollup = self.rollup
 
         def make_api(wake: Callable[[], None]) -> Api:
@@ -212,7 +215,7 @@ class Node:
                 config=config.api,
                 dev_methods=serves_dev_methods(config),
                 limits=config.limits,
-                pair=pair,
+                control=control,
                 layer_two=L2Components(fees, rollup),
             )
 
@@ -248,7 +251,7 @@ class Node:
         health = {} if self.rollup is None else self.rollup.health()
         return health if self._workers is None else {**health, **self._workers.health()}
 
-    def _serve_layer_one(self, config: NodeConfig, chain: Chain, pair: PairControl) -> None:
+    def _serve_layer_one(self, config: NodeConfig, chain: Chain, control: DevControl) -> None:
         held_seconds = CACHED_SECONDS if config.l1.l1_delay is None else 0.0
 
         def make_api(wake: Callable[[], None]) -> Api:
@@ -259,7 +262,7 @@ class Node:
                 config=config.api,
                 dev_methods=serves_dev_methods(config),
                 limits=config.limits,
-                pair=pair,
+                control=control,
                 dialect=Dialect.layer_one(config.api, held_seconds=held_seconds),
             )
 

@@ -115,7 +115,7 @@ class Store(StoreView):
 
     def before_rewrite(self, callback: Callable[[], None]) -> None:
         """Have `callback` called before each write that changes what readers of earlier blocks see."""
-        self._db.before_rewrite = callback
+        self._db.before_rewrite(callback)
 
     def recover(self) -> bool:
         """Try to make a store usable whose last write failed; return whether it takes writes."""

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from entresol._native import address_of, public_key
+from entresol.dev.reverts import Reverts
 from entresol.errors import (
     EstimateRejection,
     ExecutionReverted,
@@ -323,6 +324,7 @@ def test_the_estimate_of_a_tokens_transfer_suffices(
 @contextmanager
 def reverted(l2: ScriptedWorld) -> Iterator[None]:
     """Revert the chain afterwards, so that every example starts cold."""
-    checkpoint = l2.chain.checkpoint()
+    reverts = Reverts(l2.chain)
+    checkpoint = reverts.checkpoint()
     yield
-    assert l2.chain.restore(checkpoint)
+    assert reverts.restore(checkpoint)

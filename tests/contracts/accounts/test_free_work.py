@@ -14,6 +14,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.mempool.paymaster_debts import PAYMASTER_LIMIT
 from entresol.chain.mempool.penalties import MAX_FAILURES, THROTTLE_BLOCKS
 from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.dev.reverts import Reverts
 from entresol.errors import (
     AccountRejection,
     GasBudgetSpent,
@@ -332,10 +333,11 @@ def test_a_transaction_that_is_sent_again_counts_once(world: World) -> None:
 
 
 def test_a_checkpoint_restores_which_transactions_have_failed(world: World) -> None:
-    checkpoint = world.chain.checkpoint()
+    reverts = Reverts(world.chain)
+    checkpoint = reverts.checkpoint()
     for _ in range(MAX_FAILURES):
         world.fail(world.key(1))
-    world.chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     world.send(world.key(1))
 
 

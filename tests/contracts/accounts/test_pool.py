@@ -6,6 +6,7 @@ import pytest
 
 from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT
 from entresol.chain.mempool.penalties import THROTTLE_BLOCKS
+from entresol.dev.reverts import Reverts
 from entresol.errors import (
     AccountRejection,
     AlreadyKnown,
@@ -405,14 +406,15 @@ def test_an_account_that_fails_again_and_again_is_rejected_for_a_while(
 
 def test_a_checkpoint_restores_who_has_failed(l2: ScriptedWorld, account: Address) -> None:
     manual(l2)
-    checkpoint = l2.chain.checkpoint()
+    reverts = Reverts(l2.chain)
+    checkpoint = reverts.checkpoint()
     for signature in (b"1", b"2", b"3"):
         l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
         l2.chain.submit(l2.from_contract(account, signature).raw)
         l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
         l2.chain.seal()
     assert l2.chain.pool.checkpoint().size > 0
-    l2.chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     l2.chain.submit(l2.from_contract(account, b"4").raw)
 
 
@@ -433,9 +435,10 @@ def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Ad
     manual(l2)
     l2.chain.submit(l2.from_contract(account).raw)
     l2.chain.submit(l2.from_key(paymaster=paymaster).raw)
-    checkpoint = l2.chain.checkpoint()
+    reverts = Reverts(l2.chain)
+    checkpoint = reverts.checkpoint()
     l2.chain.seal()
-    assert l2.chain.restore(checkpoint)
+    assert reverts.restore(checkpoint)
     assert l2.chain.pool.counts().pending == 2
     with pytest.raises(InsufficientFunds):
         l2.chain.submit(l2.from_key(1, paymaster=paymaster).raw)

@@ -14,6 +14,7 @@ from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
+from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneRejected
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST, REQUEST_TYPES
 from entresol.l1.embedded import EmbeddedLayerOne
@@ -78,6 +79,7 @@ class Embedded:
         genesis = Genesis.development(CHAIN_ID, addresses, 10_000 * 10**18, predeploys)
         rules = ChainRules.layer_1(CHAIN_ID)
         self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
+        self.reverts = Reverts(self.chain)
         self.l1: LayerOne = EmbeddedLayerOne(self.chain)
 
     def mine(self, blocks: int = 1) -> None:
@@ -87,11 +89,11 @@ class Embedded:
 
     def checkpoint(self) -> int:
         """Take a checkpoint of the chain."""
-        return self.chain.checkpoint()
+        return self.reverts.checkpoint()
 
     def restore(self, checkpoint: int) -> None:
         """Revert to a checkpoint."""
-        assert self.chain.restore(checkpoint)
+        assert self.reverts.restore(checkpoint)
 
     def mine_on_request(self) -> None:
         """Leave transactions pending until a block is mined."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,10 @@ from msgspec.structs import replace
 
 from entresol._native import Account, keccak256
 from entresol.chain.chain import Chain
-from entresol.chain.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
-from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
+from entresol.chain.events import BlockSealed, TransactionPending
 from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
-from entresol.errors import InsufficientFunds, NonceTooLow, StoreFailed, StoreFull, UnknownBlock
+from entresol.errors import InsufficientFunds, NonceTooLow, StoreFull, UnknownBlock
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
@@ -209,98 +207,6 @@ def test_events_tell_of_transactions_and_blocks(chain: Chain) -> None:
     assert pending.transaction.hash == transaction(0).hash
     assert isinstance(sealed, BlockSealed)
     assert (sealed.hash, lost) == (chain.head.hash(), 0)
-
-
-def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:
-    manual.submit(transaction(0, wei=5).raw)
-    manual.set_finality(safe=0)
-    checkpoint = manual.checkpoint()
-    manual.clock.increase(1_000)
-    manual.seal()
-    manual.submit(transaction(1).raw)
-    manual.set_finality(safe=1, finalized=1)
-    assert manual.restore(checkpoint)
-    assert manual.number == 0
-    assert balance(manual, NOBODY) == 0
-    assert manual.resolve(BlockTag.SAFE) == 0
-    assert manual.clock.now() == 1_000
-    header = manual.seal()
-    assert header.timestamp == 1_000
-    assert [raw for raw, _ in manual.blocks.record(1).transactions] == [transaction(0, wei=5).raw]
-
-
-def test_a_checkpoint_is_restored_once_and_drops_the_later_ones(chain: Chain) -> None:
-    first, second = chain.checkpoint(), chain.checkpoint()
-    assert chain.restore(first)
-    assert not chain.restore(first)
-    assert not chain.restore(second)
-
-
-def test_a_checkpoint_survives_a_revert_that_fails(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkpoint = chain.checkpoint()
-    chain.seal()
-
-    def fail(_number: int) -> None:
-        raise StoreFailed("no space")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(chain.ledger.store, "unwind", fail)
-        with pytest.raises(StoreFailed):
-            chain.restore(checkpoint)
-    assert chain.number == 1
-    assert chain.restore(checkpoint)
-    assert chain.number == 0
-
-
-def test_the_oldest_of_too_many_checkpoints_are_dropped(chain: Chain) -> None:
-    first, second, *_ = [chain.checkpoint() for _ in range(MAX_CHECKPOINTS + 1)]
-    assert not chain.restore(first)
-    assert chain.restore(second)
-
-
-def test_checkpoints_of_too_many_transactions_are_dropped(manual: Chain) -> None:
-    manual.add(transaction(0))
-    size = manual.pool.checkpoint().size
-    assert size > manual.pool.size > 0
-    manual.checkpoints = CheckpointLog(2 * size)
-    first, second, third = (manual.checkpoint() for _ in range(3))
-    assert manual.checkpoints.weight == 2 * size
-    assert not manual.restore(first)
-    assert manual.restore(third)
-    assert manual.restore(second)
-    assert manual.checkpoints.weight == 0
-
-
-def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:
-    state = chain.ledger.latest
-    holders = sys.getrefcount(state)
-    checkpoint = chain.checkpoint()
-    assert sys.getrefcount(state) == holders
-    chain.submit(transaction(0).raw)
-    assert chain.restore(checkpoint)
-    assert chain.pool.next_nonce(ALICE) == 0
-
-
-def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
-    checkpoint = chain.checkpoint()
-    chain.submit(transaction(0).raw)
-    chain.submit(transaction(1).raw)
-    subscription = chain.events.subscribe()
-    chain.restore(checkpoint)
-    (removed,), _ = subscription.take()
-    assert isinstance(removed, BlocksReverted)
-    assert [record.header().number for record in removed.records] == [2, 1]
-    assert removed.head == 0
-
-
-def test_subscribers_learn_of_reverted_blocks_that_were_empty(chain: Chain) -> None:
-    checkpoint = chain.checkpoint()
-    chain.seal()
-    subscription = chain.events.subscribe()
-    chain.restore(checkpoint)
-    assert subscription.take() == ([BlocksReverted((), 0)], 0)
 
 
 def test_transactions_of_rewound_blocks_are_pending_again(manual: Chain) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.chain.chain_use import ChainUse
+from entresol.dev.reverts import Reverts
 from entresol.errors import ChainReplaced, StoreFailed
 from tests.support.chain.dev_chain import open_chain, transaction
 
@@ -52,9 +53,10 @@ def test_work_on_a_chain_that_stays_fails_with_its_own_error() -> None:
 
 def test_reverts_and_replacements_are_noted_and_new_blocks_are_not() -> None:
     chain = open_chain()
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.submit(transaction(0).raw)
     assert chain.use.removals == 0
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     assert chain.use.removals == 1
     chain.close()

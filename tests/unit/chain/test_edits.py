@@ -10,6 +10,7 @@ import pytest
 from entresol._native import Account, Overlay, keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.finality import BlockTag
+from entresol.dev.reverts import Reverts
 from entresol.primitives.values import Address
 from tests.support.chain.dev_chain import (
     ALICE,
@@ -84,10 +85,11 @@ def test_an_edit_that_fails_changes_nothing(chain: Chain) -> None:
 
 def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
     give(chain, NOBODY, 77)
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     give(chain, NOBODY, 88)
     chain.seal()
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     assert balance(chain, NOBODY) == 77
     chain.seal()
     assert balance(chain, NOBODY, 1) == 77
@@ -106,15 +108,16 @@ def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:
             overlay.set_balance(it, 1)
 
     chain.edit(many[0], fund, *many[1:])
+    reverts = Reverts(chain)
     before = peak_bytes()
     for wei in range(2, 402):
-        chain.checkpoint()
+        reverts.checkpoint()
         chain.edit(many[0], partial(_set_balance, many[0], wei))
     # A copy of each would take 500 MB.
     assert peak_bytes() - before < 100 * 2**20
     assert balance(chain, many[0]) == 401
     assert balance(chain, many[1]) == 1
-    assert chain.restore(1)
+    assert reverts.restore(1)
     assert balance(chain, many[0]) == 1
     chain.seal()
     assert balance(chain, many[-1]) == 1

@@ -10,6 +10,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
 from entresol.dev.checkpoints import Checkpoints
 from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.reverts import Reverts
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
@@ -28,7 +29,7 @@ def chains() -> Iterator[tuple[Chain, Chain]]:
 
 def test_the_other_chain_goes_back_to_where_it_was(chains: tuple[Chain, Chain]) -> None:
     first, second = chains
-    linked = LinkedChains(first, second)
+    linked = LinkedChains(Reverts(first), Reverts(second))
     for chain in (first, second, first, second, first):
         chain.seal()
     linked.roll_back(second, 1)
@@ -41,7 +42,7 @@ def test_transactions_of_blocks_that_are_gone_are_not_pending_again(
     chains: tuple[Chain, Chain],
 ) -> None:
     chain, _ = chains
-    linked = LinkedChains(chain)
+    linked = LinkedChains(Reverts(chain))
     chain.send(transaction(0))
     time = chain.blocks.header(0).timestamp
     linked.roll_back(chain, 1)
@@ -53,7 +54,7 @@ def test_no_more_blocks_go_than_there_are(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
     chain.seal()
     with pytest.raises(RollbackTooDeep, match="current height 1, depth 2"):
-        LinkedChains(chain).roll_back(chain, 2)
+        LinkedChains(Reverts(chain)).roll_back(chain, 2)
 
 
 def test_blocks_before_the_start_stay_if_there_is_another_layer(
@@ -63,15 +64,15 @@ def test_blocks_before_the_start_stay_if_there_is_another_layer(
     first.seal()
     first.seal()
     with pytest.raises(RollbackUnknown, match="evm_snapshot"):
-        LinkedChains(first, second).roll_back(first, 1)
-    LinkedChains(first).roll_back(first, 1)
+        LinkedChains(Reverts(first), Reverts(second)).roll_back(first, 1)
+    LinkedChains(Reverts(first)).roll_back(first, 1)
     assert first.number == 1
 
 
 def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
     batcher = Batcher(chain.blocks, chain.batches)
-    linked = LinkedChains(chain, foreign_l1=True)
+    linked = LinkedChains(Reverts(chain), foreign_l1=True)
     for _ in range(2):
         chain.seal()
     completed(batcher.seal(0.0))
@@ -86,7 +87,7 @@ def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
 
 def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chain]) -> None:
     l1, l2 = chains
-    linked = LinkedChains(l1, l2)
+    linked = LinkedChains(Reverts(l1), Reverts(l2))
     l2.seal()
     completed(Batcher(l2.blocks, l2.batches).seal(0.0))
     for step in SettlementStep:
@@ -104,7 +105,8 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
 
 
 def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> None:
-    linked, checkpoints = LinkedChains(*chains), Checkpoints(*chains)
+    reverts = [Reverts(it) for it in chains]
+    linked, checkpoints = LinkedChains(*reverts), Checkpoints(*reverts)
     snapshot = checkpoints.create()
     genesis = [chain.ledger.head_hash for chain in chains]
     instances = [chain.instance_id for chain in chains]
@@ -129,7 +131,7 @@ def test_subscribers_see_all_blocks_go(chains: tuple[Chain, Chain]) -> None:
     for nonce in range(3):
         chain.send(transaction(nonce))
     events = chain.events.subscribe()
-    LinkedChains(chain).reset()
+    LinkedChains(Reverts(chain)).reset()
     reverted = [it for it in events.take()[0] if isinstance(it, BlocksReverted)]
     assert [record.header().number for it in reverted for record in it.records] == [3, 2, 1, 0]
 
@@ -138,7 +140,8 @@ def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
     chains: tuple[Chain, Chain],
 ) -> None:
     first, second = chains
-    linked, checkpoints = LinkedChains(*chains), Checkpoints(*chains)
+    reverts = [Reverts(it) for it in chains]
+    linked, checkpoints = LinkedChains(*reverts), Checkpoints(*reverts)
     second.seal()
     snapshot = checkpoints.create()
     first.seal()

@@ -8,6 +8,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.dev.pair_journal import PairJournal
+from entresol.dev.reverts import Reverts
 from tests.support.chain.dev_chain import open_chain
 
 
@@ -34,8 +35,8 @@ def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
     journal = PairJournal(chains)
     for chain in (first, second, first, second):
         chain.seal()
-    second.roll_back(1)
-    first.roll_back(1)
+    Reverts(second).roll_back(1)
+    Reverts(first).roll_back(1)
     second.seal()
     assert journal.at(second, 1) == (1, 1)
     assert journal.at(second, 2) == (1, 2)

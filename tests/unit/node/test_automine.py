@@ -9,6 +9,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.sealing.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.open_block import OpenBlock
+from entresol.dev.reverts import Reverts
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull
 from entresol.execution.block_executor import BlockExecutor
 from entresol.node import automine as module
@@ -166,10 +167,11 @@ def test_a_transaction_that_is_reverted_before_its_block_was_accepted_all_the_sa
     chain: Chain,
 ) -> None:
     async def live() -> None:
-        checkpoint = chain.checkpoint()
+        reverts = Reverts(chain)
+        checkpoint = reverts.checkpoint()
         sender = Sender(chain)
         sender.send(transaction(0))
-        assert chain.restore(checkpoint)
+        assert reverts.restore(checkpoint)
         await sender.wait()
         assert list(sender.outcomes.values()) == [None]
         await sender.automine.stop()

@@ -8,6 +8,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
+from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import Transaction
 from entresol.replication.publisher import StatePublisher
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
@@ -113,11 +114,12 @@ def test_a_revert_is_published_with_its_block(pair: Pair) -> None:
 def test_what_came_and_went_between_two_looks_is_not_published(pair: Pair) -> None:
     pair.seal()
     pair.catch_up()
-    checkpoint = pair.producer.checkpoint()
+    reverts = Reverts(pair.producer)
+    checkpoint = reverts.checkpoint()
     for _ in range(100):
         pair.seal()
-        pair.producer.restore(checkpoint)
-        checkpoint = pair.producer.checkpoint()
+        reverts.restore(checkpoint)
+        checkpoint = reverts.checkpoint()
     pair.seal()
     published = pair.catch_up()
     assert published[-1] == "+2"
@@ -159,7 +161,7 @@ def test_a_chain_that_is_replaced_is_followed(pair: Pair) -> None:
     other = EmittingChain.begin()
     for _ in range(3):
         other.seal()
-    pair.producer.replace(other.ledger.store)
+    Reverts(pair.producer).replace(other.ledger.store)
     assert pair.catch_up()[-1] == "+3"
     assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
     other.close()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entresol.dev.reverts import Reverts
 from entresol.errors import BatchOverflow
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
@@ -258,10 +259,11 @@ def test_a_revert_removes_batches_with_reverted_blocks_and_batches_the_rest_agai
 
 def test_identical_blocks_after_a_revert_get_a_batch_again(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.seal()
     before, first = completed(batcher.seal(0.0)), chain.head.hash()
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     chain.seal()
     assert chain.head.hash() == first
     assert completed(batcher.seal(0.0)) == before

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import msgspec
 import pytest
 
+from entresol.dev.reverts import Reverts
 from entresol.errors import (
     DepositsMissing,
     LayerOneMismatch,
@@ -246,10 +247,11 @@ def test_reverted_deposits_are_executed_again(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         await scenario.post(DEPOSITS[0])
         await scenario.watcher.step()
-        before = scenario.chain.checkpoint()
+        reverts = Reverts(scenario.chain)
+        before = reverts.checkpoint()
         await scenario.post(*DEPOSITS[1:3])
         await scenario.watcher.step()
-        scenario.chain.restore(before)
+        reverts.restore(before)
         assert await scenario.watcher.step() == 2
         assert scenario.executed() == DEPOSITS[:3]
 

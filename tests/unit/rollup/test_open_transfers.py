@@ -10,6 +10,7 @@ import pytest
 
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rebuild import rebuild
+from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneUnreachable
 from entresol.l1.layer_one import L1Block
 from entresol.primitives.assets import L2_ASSET_ROUTER, L2_BASE_TOKEN
@@ -231,9 +232,10 @@ def test_a_claim_that_a_reorg_of_l1_removes_opens_the_withdrawal_again(bridge: B
 
 def test_a_revert_of_the_chain_removes_what_its_blocks_had(bridge: Bridge) -> None:
     kept = bridge.withdraw()
-    checkpoint = bridge.chain.checkpoint()
+    reverts = Reverts(bridge.chain)
+    checkpoint = reverts.checkpoint()
     bridge.withdraw()
-    assert bridge.chain.restore(checkpoint)
+    assert reverts.restore(checkpoint)
     assert [it.transaction for it in bridge.open()] == [kept]
     bridge.chain.seal()
     assert [it.transaction for it in bridge.open()] == [kept]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entresol.dev.reverts import Reverts
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER, ProvenLog
 from entresol.primitives.values import Address, Hash32
@@ -160,11 +161,12 @@ def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_batch_after_a_revert_is_proven_by_its_own_tree(scenario: Scenario) -> None:
-    checkpoint = scenario.chain.checkpoint()
+    reverts = Reverts(scenario.chain)
+    checkpoint = reverts.checkpoint()
     scenario.chain.seal_messages(1)
     scenario.settle()
     old = scenario.assert_valid(scenario.prover.prove_message(1, SENDER, word(1)), 1)
-    scenario.chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     assert scenario.prover.prove_message(1, SENDER, word(1)) is None
     scenario.chain.seal_messages(2, 1)
     scenario.settle()

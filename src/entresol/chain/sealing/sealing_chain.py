@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from entresol.chain.chain_view import ChainView
-from entresol.chain.dev.checkpoint import CheckpointLog
 from entresol.chain.events import BlockSealed, ChainEvents
 from entresol.chain.journal import StoreJournal
 from entresol.chain.mempool import Mempool, PoolConfig
@@ -42,7 +41,7 @@ QUICK_EDITS: Final = 256
 class SealingChain(ChainView):
     """Seals blocks, and shows the pending one; `AcceptingChain` adds what comes into them.
 
-    Remembers: the pool, the priority queue, checkpoints, and the block that is being written. Persists: sealed
+    Remembers: the pool, the priority queue, and the block that is being written. Persists: sealed
     blocks, through the ledger. Assumes: one thread writes; any thread may read sealed blocks. Fails: an error leaves
     the chain unchanged.
     """
@@ -59,7 +58,6 @@ class SealingChain(ChainView):
         super().__init__(store, rules, genesis, clock)
         self.events = ChainEvents()
         self.schedule = MiningSchedule()
-        self.checkpoints = CheckpointLog()
         self.journal: Journal = StoreJournal(self.batches, self.set_finality)
         """Where batches, their settlement and finality become durable; a node of a cluster has another one."""
         self.pool = Mempool(
@@ -75,7 +73,7 @@ class SealingChain(ChainView):
         self.mine: Callable[[], Awaitable[Header]] = self._mine
         """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self._writing: BlockWrite | None = None
-        self.clock.before_change = self.flush
+        self.clock.before_change(self.flush)
 
     @classmethod
     def open(  # noqa: PLR0913 - independent parts

@@ -118,13 +118,18 @@ class PairState:
         """Let a prepared file take effect; the caller closes it."""
         if load.replacements:
             # What a chain keeps for its checkpoints is not closed with the rest.
-            load.replacements = [it for it in load.replacements if not _replace(it)]
+            load.replacements = [it for it in load.replacements if not self._replace(it)]
             self._linked.on_replaced()
         for chain, accounts in load.accounts.items():
             edit = load.edits.get(chain)
             # Whatever changed the state meanwhile, the file is loaded after it.
             while edit is None or not chain.apply_edit(edit, accounts):
                 edit = chain.prepare_edit(_edit(accounts))
+
+    def _replace(self, load: Replacement) -> bool:
+        return self._linked.reverts_of(load.chain).replace(
+            load.store, load.edits, load.codes, load.reverted, keeps_checkpoints=True
+        )
 
     def _is_merged(self, chain: Chain, file: StateFile) -> bool:
         """Return whether only the accounts of a file are taken."""
@@ -161,12 +166,6 @@ class PairState:
             raise LoadRejected(
                 "the file has transactions from L1, and not the L1 that sent them; dump both layers together"
             )
-
-
-def _replace(load: Replacement) -> bool:
-    return load.chain.replace(
-        load.store, load.edits, load.codes, load.reverted, keeps_checkpoints=True
-    )
 
 
 def _edit(accounts: Mapping[Address, FileAccount]) -> Callable[[Overlay], None]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.dev.checkpoint import MAX_CHECKPOINT_BYTES
+from entresol.dev.checkpoint import MAX_CHECKPOINT_BYTES
+from entresol.dev.control import DevControl
 from entresol.node.api.adapters import request_limits
 from entresol.node.api.development import development_namespaces
 from entresol.node.api.ethereum import ethereum_namespaces
@@ -12,7 +13,6 @@ from entresol.node.api.inspection import inspection_namespaces
 from entresol.node.api.services import ApiServices
 from entresol.node.api.zk_stack import zk_stack_namespaces
 from entresol.node.metrics import MemoryUse
-from entresol.node.pair_control import PairControl
 from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
 from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
@@ -49,7 +49,7 @@ class Api:
         config: ApiConfig | None = None,
         dev_methods: bool = True,
         limits: LimitsConfig | None = None,
-        pair: PairControl | None = None,
+        control: DevControl | None = None,
         layer_two: L2Components | None = None,
         router: Router | None = None,
         notified: ShippedEvents | None = None,
@@ -73,6 +73,8 @@ class Api:
         self.keyring = self.services.keyring
         self.filters = self.services.filters
         self.subscriptions = self.services.subscriptions
+        self._control = control or DevControl(chain)
+        self._owns_control = control is None
         namespaces = ethereum_namespaces(
             self.services,
             unfunded_transfers=dev_methods and layer_two is None,
@@ -84,7 +86,7 @@ class Api:
         if dev_methods:
             namespaces += development_namespaces(
                 self.services,
-                pair or PairControl(chain),
+                self._control,
                 rollup=None if layer_two is None else layer_two.rollup,
                 set_logging=self._set_logging,
             )
@@ -101,6 +103,8 @@ class Api:
     def close(self) -> None:
         """Unsubscribe from the chain, and shut the thread pool down."""
         self.services.close()
+        if self._owns_control:
+            self._control.close()
 
     def forget_failures(self) -> None:
         """Count failed validations anew, because the contracts that have let them fail were reverted."""
@@ -112,7 +116,7 @@ class Api:
         chain, rendered, criteria = services.chain, services.rendered, services.criteria
         yield MemoryUse("pool", chain.pool.size, chain.pool.config.limit_bytes)
         yield MemoryUse("blobs", chain.sidecars.size, chain.sidecars.max_bytes)
-        yield MemoryUse("snapshots", chain.checkpoints.weight, MAX_CHECKPOINT_BYTES)
+        yield MemoryUse("snapshots", self._control.checkpoint_bytes(chain), MAX_CHECKPOINT_BYTES)
         yield MemoryUse("filters", criteria.used, criteria.max_bytes)
         yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
         yield MemoryUse("blocks", chain.ledger.store.read_cache.size, MAX_RECORD_BYTES)

@@ -31,41 +31,41 @@ from entresol.rpc.services.token_slots import TokenSlots
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from entresol.dev.control import DevControl
     from entresol.node.api.services import ApiServices
-    from entresol.node.pair_control import PairControl
     from entresol.node.settlement.l2_components import RollupParts
     from entresol.rpc.jsonrpc.method import Namespace
 
 
 def development_namespaces(
     services: ApiServices,
-    pair: PairControl,
+    control: DevControl,
     *,
     rollup: RollupParts | SettledView | None,
     set_logging: Callable[[bool], None],
 ) -> list[Namespace]:
     """Return the namespaces that both layers have, and on an L2 that runs its rollup the one that settles."""
-    namespaces = _both_layers(services, pair, set_logging)
+    namespaces = _both_layers(services, control, set_logging)
     if rollup is None or isinstance(rollup, SettledView):
         return namespaces
     return [*namespaces, AnvilSettlement(rollup)]
 
 
 def _both_layers(
-    services: ApiServices, pair: PairControl, set_logging: Callable[[bool], None]
+    services: ApiServices, control: DevControl, set_logging: Callable[[bool], None]
 ) -> list[Namespace]:
     chain, keyring, executor = services.chain, services.keyring, services.executor
     rendered, submission, filler = services.rendered, services.submission, services.filler
     limit = services.limits.load_state_limit_bytes
     client_version = services.dialect.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, services.threads))
-    reverts = RevertRunner(executor, [it.use for it in pair.linked.chains])
+    reverts = RevertRunner(executor, [it.use for it in control.linked.chains])
     return [
-        Evm(chain, pair.checkpoints, reverts),
+        Evm(chain, control.checkpoints, reverts),
         AccountEdits(chain),
         MineDetailed("evm", chain, rendered),
         BalanceEdits("tenderly", chain),
-        TimeTravel("anvil", chain, pair.checkpoints, reverts),
+        TimeTravel("anvil", chain, control.checkpoints, reverts),
         HardhatMiningModes(chain) if services.dialect.is_hardhat else MiningModes("evm", chain),
         MiningModes("anvil", chain),
         StateEdits("anvil", chain),
@@ -73,10 +73,10 @@ def _both_layers(
         AnvilImpersonation(keyring),
         AnvilMine(chain),
         MineDetailed("anvil", chain, rendered),
-        AnvilNode(chain, pair.checkpoints, client_version, set_logging),
+        AnvilNode(chain, control.checkpoints, client_version, set_logging),
         AnvilPool(chain.pool),
-        AnvilReorg(chain, pair.linked, reverts, keyring, filler),
-        AnvilState(chain, pair.states, reverts, executor, limit),
+        AnvilReorg(chain, control.linked, reverts, keyring, filler),
+        AnvilState(chain, control.states, reverts, executor, limit),
         AnvilTokens(tokens),
         RejectedControls(),
         EthUnsigned(submission, keyring, filler),
@@ -86,7 +86,7 @@ def _both_layers(
         HardhatMine(chain),
         HardhatNode(chain, client_version, set_logging),
         HardhatPool(chain.pool, chain.blocks),
-        HardhatReset(pair.linked, reverts),
-        HardhatState(chain, pair.states, reverts, executor, limit),
+        HardhatReset(control.linked, reverts),
+        HardhatState(chain, control.states, reverts, executor, limit),
         HardhatTokens(tokens),
     ]

@@ -12,6 +12,7 @@ import msgspec
 
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+from entresol.dev.control import DevControl
 from entresol.dev.keyring import Keyring
 from entresol.errors import LayerOneFailed, StoreDamaged
 from entresol.node.api.api import Api
@@ -19,7 +20,6 @@ from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.chains import open_layer_one, open_layer_two, open_with_genesis
 from entresol.node.dev_features import serves_dev_methods
 from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH
-from entresol.node.pair_control import PairControl
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.workers.cluster_requests import ClusterRequests
 from entresol.node.workers.messages import (
@@ -216,7 +216,7 @@ class WorkerNode:
         chains = [chain]
         if len(self._roles) > 1:
             chains.append(open_layer_one(config, chain, self._roles[LAYER_ONE].store))
-        self._pair = PairControl(
+        self._control = DevControl(
             *reversed(chains),
             settling=chain if settles else None,
             foreign_l1=settles and len(chains) == 1,
@@ -245,6 +245,7 @@ class WorkerNode:
         self._log.unfollow()
         for service in self._services:
             service.close()
+        self._control.close()
 
     def push(self, payload: bytes) -> None:
         """Push a document of the producer to a client."""
@@ -294,7 +295,7 @@ class WorkerNode:
                 config=config.api,
                 dev_methods=has_dev_methods,
                 limits=config.limits,
-                pair=self._pair,
+                control=self._control,
                 layer_two=components,
                 router=ReplicaRouter(role, lambda: role.state),
                 notified=role.shipped,

@@ -71,8 +71,7 @@ class KeyValueStore:
         self._recovery = recovery
         self.is_shared = shared
         self._secondary = secondary
-        self.before_rewrite: Callable[[], None] | None = None
-        """Called before a write that changes what was written before, and not only adds a block."""
+        self._before_rewrite: tuple[Callable[[], None], ...] = ()
         self.failure: StoreFailed | None = None
         """Why the last write failed, if it did."""
         self.damage = DamageReport(is_secondary=secondary is not None)
@@ -164,8 +163,8 @@ class KeyValueStore:
         Without `sync` a power cut may undo it, until the next write that syncs. Without `rewrites` it only adds a
         block, or what no reader reads.
         """
-        if rewrites and self.before_rewrite is not None:
-            self.before_rewrite()
+        if rewrites:
+            self._rewriting()
         batch = WriteBatch(raw_mode=True)
         for key in deletes:
             batch.delete(key)
@@ -181,8 +180,7 @@ class KeyValueStore:
 
     def replace(self, contents: Contents) -> None:
         """Replace everything by the contents of another store, in one atomic write."""
-        if self.before_rewrite is not None:
-            self.before_rewrite()
+        self._rewriting()
         self._write(contents, (), self._synced)
         self.damage = DamageReport()
 
@@ -197,6 +195,14 @@ class KeyValueStore:
         other._finalizer.detach()
         self._close_at_exit()
         other._close_at_exit()
+
+    def before_rewrite(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called before a write that changes what was written before, and not only adds a block."""
+        self._before_rewrite += (callback,)
+
+    def _rewriting(self) -> None:
+        for callback in self._before_rewrite:
+            callback()
 
     def _write(self, batch: WriteBatch, puts: Iterable[Row], options: WriteOptions) -> None:
         if self.failure is not None and not self.recover():

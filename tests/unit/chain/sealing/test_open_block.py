@@ -67,14 +67,13 @@ def test_deposits_that_arrive_meanwhile_are_in_the_block_after_it(manual: Chain)
         lambda chain: chain.clock.increase(100),
         lambda chain: chain.producer.priority.replace([]),
         lambda chain: chain.pool.remove(transaction(0).hash, "by hand"),
-        lambda chain: chain.restore(1),
+        lambda chain: chain.rewind(0),
     ],
     ids=["sealed", "edited", "later", "dropped", "removed", "reverted"],
 )
 def test_a_block_is_not_sealed_on_a_chain_that_has_changed(
     manual: Chain, change: Callable[[Chain], object]
 ) -> None:
-    manual.checkpoint()
     manual.seal()
     manual.enqueue(deposit(0))
     manual.submit(transaction(0).raw)

@@ -11,6 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.fees.base_fee import Eip1559BaseFee
 from entresol.chain.rules import ChainRules
+from entresol.dev.reverts import Reverts
 from entresol.errors import AlreadyKnown
 from entresol.execution.block_executor import BlockExecutor
 from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, balance, deposit, transaction
@@ -59,7 +60,7 @@ def reject(counted: Counted) -> None:
     "act",
     [
         reject,
-        lambda it: it.chain.checkpoint(),
+        lambda it: it.chain.mark(),
         lambda it: it.chain.pool.best(),
         lambda it: it.chain.pool.remove(bytes(32), "it is not there"),
         lambda it: it.chain.set_finality(safe=0),
@@ -75,10 +76,11 @@ def test_an_unrelated_change_leaves_the_block_cached(
 
 
 def restore(counted: Counted) -> None:
-    checkpoint = counted.chain.checkpoint()
+    reverts = Reverts(counted.chain)
+    checkpoint = reverts.checkpoint()
     counted.chain.submit(transaction(1).raw)
     counted.chain.pending()
-    counted.chain.restore(checkpoint)
+    reverts.restore(checkpoint)
 
 
 @pytest.mark.parametrize(

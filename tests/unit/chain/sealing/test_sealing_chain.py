@@ -10,8 +10,11 @@ import pytest
 
 from entresol.chain.block_settings import BlockSettings
 from entresol.chain.chain import Chain
+from entresol.chain.chain_mark import ChainMark
 from entresol.chain.events import BlockSealed
+from entresol.chain.ledger import RevertedBlocks
 from entresol.chain.sealing.block_write import BlockWrite
+from entresol.dev.reverts import Reverts
 from entresol.errors import StoreFull
 from tests.support.chain.dev_chain import (
     ALICE,
@@ -23,6 +26,19 @@ from tests.support.chain.dev_chain import (
 )
 from tests.support.polling import PATIENCE_SECONDS
 
+
+def unwind(chain: Chain) -> None:
+    """Revert to block 1."""
+    mark = ChainMark(
+        number=1,
+        clock=chain.clock.state,
+        settings=chain.settings,
+        finality=chain.finality,
+        base_fee=chain.pool.base_fee,
+    )
+    chain.unwind(mark, None, RevertedBlocks(chain.ledger.head_hash))
+
+
 CHANGES: dict[str, Callable[[Chain], object]] = {
     "seal": lambda chain: chain.seal(),
     "open": lambda chain: chain.open_block(),
@@ -32,9 +48,9 @@ CHANGES: dict[str, Callable[[Chain], object]] = {
     "set time": lambda chain: chain.clock.set_time(5_000),
     "next timestamp": lambda chain: chain.clock.set_next_timestamp(9_000, 0),
     "interval": lambda chain: chain.clock.set_interval(7),
-    "checkpoint": lambda chain: chain.checkpoint(),
-    "restore": lambda chain: chain.restore(1),
-    "roll back": lambda chain: chain.roll_back(1),
+    "mark": lambda chain: chain.mark(),
+    "roll back": lambda chain: Reverts(chain).roll_back(1),
+    "unwind": unwind,
     "rewind": lambda chain: chain.rewind(1),
 }
 
@@ -43,7 +59,6 @@ CHANGES: dict[str, Callable[[Chain], object]] = {
 def chain(tmp_path: Path) -> Iterator[Chain]:
     opened = open_chain(tmp_path)
     opened.schedule.seal_on_request()
-    opened.checkpoint()
     opened.seal()
     yield opened
     opened.close()

@@ -15,6 +15,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.rebuild import rebuild
 from entresol.dev.linked_chains import identity_of
+from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_foreign, build_genesis, build_own
 from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.state_file import StateFile
@@ -39,7 +40,7 @@ def read(document: Any) -> StateFile:
 
 def load(chain: Chain, document: Any) -> None:
     store = build_foreign(read(document), chain.genesis, identity_of(chain))
-    chain.replace(store)
+    Reverts(chain).replace(store)
     store.close()
 
 
@@ -85,7 +86,7 @@ def test_states_of_earlier_blocks_are_rejected_if_the_file_has_none(chain: Chain
         with pytest.raises(HistoryNotLoaded, match="from block 2 on"):
             chain.state_after(number)
         with pytest.raises(HistoryNotLoaded):
-            chain.roll_back(number)
+            Reverts(chain).roll_back(number)
     assert chain.number == 2
 
 
@@ -120,9 +121,10 @@ def test_a_dump_of_our_own_is_restored_exactly(chain: Chain) -> None:
     part = ChainDump(chain).part()
     store = build_own(part, chain.genesis, identity_of(chain))
     before = [chain.blocks.record(number) for number in range(chain.number + 1)]
-    chain.replace(build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields))
+    reverts = Reverts(chain)
+    reverts.replace(build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields))
     assert (chain.number, chain.ledger.store.loaded.last) == (0, 0)
-    chain.replace(store)
+    reverts.replace(store)
     assert [chain.blocks.record(number) for number in range(chain.number + 1)] == before
     chain.verify()
     assert chain.ledger.store.loaded.first == 2
@@ -148,7 +150,7 @@ def test_rows_of_other_tables_are_rejected(chain: Chain) -> None:
 def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> None:
     genesis = msgspec.structs.replace(chain.genesis, number=100)
     store = build_genesis(genesis, identity(genesis), chain.ledger.genesis_fields)
-    chain.replace(store)
+    Reverts(chain).replace(store)
     store.close()
     chain.seal()
     document = ChainDump(chain).document()
@@ -163,7 +165,7 @@ def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> N
             if part
             else build_foreign(file, loaded.genesis, identity_of(loaded))
         )
-        loaded.replace(source)
+        Reverts(loaded).replace(source)
         source.close()
         assert (loaded.ledger.first, loaded.number) == (100, 101)
         assert loaded.head.hash() == chain.head.hash()
@@ -179,7 +181,7 @@ def test_a_chain_on_disk_is_replaced_by_what_a_worker_has_read(
     with ThreadPoolExecutor(1) as worker:
         worker.submit(on_disk.ledger.store.prepare_replace, source).result()
     monkeypatch.setattr(source._db, "scan", None)
-    on_disk.replace(source)
+    Reverts(on_disk).replace(source)
     source.close()
     assert on_disk.number == 0
     on_disk.close()

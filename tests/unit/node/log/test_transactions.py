@@ -10,6 +10,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts.abi_registry import AbiRegistry
+from entresol.dev.reverts import Reverts
 from entresol.node.log.details import LogDetails
 from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
@@ -117,18 +118,20 @@ def test_an_empty_block_is_not_logged(chain: Chain) -> None:
 
 def test_a_reverted_block_is_not_logged(chain: Chain) -> None:
     def work() -> None:
-        checkpoint = chain.checkpoint()
+        reverts = Reverts(chain)
+        checkpoint = reverts.checkpoint()
         send(chain, 0, to=BOB)
-        assert chain.restore(checkpoint)
+        assert reverts.restore(checkpoint)
 
     assert logged(chain, work) == []
 
 
 def test_a_block_that_replaces_another_is_logged_once(chain: Chain) -> None:
     def work() -> None:
-        checkpoint = chain.checkpoint()
+        reverts = Reverts(chain)
+        checkpoint = reverts.checkpoint()
         send(chain, 0, to=BOB)
-        chain.restore(checkpoint)
+        reverts.restore(checkpoint)
         send(chain, 0, STOPS)
 
     (block,) = logged(chain, work)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import BatchTotals
 from entresol.l1.operator import Operator, SignedTransaction
@@ -321,10 +322,11 @@ def test_a_batch_that_is_too_young_to_be_executed_is_retried() -> None:
 
 def test_a_revert_below_a_settled_batch_stops_settlement_with_its_reason() -> None:
     async def play(scenario: Scenario) -> None:
-        before, below = scenario.chain.checkpoint(), scenario.layer_one.checkpoint()
+        reverts = Reverts(scenario.chain)
+        before, below = reverts.checkpoint(), scenario.layer_one.checkpoint()
         scenario.seal_batch(1)
         await scenario.settle()
-        scenario.chain.restore(before)
+        reverts.restore(before)
         with pytest.raises(LayerOneMismatch, match="has 1 batches, and this chain 0"):
             await scenario.settler.step(0.0)
         scenario.seal_batch(2)
@@ -358,11 +360,12 @@ def test_batches_are_settled_again_after_a_reorg(steered: SteeredLayerOne) -> No
 def test_a_revert_removes_the_pending_transaction_of_its_batches() -> None:
     async def play(scenario: Scenario) -> None:
         scenario.layer_one.mine_on_request()
-        before = scenario.chain.checkpoint()
+        reverts = Reverts(scenario.chain)
+        before = reverts.checkpoint()
         scenario.seal_batch(1)
         await scenario.settler.step(0.0)
         assert scenario.is_pending
-        scenario.chain.restore(before)
+        reverts.restore(before)
         assert not scenario.is_pending
 
     embedded(play)

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from entresol.dev.reverts import Reverts
 from entresol.node.api.adapters import BatchInclusion
 from entresol.primitives.batches import Batch
 from entresol.primitives.records import BlockRecord
@@ -93,11 +94,12 @@ def test_a_reverted_block_is_not_confused_with_the_one_with_its_number(
     chain: EmittingChain,
 ) -> None:
     log_cache = chain.log_cache()
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.seal_emission(EMITTERS[0])
     before = chain.blocks.record(1)
     assert log_cache.logs_in(before) is log_cache.logs_of(1)
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     assert [it["address"] for it in read(log_cache.logs_in(before).matching(ANY))] == [
         str(EMITTERS[0])
     ]

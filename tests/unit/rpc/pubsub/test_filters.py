@@ -6,6 +6,7 @@ import pytest
 
 from entresol.chain.events import BlocksReverted
 from entresol.chain.finality import BlockTag
+from entresol.dev.reverts import Reverts
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.pubsub import event_log
@@ -94,9 +95,10 @@ def test_a_transaction_that_arrived_twice_is_reported_once(
     chain: EmittingChain, filters: Filters
 ) -> None:
     filter_id = filters.new_pending_filter()
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     sent = chain.emit()
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     chain.add(sent)
     assert filters.changes(filter_id) == [sent.hash]
 
@@ -212,7 +214,8 @@ def test_a_range_without_logs_is_known_to_be_empty_until_it_changes(
     from_latest = filters.new_log_filter(ANY)
     bounded = filters.new_log_filter(LogFilter(from_block=0, to_block=1))
     chain.seal()
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     for filter_id in (from_latest, bounded):
         assert not filters.is_known_empty(filter_id)
         assert filters.logs(filter_id).run_if_quick() == []
@@ -220,7 +223,7 @@ def test_a_range_without_logs_is_known_to_be_empty_until_it_changes(
     chain.seal_emission()
     assert not filters.is_known_empty(from_latest)
     assert filters.is_known_empty(bounded)
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     assert not filters.is_known_empty(from_latest)
     assert not filters.is_known_empty(bounded)
 
@@ -320,11 +323,12 @@ def test_logs_of_removed_blocks_come_first_and_are_marked(
 ) -> None:
     filter_id = filters.new_log_filter(ANY)
     chain.seal_emission()
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.seal_emission()
     chain.seal_emission()
     seen = read(filters.changes(filter_id))
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     chain.seal_emission(SINGLE)
     changes = read(filters.changes(filter_id))
     assert changes[:2] == [{**it, "removed": True} for it in seen[1:]]
@@ -337,9 +341,10 @@ def test_logs_added_and_removed_between_two_polls_are_not_reported(
 ) -> None:
     filter_id = filters.new_log_filter(ANY)
     blocks = filters.new_block_filter()
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.seal_emission()
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     assert places(filters, filter_id) == []
     assert filters.changes(blocks) == []
 
@@ -376,14 +381,15 @@ def test_a_block_filter_gives_the_blocks_of_the_new_branch(
 def test_a_filter_by_block_hash_only_ever_means_that_block(
     chain: EmittingChain, filters: Filters
 ) -> None:
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.seal_emission()
     wanted = LogFilter(block_hash=chain.head.hash())
     filter_id = filters.new_log_filter(wanted)
     chain.seal_emission()
     assert places(filters, filter_id) == []
     assert blocks(filters.logs(filter_id)) == [1]
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     chain.seal_emission(SINGLE)
     assert places(filters, filter_id) == [(1, True)]
     with pytest.raises(UnknownBlock):

@@ -10,6 +10,7 @@ from typing import Any, Self
 import pytest
 
 from entresol.chain.events import BACKLOG, BlockSealed
+from entresol.dev.reverts import Reverts
 from entresol.errors import MalformedValue, TooManySubscriptions, TooManyTopics, UnknownSubscription
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
@@ -181,12 +182,13 @@ def test_removed_blocks_send_their_logs_marked_and_the_new_heads(
     chain: EmittingChain, subscriptions: Subscriptions
 ) -> None:
     client = Client()
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     for _ in range(2):
         chain.seal_emission()
     logs = subscriptions.subscribe(client, "logs")
     heads = subscriptions.subscribe(client, "newHeads")
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     chain.seal_emission(SINGLE)
     subscriptions.publish()
     assert client.heard_logs(logs) == [
@@ -202,9 +204,10 @@ def test_a_block_that_is_reverted_before_publishing_is_sent_all_the_same(
 ) -> None:
     client = Client()
     logs = subscriptions.subscribe(client, "logs")
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     chain.seal_emission()
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     chain.seal_emission(SINGLE)
     subscriptions.publish()
     assert client.heard_logs(logs) == [

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.chain.dev.revert_plan import PairRevertPlan
     from entresol.dev.keyring import Keyring
     from entresol.dev.linked_chains import LinkedChains
+    from entresol.dev.revert_plan import PairRevertPlan
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
 

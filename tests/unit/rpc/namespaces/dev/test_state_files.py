@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from entresol.chain.chain import Chain
-from entresol.chain.dev.replaced_stores import MAX_REPLACED
 from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.replaced_stores import MAX_REPLACED
+from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.pair_state import PairState
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
@@ -59,25 +59,26 @@ def test_a_dump_has_the_form_of_anvil(client: ApiClient) -> None:
 class RevertingExecutor(ThreadPoolExecutor):
     """Rolls a chain back before each of its first works, as other requests do while a worker is busy."""
 
-    def __init__(self, chain: Chain, reverts: int) -> None:
+    def __init__(self, reverts: Reverts, times: int) -> None:
         super().__init__(1)
-        self._chain = chain
         self._reverts = reverts
+        self._times = times
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Roll back if it is time, and submit the work."""
-        if self._reverts > 0:
-            self._reverts -= 1
-            self._chain.roll_back(self._chain.number - 1)
+        if self._times > 0:
+            self._times -= 1
+            self._reverts.roll_back(self._reverts.chain.number - 1)
         return super().submit(fn, *args, **kwargs)
 
 
-def dumped_while_reverted(client: ApiClient, reverts: int) -> Any:
+def dumped_while_reverted(client: ApiClient, times: int) -> Any:
     """Return the state file of a dump that so many reverts interrupt."""
     for _ in range(DUMP_ATTEMPTS):
         client("evm_mine")
-    with RevertingExecutor(client.chain, reverts) as executor:
-        states = PairState(LinkedChains(client.chain))
+    reverts = Reverts(client.chain)
+    with RevertingExecutor(reverts, times) as executor:
+        states = PairState(LinkedChains(reverts))
         dumping = NamespaceClient(
             AnvilState(client.chain, states, RevertRunner(executor, []), executor)
         )

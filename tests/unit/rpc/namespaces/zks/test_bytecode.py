@@ -8,6 +8,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
+from entresol.dev.reverts import Reverts
 from entresol.primitives.bytecode import evm_hash, pad_evm
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
 from tests.support.chain.dev_chain import LOG_CODE, NOBODY, open_chain
@@ -38,13 +39,14 @@ def test_deployed_code_is_an_array_of_numbers(
 
 
 def test_code_of_a_reverted_block_is_null_again(chain: Chain, zks: NamespaceClient) -> None:
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     code = b"\x5b" * 100
     name = "0x" + keccak256(code).hex()
     chain.edit(NOBODY, lambda overlay: overlay.set_code(NOBODY, code))
     chain.seal()
     assert [zks("zks_getBytecodeByHash", name) for _ in range(2)] == [list(code)] * 2
-    chain.restore(checkpoint)
+    reverts.restore(checkpoint)
     assert zks("zks_getBytecodeByHash", name) is None
 
 

@@ -6,19 +6,30 @@ from typing import TYPE_CHECKING
 
 from entresol.dev.checkpoints import Checkpoints
 from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.pair_state import PairState
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
 
 
-class PairControl:
+class DevControl:
     """Controls of the chains of a node, which both of its APIs share."""
 
     def __init__(
         self, *chains: Chain, settling: Chain | None = None, foreign_l1: bool = False
     ) -> None:
+        self._reverts = tuple(map(Reverts, chains))
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
-        self.checkpoints = Checkpoints(*chains)
-        self.linked = LinkedChains(*chains, foreign_l1=foreign_l1)
+        self.checkpoints = Checkpoints(*self._reverts)
+        self.linked = LinkedChains(*self._reverts, foreign_l1=foreign_l1)
         self.states = PairState(self.linked, settling)
+
+    def checkpoint_bytes(self, chain: Chain) -> int:
+        """Return how much memory the transactions of a chain's checkpoints take."""
+        return self.linked.reverts_of(chain).checkpoints.weight
+
+    def close(self) -> None:
+        """Close what the chains have held to return to."""
+        for reverts in self._reverts:
+            reverts.close()

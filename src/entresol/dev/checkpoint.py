@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
-from entresol.chain.block_settings import BlockSettings
-from entresol.chain.clock import ClockState
-from entresol.chain.finality import Finality
-from entresol.chain.mempool import PoolCheckpoint
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.storage.batch_table import BatchMark
 
 if TYPE_CHECKING:
-    from entresol._native import Overlay
-    from entresol.primitives.transactions import Transaction
+    from entresol.chain.chain_mark import ChainMark
 
 MAX_CHECKPOINTS: Final = 10_000
 """How many checkpoints are held: those that are never restored would fill the memory."""
@@ -23,20 +15,10 @@ MAX_CHECKPOINT_BYTES: Final = 256 * 1024 * 1024
 """How much memory their transactions may take."""
 
 
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a chain, to restore it."""
+class Checkpoint(NamedTuple):
+    """What a chain was, to restore it."""
 
-    number: int
-    pool: PoolCheckpoint
-    priority: tuple[Transaction, ...]
-    clock: ClockState
-    settings: BlockSettings
-    finality: Finality
-    batches: BatchMark | None
-    """None if the chain has no L1 that is restored with it."""
-    edited: Overlay | None
-    base_fee: int
-    """That of the next block, by which the pool is ordered."""
+    mark: ChainMark
     generation: int = 0
     """That of the chain, which a state file may have replaced since."""
 
@@ -69,7 +51,8 @@ class CheckpointLog:
     def add(self, checkpoint: Checkpoint) -> int:
         """Add a checkpoint and return its id."""
         self._last += 1
-        self._checkpoints.put(self._last, checkpoint, checkpoint.pool.size)
+        pool = checkpoint.mark.pool
+        self._checkpoints.put(self._last, checkpoint, 0 if pool is None else pool.size)
         return self._last
 
     def take(self, number: int) -> Checkpoint | None:
@@ -80,12 +63,22 @@ class CheckpointLog:
         return found
 
     def drop_above(self, block: int, generation: int) -> None:
-        """Drop the checkpoints of blocks above `block` of the chain of a generation."""
-        checkpoints = [(it, self._checkpoints.get(it)) for it in self._checkpoints]
-        for number, checkpoint in checkpoints:
+        """Drop the checkpoints of blocks above `block` of the chain of a generation, which is the current one."""
+
+        def is_above(number: int) -> bool:
+            checkpoint = self.get(number)
             if checkpoint is None or checkpoint.generation != generation:
-                continue
-            if checkpoint.number > block:
+                return False
+            return checkpoint.mark.number > block
+
+        # Each is of the same block as the one before it, or of a later one: what is above is the newest.
+        self._checkpoints.pop_newest(is_above)
+
+    def drop_generation(self, generation: int) -> None:
+        """Drop the checkpoints of a chain that cannot be returned to any more."""
+        checkpoints = [(it, self.get(it)) for it in self._checkpoints]
+        for number, checkpoint in checkpoints:
+            if checkpoint is not None and checkpoint.generation == generation:
                 self._checkpoints.pop(number)
 
     def clear(self) -> None:

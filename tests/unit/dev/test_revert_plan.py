@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.dev.revert_plan import QUICK_BLOCKS, QUICK_TRANSACTIONS, RevertPlan
 from entresol.chain.events import BlocksReverted
+from entresol.dev.revert_plan import QUICK_BLOCKS, QUICK_TRANSACTIONS, RevertPlan
+from entresol.dev.reverts import Reverts
 from tests.support.chain.dev_chain import NOBODY, balance, open_chain, transaction
 
 
@@ -44,11 +45,12 @@ def test_what_is_long_is_known_before_it_is_read(
     chain: Chain, blocks: int, pooled: int, quick: bool
 ) -> None:
     fill_pool(chain, pooled)
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     for hash_ in [it.hash for it in chain.pool]:
         chain.pool.remove(hash_, "")
     seal(chain, blocks)
-    plan = chain.plan_restore(checkpoint)
+    plan = reverts.plan_restore(checkpoint)
     assert plan is not None
     assert plan.is_quick is quick
 
@@ -56,11 +58,12 @@ def test_what_is_long_is_known_before_it_is_read(
 def test_a_revert_that_another_thread_prepared_is_the_same(chain: Chain) -> None:
     seal(chain, 2)
     fill_pool(chain, 5, first=2)
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     pooled, order = list(chain.pool), list(chain.pool.best())
     seal(chain, 3, first=7)
     subscription = chain.events.subscribe()
-    plan = chain.plan_restore(checkpoint)
+    plan = reverts.plan_restore(checkpoint)
     assert plan is not None
     with ThreadPoolExecutor(1) as workers:
         workers.submit(plan.prepare).result()
@@ -76,9 +79,10 @@ def test_a_revert_that_another_thread_prepared_is_the_same(chain: Chain) -> None
 
 
 def test_a_block_makes_a_plan_outdated(chain: Chain) -> None:
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     seal(chain, 1)
-    plan = chain.plan_restore(checkpoint)
+    plan = reverts.plan_restore(checkpoint)
     assert plan is not None
     assert plan.is_current
     chain.seal()
@@ -86,9 +90,10 @@ def test_a_block_makes_a_plan_outdated(chain: Chain) -> None:
 
 
 def test_a_transaction_makes_only_a_rollback_outdated(chain: Chain) -> None:
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     seal(chain, 1)
-    restore, roll_back = chain.plan_restore(checkpoint), chain.plan_roll_back(0)
+    restore, roll_back = reverts.plan_restore(checkpoint), reverts.plan_roll_back(0)
     fill_pool(chain, 1, first=1)
     assert restore is not None
     assert (restore.is_current, roll_back.is_current) == (True, False)
@@ -97,19 +102,20 @@ def test_a_transaction_makes_only_a_rollback_outdated(chain: Chain) -> None:
 def test_a_rollback_keeps_what_the_state_allows(chain: Chain) -> None:
     seal(chain, 2)
     fill_pool(chain, 2, first=2)
-    chain.roll_back(1)
+    reverts = Reverts(chain)
+    reverts.roll_back(1)
     assert (chain.number, len(chain.pool), list(chain.pool.best())) == (1, 2, [])
     chain.submit(transaction(1, wei=3).raw)
     assert len(list(chain.pool.best())) == 3
 
 
 def test_an_empty_pool_stays_empty_and_accepts_what_was_reverted(chain: Chain) -> None:
-    checkpoint = chain.checkpoint()
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
     seal(chain, 2)
-    plan = chain.plan_restore(checkpoint)
+    plan = reverts.plan_restore(checkpoint)
     assert isinstance(plan, RevertPlan)
     plan.apply()
-    assert plan.pool is None
     assert (chain.number, len(chain.pool)) == (0, 0)
     seal(chain, 1)
     assert balance(chain, NOBODY) == 1
@@ -118,8 +124,9 @@ def test_an_empty_pool_stays_empty_and_accepts_what_was_reverted(chain: Chain) -
 def test_a_pool_that_was_empty_loses_what_arrives_while_the_revert_is_prepared(
     chain: Chain,
 ) -> None:
-    checkpoint = chain.checkpoint()
-    plan = chain.plan_restore(checkpoint)
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    plan = reverts.plan_restore(checkpoint)
     assert plan is not None
     plan.prepare()
     fill_pool(chain, 1)

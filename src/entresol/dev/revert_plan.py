@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.events import BlocksReverted
 from entresol.chain.ledger import RevertedBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from entresol.chain.chain import Chain
+    from entresol.chain.chain_mark import ChainMark
     from entresol.chain.mempool import Mempool
-    from entresol.chain.sealing.sealing_chain import SealingChain
 
 QUICK_BLOCKS: Final = 16
 """How many blocks with contents are reverted on the event loop: each takes some 20 microseconds to read."""
@@ -26,24 +26,25 @@ class RevertPlan:
     nothing before it is applied. `prepare` may run on any thread, and changes nothing.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
-        chain: SealingChain,
+        chain: Chain,
         number: int,
+        mark: Callable[[], ChainMark],
         restore_pool: Callable[[], Mempool] | None,
-        finish: Callable[[RevertPlan], None],
         *,
         pooled: int,
         version: int | None = None,
+        on_applied: Callable[[], object] = lambda: None,
     ) -> None:
         self.number = number
         self._chain = chain
         self._head = chain.ledger.head_hash
         self._restore_pool = restore_pool
-        self._finish = finish
+        self._mark = mark
+        self._on_applied = on_applied
         self._version = version
-        self.pool: Mempool | None = None
-        """The pool after the revert; None if it was empty and is."""
+        self._pool: Mempool | None = None
         self._reverted = RevertedBlocks(self._head)
         blocks = chain.ledger.store.nonempty.count_above(number)
         self._is_prepared = not blocks and restore_pool is None
@@ -60,7 +61,7 @@ class RevertPlan:
     def prepare(self) -> None:
         """Read the reverted blocks, and build the pool."""
         if self._restore_pool is not None:
-            self.pool = self._restore_pool()
+            self._pool = self._restore_pool()
         self._reverted = self._chain.ledger.reverted_by(self.number)
         self._is_prepared = True
 
@@ -68,13 +69,8 @@ class RevertPlan:
         """Revert the chain; what is not prepared is prepared now."""
         if not self._is_prepared:
             self.prepare()
-        chain, number = self._chain, self.number
-        head, batch = chain.ledger.head, chain.batches.last()
-        self._finish(self)
-        # Clients see the batch of a block, too.
-        if head.number != number or batch != chain.batches.last():
-            _, records, size = self._reverted
-            chain.events.publish(BlocksReverted(records, number, size))
+        self._chain.unwind(self._mark(), self._pool, self._reverted)
+        self._on_applied()
 
 
 class ReturnPlan:
@@ -87,12 +83,12 @@ class ReturnPlan:
 
     def __init__(
         self,
-        chain: SealingChain,
-        checkpoint: int,
+        chain: Chain,
+        is_there: Callable[[], bool],
         return_to: Callable[[RevertedBlocks], RevertPlan],
     ) -> None:
         self._chain = chain
-        self._checkpoint = checkpoint
+        self._is_there = is_there
         self._return_to = return_to
         self._head = chain.ledger.head_hash
         self._reverted = RevertedBlocks(self._head)
@@ -102,8 +98,7 @@ class ReturnPlan:
     def is_current(self) -> bool:
         """Whether the chain is as it was when the revert was planned."""
         self._chain.flush()
-        is_there = self._checkpoint in self._chain.checkpoints
-        return is_there and self._chain.ledger.head_hash == self._head
+        return self._is_there() and self._chain.ledger.head_hash == self._head
 
     def prepare(self) -> None:
         """Read the blocks that are removed."""

@@ -1,1 +1,0 @@
-"""Checkpoints of a chain, and reverts to them."""

@@ -1,0 +1,165 @@
+"""Revert a chain: to a checkpoint, to a block, and to a chain that a state file has replaced."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from entresol.chain.chain_mark import ChainMark
+from entresol.chain.events import BlocksReverted
+from entresol.dev.checkpoint import Checkpoint, CheckpointLog
+from entresol.dev.replaced_stores import ReplacedStores
+from entresol.dev.revert_plan import ReturnPlan, RevertPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
+    from entresol.chain.ledger import RevertedBlocks
+    from entresol.chain.mempool import Mempool
+    from entresol.primitives.records import StoredChange
+    from entresol.storage.store import Store
+
+
+class Reverts:
+    """The checkpoints of one chain, and every way to revert it.
+
+    Remembers: the checkpoints, and the stores of replaced chains that they belong to. Persists: nothing. Assumes: the
+    thread that changes the chain, and that nothing else replaces the chain. Fails: an error leaves the chain and the
+    checkpoints unchanged.
+    """
+
+    def __init__(self, chain: Chain, checkpoints: CheckpointLog | None = None) -> None:
+        self.chain = chain
+        self.checkpoints = CheckpointLog() if checkpoints is None else checkpoints
+        self._replaced = ReplacedStores()
+        chain.events.listen(self._on_reverted, BlocksReverted)
+
+    def close(self) -> None:
+        """Close the stores of chains that were replaced."""
+        self.chain.events.remove(self._on_reverted)
+        self._replaced.close()
+
+    # Checkpoints
+
+    def checkpoint(self, *, with_settlement: bool = False) -> int:
+        """Create a checkpoint and return its id; the oldest is dropped if there are too many.
+
+        `with_settlement` says that it is restored with that of the L1: batches that are sealed or settled after it are
+        not any more then.
+        """
+        mark = self.chain.mark(with_batches=with_settlement)
+        return self.checkpoints.add(Checkpoint(mark, self._replaced.generation))
+
+    def restore(self, checkpoint: int) -> bool:
+        """Revert the chain to a checkpoint, which is dropped with all later ones."""
+        plan = self.plan_restore(checkpoint)
+        if plan is not None:
+            plan.apply()
+        return plan is not None
+
+    def plan_restore(self, checkpoint: int) -> RevertPlan | ReturnPlan | None:
+        """Return what reverts the chain to a checkpoint; None if there is no such."""
+        self.chain.flush()
+        was = self.checkpoints.get(checkpoint)
+        if was is None:
+            return None
+        if was.generation != self._replaced.generation:
+            is_there = partial(self.checkpoints.__contains__, checkpoint)
+            return ReturnPlan(self.chain, is_there, partial(self._return_to, checkpoint, was))
+        return self._plan_restore(checkpoint, was.mark)
+
+    def _return_to(self, checkpoint: int, was: Checkpoint, reverted: RevertedBlocks) -> RevertPlan:
+        """Replace the chain by one that a state file has replaced, and return what reverts that to a checkpoint."""
+        store = self._replaced.take(was.generation)
+        try:
+            self.chain.exchange(store, reverted)
+        finally:
+            store.close()
+        return self._plan_restore(checkpoint, was.mark)
+
+    def _plan_restore(self, checkpoint: int, mark: ChainMark) -> RevertPlan:
+        chain, pooled = self.chain, mark.pool
+        assert pooled is not None
+
+        def pool() -> Mempool:
+            state = chain.ledger.state_after(mark.number) if mark.edited is None else mark.edited
+            return chain.pool.restored(pooled, state, mark.base_fee)
+
+        count = len(pooled.entries)
+        return RevertPlan(
+            chain,
+            mark.number,
+            lambda: mark,
+            # A new pool takes longer than everything else of a revert of a few empty blocks.
+            pool if count or chain.pool else None,
+            pooled=count,
+            on_applied=partial(self.checkpoints.take, checkpoint),
+        )
+
+    # Blocks
+
+    def roll_back(self, number: int) -> None:
+        """Revert to block `number` and its time; the transactions of the reverted blocks are gone."""
+        self.plan_roll_back(number).apply()
+
+    def plan_roll_back(self, number: int) -> RevertPlan:
+        """Return what reverts the chain to block `number` and its time."""
+        chain = self.chain
+        chain.flush()
+        header, state = chain.ledger.header(number), chain.ledger.state_after(number)
+        pooled, chosen = chain.pool.checkpoint(), chain.settings.base_fee
+        base_fee = chain.rules.fees.next(header) if chosen is None else chosen
+
+        def mark() -> ChainMark:
+            return ChainMark(
+                number=number,
+                clock=chain.clock.at(header.timestamp),
+                settings=chain.settings,
+                finality=chain.finality.at_most(number),
+                base_fee=base_fee,
+                # The deposit watcher enqueues again what L1 still has.
+                priority=(),
+            )
+
+        def pool() -> Mempool:
+            restored = chain.pool.restored(pooled, state, base_fee)
+            restored.reset(state, base_fee)
+            return restored
+
+        count, version = len(pooled.entries), chain.pool.version
+        return RevertPlan(chain, number, mark, pool, pooled=count, version=version)
+
+    # Other chains
+
+    def replace(
+        self,
+        source: Store,
+        edits: Sequence[StoredChange] = (),
+        codes: Iterable[bytes] = (),
+        reverted: RevertedBlocks | None = None,
+        *,
+        keeps_checkpoints: bool = False,
+    ) -> bool:
+        """Replace all blocks by those of another store, and the edits; nothing is pending then.
+
+        `reverted` are the blocks so far, if they were read already. With `keeps_checkpoints`, the chain can revert to
+        them if both stores are temporary; return whether `source` is held for that.
+        """
+        is_exchanged = self.chain.exchange(source, reverted, edits, codes)
+        if keeps_checkpoints and len(self.checkpoints) and is_exchanged:
+            dropped = self._replaced.add(source)
+            if dropped is not None:
+                self.checkpoints.drop_generation(dropped)
+            return True
+        self.checkpoints.clear()
+        self._replaced.close()
+        return False
+
+    def _on_reverted(self, event: Event) -> None:
+        """Drop the checkpoints of reverted blocks, whoever has reverted them."""
+        assert isinstance(event, BlocksReverted)
+        # Below 0 it is another chain: then `replace` and `restore` know which checkpoints stay.
+        if event.head >= 0:
+            self.checkpoints.drop_above(event.head, self._replaced.generation)

@@ -1,0 +1,199 @@
+"""Checkpoints of a chain, and reverts to them and to blocks."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.clock import LATEST
+from entresol.chain.events import BlockSealed, BlocksReverted
+from entresol.chain.finality import BlockTag
+from entresol.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
+from entresol.dev.linked_chains import identity_of
+from entresol.dev.replaced_stores import MAX_REPLACED
+from entresol.dev.reverts import Reverts
+from entresol.dev.state_file.loading import build_genesis
+from entresol.errors import StoreFailed
+from entresol.storage.store import Store
+from tests.support.chain.dev_chain import ALICE, NOBODY, balance, transaction
+
+
+def genesis_store(chain: Chain) -> Store:
+    """Return a temporary store with the genesis of a chain."""
+    return build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
+
+
+def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:
+    manual.submit(transaction(0, wei=5).raw)
+    manual.set_finality(safe=0)
+    reverts = Reverts(manual)
+    checkpoint = reverts.checkpoint()
+    manual.clock.increase(1_000)
+    manual.seal()
+    manual.submit(transaction(1).raw)
+    manual.set_finality(safe=1, finalized=1)
+    assert reverts.restore(checkpoint)
+    assert manual.number == 0
+    assert balance(manual, NOBODY) == 0
+    assert manual.resolve(BlockTag.SAFE) == 0
+    assert manual.clock.now() == 1_000
+    header = manual.seal()
+    assert header.timestamp == 1_000
+    assert [raw for raw, _ in manual.blocks.record(1).transactions] == [transaction(0, wei=5).raw]
+
+
+def test_a_checkpoint_is_restored_once_and_drops_the_later_ones(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    first, second = reverts.checkpoint(), reverts.checkpoint()
+    assert reverts.restore(first)
+    assert not reverts.restore(first)
+    assert not reverts.restore(second)
+
+
+def test_a_checkpoint_survives_a_revert_that_fails(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    chain.seal()
+
+    def fail(_number: int) -> None:
+        raise StoreFailed("no space")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(chain.ledger.store, "unwind", fail)
+        with pytest.raises(StoreFailed):
+            reverts.restore(checkpoint)
+    assert chain.number == 1
+    assert reverts.restore(checkpoint)
+    assert chain.number == 0
+
+
+def test_the_oldest_of_too_many_checkpoints_are_dropped(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    first, second, *_ = [reverts.checkpoint() for _ in range(MAX_CHECKPOINTS + 1)]
+    assert not reverts.restore(first)
+    assert reverts.restore(second)
+
+
+def test_checkpoints_of_too_many_transactions_are_dropped(manual: Chain) -> None:
+    manual.add(transaction(0))
+    size = manual.pool.checkpoint().size
+    assert size > manual.pool.size > 0
+    reverts = Reverts(manual, CheckpointLog(2 * size))
+    first, second, third = (reverts.checkpoint() for _ in range(3))
+    assert reverts.checkpoints.weight == 2 * size
+    assert not reverts.restore(first)
+    assert reverts.restore(third)
+    assert reverts.restore(second)
+    assert reverts.checkpoints.weight == 0
+
+
+def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:
+    state = chain.ledger.latest
+    holders = sys.getrefcount(state)
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    assert sys.getrefcount(state) == holders
+    chain.submit(transaction(0).raw)
+    assert reverts.restore(checkpoint)
+    assert chain.pool.next_nonce(ALICE) == 0
+
+
+def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    chain.submit(transaction(0).raw)
+    chain.submit(transaction(1).raw)
+    subscription = chain.events.subscribe()
+    reverts.restore(checkpoint)
+    (removed,), _ = subscription.take()
+    assert isinstance(removed, BlocksReverted)
+    assert [record.header().number for record in removed.records] == [2, 1]
+    assert removed.head == 0
+
+
+def test_subscribers_learn_of_reverted_blocks_that_were_empty(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    chain.seal()
+    subscription = chain.events.subscribe()
+    reverts.restore(checkpoint)
+    assert subscription.take() == ([BlocksReverted((), 0)], 0)
+
+
+def test_a_restore_comes_after_the_block_that_is_being_written(manual: Chain) -> None:
+    reverts = Reverts(manual)
+    checkpoint = reverts.checkpoint()
+    block = manual.open_block()
+    while block.prepare():
+        block.execute()
+    write = manual.write_open(block)
+    assert write is not None
+    events = manual.events.subscribe()
+    assert reverts.restore(checkpoint)
+    sealed, reverted = events.take()[0]
+    assert isinstance(sealed, BlockSealed)
+    assert (sealed.number, reverted) == (1, BlocksReverted((), 0))
+    assert manual.show(write).number == 1
+    assert manual.number == 0
+
+
+def test_checkpoints_of_blocks_that_somebody_else_reverts_are_dropped(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    created = []
+    for _ in range(3):
+        chain.seal()
+        created.append(reverts.checkpoint())
+    chain.rewind(2)
+    assert [it in reverts.checkpoints for it in created] == [True, True, False]
+    chain.seal()
+    assert not reverts.restore(created[2])
+    assert reverts.restore(created[1])
+    assert chain.number == 2
+
+
+def test_a_chain_is_rolled_back_to_a_block_that_is_later_than_a_clock_can_be_set(
+    chain: Chain,
+) -> None:
+    chain.clock.set_time(LATEST)
+    for _ in range(3):
+        chain.seal()
+    events = chain.events.subscribe()
+    Reverts(chain).roll_back(2)
+    assert (chain.number, chain.clock.now()) == (2, LATEST + 1)
+    assert events.take() == ([BlocksReverted((), 2)], 0)
+
+
+def test_chains_that_were_replaced_are_held_while_a_checkpoint_needs_them(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    chain.seal()
+    checkpoint = reverts.checkpoint()
+    first = genesis_store(chain)
+    assert reverts.replace(first, keeps_checkpoints=True)
+    assert chain.number == 0
+    assert reverts.restore(checkpoint)
+    assert chain.number == 1
+    assert not first.path.exists()
+
+
+def test_the_oldest_of_too_many_replaced_chains_goes_with_its_checkpoints(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    created = []
+    for _ in range(MAX_REPLACED + 1):
+        created.append(reverts.checkpoint())
+        assert reverts.replace(genesis_store(chain), keeps_checkpoints=True)
+    assert [it in reverts.checkpoints for it in created] == [False] + [True] * MAX_REPLACED
+    reverts.close()
+
+
+def test_replaced_chains_are_deleted_when_nothing_can_revert_to_them_any_more(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    reverts.checkpoint()
+    replaced = genesis_store(chain)
+    reverts.replace(replaced, keeps_checkpoints=True)
+    assert replaced.path.exists()
+    reverts.close()
+    assert not replaced.path.exists()
