@@ -29,7 +29,8 @@ class Offload(Generic[_T_co]):
 class Deferred(Generic[_T_co]):
     """What a method that is no coroutine returns if its result depends on something on the event loop.
 
-    `hurry` is called if nothing else of its request can share that: the result may be there when it returns.
+    `hurry` is called if nothing else of its request can share that: the result may be there when it returns. A
+    coroutine that has one is started at once then, and must not need a task before it is suspended.
     """
 
     __slots__ = ("hurry", "result")
@@ -63,14 +64,21 @@ class _Suspended(Generic[_T_co]):
                 return result
 
 
-def started(coroutine: Coroutine[Any, Any, _T]) -> _T | Deferred[_T]:
-    """Run a coroutine until it is suspended, and return its result if it never is.
+def started(
+    coroutine: Coroutine[Any, Any, _T], hurry: Callable[[], None] | None = None
+) -> _T | Deferred[_T]:
+    """Run a coroutine until it is suspended, and return its result if it never is, or not after `hurry`.
 
     That saves the task and the turn of the event loop that awaiting it takes. Until then, it must not need a task:
     no timeouts, no task groups.
     """
     try:
         awaited = coroutine.send(None)
+        if hurry is not None:
+            hurry()
+            # A coroutine yields the future that it awaits, or None for a turn of the event loop.
+            if awaited is not None and awaited.done():
+                awaited = coroutine.send(None)
     except StopIteration as end:
         result: _T = end.value
         return result

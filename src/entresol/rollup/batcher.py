@@ -11,7 +11,7 @@ from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.journal import StoreJournal
 from entresol.errors import StoreDamaged
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
-from entresol.rollup.worker import Backoff, Worker
+from entresol.rollup.worker import Backoff, WakeLimit, Worker
 from entresol.storage.replication.entries import BatchEntry
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 BLOCKS_PER_STEP: Final = 256
 RETRY_SECONDS: Final = 1.0
 DEFERRED_SECONDS: Final = 0.05
+COLLECT_SECONDS: Final = 0.02
+"""How often new blocks are looked at: a step for each would delay the next request of a client that sends many."""
 
 
 class Batcher:
@@ -124,10 +126,12 @@ class Batcher:
 
     async def run(self, chain_events: ChainEvents) -> None:
         """Seal batches for ever."""
-        subscription = chain_events.subscribe(*BLOCK_EVENTS, backlog=1, wake=self._worker.wake)
+        wake = WakeLimit(self._worker.wake, COLLECT_SECONDS)
+        subscription = chain_events.subscribe(*BLOCK_EVENTS, backlog=1, wake=wake)
         try:
             await self._worker.run()
         finally:
+            wake.close()
             chain_events.unsubscribe(subscription)
 
     async def _poll(self) -> float:

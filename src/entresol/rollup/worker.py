@@ -33,6 +33,40 @@ class Backoff(msgspec.Struct, frozen=True):
         return min(2 * delay, self.max_seconds)
 
 
+class WakeLimit:
+    """Passes calls on to `wake`: the first at once, those within `seconds` of it as one, when they are over.
+
+    Remembers: when the last call was passed on. Persists: nothing. Assumes: the event loop on which it was made.
+    Fails: never.
+    """
+
+    def __init__(self, wake: Callable[[], None], seconds: float) -> None:
+        self._wake = wake
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._earliest = -math.inf
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self) -> None:
+        """Wake, now or soon."""
+        if self._timer is not None:
+            return
+        if self._loop.time() >= self._earliest:
+            self._pass_on()
+        else:
+            self._timer = self._loop.call_at(self._earliest, self._pass_on)
+
+    def close(self) -> None:
+        """Pass on nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _pass_on(self) -> None:
+        self._timer = None
+        self._earliest = self._loop.time() + self._seconds
+        self._wake()
+
+
 def describe(error: Exception) -> str:
     """Return what an operator reads of an error; one that is not expected has its type."""
     if isinstance(error, EntresolError):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from entresol.errors import LayerOneMismatch, LayerOneUnreachable
-from entresol.rollup.worker import Backoff, Worker
+from entresol.rollup.worker import Backoff, WakeLimit, Worker
 
 log = logging.getLogger("entresol.test")
 
@@ -170,3 +170,38 @@ def test_waking_ends_the_current_or_the_next_sleep() -> None:
         await started.sleep(0.001)
 
     asyncio.run(play())
+
+
+def test_many_wakes_in_a_short_time_are_two() -> None:
+    async def scenario() -> tuple[int, int]:
+        last = asyncio.Event()
+        passed: list[None] = []
+
+        def wake() -> None:
+            passed.append(None)
+            if len(passed) == 2:
+                last.set()
+
+        limit = WakeLimit(wake, 0.01)
+        for _ in range(100):
+            limit()
+        at_once = len(passed)
+        await last.wait()
+        return at_once, len(passed)
+
+    assert asyncio.run(scenario()) == (1, 2)
+
+
+def test_a_closed_limit_wakes_nothing() -> None:
+    async def scenario() -> int:
+        passed: list[None] = []
+        limit = WakeLimit(lambda: passed.append(None), 0.001)
+        limit()
+        limit()
+        limit.close()
+        over = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.005, over.set)
+        await over.wait()
+        return len(passed)
+
+    assert asyncio.run(scenario()) == 1

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
+from entresol.rpc.jsonrpc.batch import DeferredResponse, HurriedResponse, RequestBatch, Response
 from entresol.rpc.jsonrpc.envelope import (
     NULL,
     Request,
@@ -161,7 +161,9 @@ class Dispatcher:
         except (ValueError, RecursionError):
             return self._handle_malformed(body, connection)
         response = self._call(connection, request)
-        return response.alone() if type(response) is DeferredResponse else response
+        if isinstance(response, DeferredResponse | HurriedResponse):
+            return response.alone()
+        return response
 
     def respond_natively(self, body: bytes) -> bytes | None:
         """Return the response to a request that the crate responds to: a cached result, a getter, a plain read."""

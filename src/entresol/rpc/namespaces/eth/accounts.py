@@ -80,12 +80,16 @@ class EthAccounts:
         TransactionFailed,
         served_by=ServedBy.PRODUCER,
     )
-    async def send_transaction(self, transaction: TransactionObject) -> Hash32:
+    def send_transaction(self, transaction: TransactionObject) -> Deferred[Hash32]:
         """Fill in, sign and submit a transaction of one of the node's accounts; return its hash.
 
         On a node with developer methods, one without a gas limit that would fail is sent with the gas of a block, and
         fails there. With `--hardhat-errors`, a failure in the block is an error, too.
         """
+        return Deferred(self.send(transaction), self._submission.hurry)
+
+    async def send(self, transaction: TransactionObject) -> Hash32:
+        """Fill in, sign and submit a transaction; return its hash, once its block is durable with automine."""
         sender = self._keyring.sender(transaction.from_)
         payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
         return await self._submission.send(self._keyring.transaction(payload, sender, sidecar))

@@ -77,7 +77,7 @@ class EthSendSync:
         self, transaction: TransactionObject, timeout_ms: Number | None = None
     ) -> Annotated[Raw, ReceiptInfo] | Offload[Raw]:
         """Submit a transaction of one of the node's accounts, and return its receipt; fail if no block includes it."""
-        return await self._receipt(await self._accounts.send_transaction(transaction), timeout_ms)
+        return await self._receipt(await self._accounts.send(transaction), timeout_ms)
 
     async def _receipt(self, sent: Hash32, timeout_ms: Number | None) -> Raw | Offload[Raw]:
         wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS

@@ -10,6 +10,7 @@ from entresol.chain.mempool import PoolConfig
 from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolFull
 from entresol.node.automine import Automine
 from entresol.node.block_sealer import BlockSealer
+from entresol.offload import Deferred, started
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.sending.decode_queue import INLINE_DECODED
@@ -173,6 +174,11 @@ class Sending:
         deferred.hurry()
         return asyncio.ensure_future(deferred.result)
 
+    def send_signed(self, nonce: int, *, is_alone: bool = True) -> Hash32 | Deferred[Hash32]:
+        """Send a transaction that the node has signed, as a request that is no batch or one of a batch."""
+        sending = self._submission.send(transaction(nonce))
+        return started(sending, self._submission.hurry if is_alone else None)
+
     async def stop(self) -> list[int]:
         await self._automine.stop()
         await self._sealer.stop()
@@ -190,6 +196,43 @@ def test_a_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
         return await sending.stop()
 
     assert asyncio.run(live()) == [1, 1]
+
+
+def test_a_signed_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
+    async def live() -> list[int]:
+        sending = Sending(chain)
+        for nonce in range(2):
+            assert sending.send_signed(nonce) == transaction(nonce).hash
+            assert chain.number == nonce + 1
+            await asyncio.sleep(0)
+        return await sending.stop()
+
+    assert asyncio.run(live()) == [1, 1]
+
+
+@pytest.mark.parametrize(("is_alone", "blocks"), [(True, [1, 3]), (False, [4])])
+def test_signed_transactions_of_one_turn_share_a_block_but_the_first_that_hurries(
+    chain: Chain, is_alone: bool, blocks: list[int]
+) -> None:
+    async def live() -> list[int]:
+        sending = Sending(chain)
+        sent = [sending.send_signed(nonce, is_alone=is_alone) for nonce in range(4)]
+        await asyncio.gather(*(it.result for it in sent if isinstance(it, Deferred)))
+        return await sending.stop()
+
+    assert asyncio.run(live()) == blocks
+
+
+def test_after_a_turn_with_several_signed_ones_the_next_turn_collects(chain: Chain) -> None:
+    async def live() -> list[int]:
+        sending = Sending(chain)
+        sent = [sending.send_signed(nonce, is_alone=False) for nonce in range(2)]
+        await asyncio.gather(*(it.result for it in sent if isinstance(it, Deferred)))
+        later = [sending.send_signed(nonce) for nonce in range(2, 5)]
+        await asyncio.gather(*(it.result for it in later if isinstance(it, Deferred)))
+        return await sending.stop()
+
+    assert asyncio.run(live()) == [2, 3]
 
 
 def test_what_comes_after_the_first_in_a_turn_shares_a_block(chain: Chain) -> None:
