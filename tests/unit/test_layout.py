@@ -14,10 +14,12 @@ from typing import Final
 
 import pytest
 
+from tools import crate_modules
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 SOURCES: Final = ROOT / "src"
 PACKAGE: Final = SOURCES / "entresol"
-CRATE: Final = ROOT / "native" / "src"
+NATIVE_SOURCES: Final = ROOT / "native"
 TESTS: Final = ROOT / "tests"
 UNIT: Final = TESTS / "unit"
 NATIVE: Final = UNIT / "native"
@@ -27,6 +29,7 @@ MAX_LINE: Final = 120
 
 NO_MIRROR: Final = {
     "test_benchmarks.py": "tests benchmarks/harness.py, which is not part of the package",
+    "test_crate_modules.py": "tests tools/crate_modules.py, which is not part of the package",
     "test_docs.py": "tests the pages that docs/tools writes, and the examples of the README",
     "test_layout.py": "tests the tree itself",
     "test_site.py": "tests docs/tools/site.py, which is not part of the package",
@@ -82,6 +85,12 @@ def test_imports_have_no_circles_not_even_for_types() -> None:
     assert list(circles(graph)) == []
 
 
+def test_modules_of_the_crates_have_no_circles() -> None:
+    graph = crate_modules.graph_of(NATIVE_SOURCES)
+    assert len(graph) > 100
+    assert crate_modules.circles(graph) == []
+
+
 def test_lines_of_the_docs_fit_a_screen() -> None:
     long = [
         f"{page}:{number}"
@@ -96,9 +105,15 @@ def mirrors(test: Path) -> bool:
     """Say whether a unit test has the place and the name of a module, a package or a part of the crate."""
     name = test.stem.removeprefix("test_")
     if test.parent == NATIVE:
-        return any(CRATE.rglob(f"{name}.rs")) or any(CRATE.rglob(f"{name}/mod.rs"))
+        return any(crate_files(f"{name}.rs")) or any(crate_files(f"{name}/mod.rs"))
     module = PACKAGE / test.parent.relative_to(UNIT) / name
     return module.with_suffix(".py").exists() or (module / "__init__.py").exists()
+
+
+def crate_files(pattern: str) -> Iterator[Path]:
+    """Yield the sources of the crates whose paths end in a pattern."""
+    folders = (folder for folder in NATIVE_SOURCES.rglob("src") if "target" not in folder.parts)
+    return (path for folder in folders for path in folder.rglob(pattern))
 
 
 def modules_under(folder: Path) -> Iterator[Path]:

@@ -4,10 +4,6 @@
 //! frame passes [`super::precompiles::Precompiles`], so one comparison of addresses finds them, without an inspector.
 
 use alloy_primitives::{Address, Bytes, address};
-use revm::context_interface::ContextTr;
-use revm::interpreter::CallInputs;
-
-use super::limits::LimitedContext;
 
 /// The address that contracts call: `console.log` in ASCII.
 pub const ADDRESS: Address = address!("000000000000000000636F6e736F6c652e6c6f67");
@@ -29,26 +25,18 @@ pub struct ConsoleCalls {
 }
 
 impl ConsoleCalls {
-    fn has_room(&self, size: usize) -> bool {
+    /// Return whether a call with so many bytes is to be recorded, and count it.
+    pub fn admit(&mut self, size: usize) -> bool {
         // Once one is dropped, so are the others: a gap would go unnoticed.
-        self.dropped == 0 && self.recorded.len() < MAX_CALLS && self.bytes + size <= MAX_BYTES
+        let has_room =
+            self.dropped == 0 && self.recorded.len() < MAX_CALLS && self.bytes + size <= MAX_BYTES;
+        if has_room {
+            self.bytes += size;
+        } else {
+            self.dropped += 1;
+        }
+        has_room
     }
-}
-
-/// Record a call, if it is one of `console.log`.
-pub fn record<C: LimitedContext>(context: &mut C, inputs: &CallInputs) {
-    if inputs.bytecode_address != ADDRESS {
-        return;
-    }
-    let size = inputs.input.len();
-    if !context.chain().console.has_room(size) {
-        context.chain_mut().console.dropped += 1;
-        return;
-    }
-    let data = Bytes::copy_from_slice(&inputs.input.as_bytes(context));
-    let console = &mut context.chain_mut().console;
-    console.bytes += size;
-    console.recorded.push(data);
 }
 
 #[cfg(test)]

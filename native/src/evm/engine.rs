@@ -6,8 +6,9 @@ use revm::handler::EthFrame;
 use revm::handler::instructions::EthInstructions;
 use revm::interpreter::interpreter::EthInterpreter;
 
+use super::checked_instructions::check_limits;
 use super::env::{Checks, ExecutionEnv, Rules};
-use super::limits::{LimitChecker, check_limits};
+use super::limits::LimitChecker;
 use super::precompiles::Precompiles;
 use crate::blobs;
 use crate::state::State;

@@ -1,14 +1,12 @@
 //! The environment of an execution: rules, block, transaction, checks and limits.
 
 use alloy_primitives::map::HashMap;
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{Address, B256, U256};
 use revm::context::{BlockEnv, TxEnv as RevmTxEnv};
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{eip170, eip7825};
 
-use super::account::ZkTx;
-use super::intrinsic::PublishedBytes;
-use super::l1_payment::L1Payment;
+use super::account::zk_tx::ZkTx;
 use super::limits::Limits;
 use super::precompiles::MovedPrecompiles;
 
@@ -99,6 +97,26 @@ pub struct TxEnv {
     pub published: PublishedBytes,
     /// The fields of type 0x71.
     pub zk: Option<Box<ZkTx>>,
+}
+
+/// What L1 has paid for a priority transaction, and who receives the rest of it.
+#[derive(Clone, Copy, Debug)]
+pub struct L1Payment {
+    /// Wei that L1 has locked: value, fee and refund together.
+    pub to_mint: U256,
+    /// Wei for a unit of gas.
+    pub fee_per_gas: U256,
+    /// Who receives what is not spent, and the value if the execution fails.
+    pub refund_recipient: Address,
+}
+
+/// Bytes that a transaction publishes beside its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PublishedBytes {
+    /// How many bytes are zero.
+    pub zeros: u64,
+    /// How many are not.
+    pub nonzeros: u64,
 }
 
 /// Everything that an execution depends on besides the state.

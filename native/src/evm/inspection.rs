@@ -13,9 +13,9 @@ use revm_inspectors::access_list::AccessListInspector;
 use super::console::ConsoleCalls;
 use super::engine::{EngineEvm, build};
 use super::env::ExecutionEnv;
+use super::error::{ExecutionError, catch_panic};
 use super::handler::TxHandler;
 use super::limits::{LimitChecker, Limits};
-use super::{ExecutionError, catch_panic, execution_error};
 use crate::state::State;
 
 /// An engine that runs a call again and again, with other access lists.
@@ -50,7 +50,8 @@ impl<'a> TouchingCall<'a> {
         catch_panic(|| {
             let result = TxHandler::new(env).inspect_run(evm);
             evm.ctx.journaled_state.finalize();
-            let result = result.map_err(|error| execution_error(error, evm.ctx.chain.reached))?;
+            let result =
+                result.map_err(|error| ExecutionError::of_engine(error, evm.ctx.chain.reached))?;
             let touched = std::mem::take(&mut evm.inspector).into_touched_slots();
             let checker = std::mem::take(&mut evm.ctx.chain);
             let gas = result.gas().total_gas_spent();

@@ -7,22 +7,13 @@ use revm::context_interface::result::{EVMError, InvalidTransaction};
 use revm::handler::validation::validate_initial_tx_gas_with_gas_params;
 use revm::interpreter::InitialAndFloorGas;
 
-use super::account::BOOTLOADER;
+use super::account::system_contracts::BOOTLOADER;
 use super::engine::EngineEvm;
-use super::env::ExecutionEnv;
+use super::env::{ExecutionEnv, PublishedBytes};
 use crate::state::ProviderError;
 
 /// The variable of 0x8001 that says whether the chain charges for what is published: the genesis sets it.
 const CHARGES_SLOT: U256 = U256::ONE;
-
-/// Bytes that a transaction publishes beside its data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PublishedBytes {
-    /// How many bytes are zero.
-    pub zeros: u64,
-    /// How many are not.
-    pub nonzeros: u64,
-}
 
 /// Return the intrinsic gas of `tx`, which the gas limit has to cover; what `env` publishes costs like calldata.
 pub(super) fn intrinsic_gas<I>(

@@ -8,17 +8,6 @@ use revm::state::{Account as TouchedAccount, AccountInfo, EvmState};
 use super::env::ExecutionEnv;
 use crate::state::{ProviderError, State};
 
-/// What L1 has paid for a priority transaction, and who receives the rest of it.
-#[derive(Clone, Copy, Debug)]
-pub struct L1Payment {
-    /// Wei that L1 has locked: value, fee and refund together.
-    pub to_mint: U256,
-    /// Wei for a unit of gas.
-    pub fee_per_gas: U256,
-    /// Who receives what is not spent, and the value if the execution fails.
-    pub refund_recipient: Address,
-}
-
 /// Pay the fee out of what L1 minted, and refund the rest; return the credits of destroyed accounts.
 ///
 /// The execution has minted the value. If it failed, nothing of it stays, and the value is refunded.
@@ -76,7 +65,7 @@ fn load(state: &dyn State, address: Address) -> Result<TouchedAccount, ProviderE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evm::env::Checks;
+    use crate::evm::env::{Checks, L1Payment};
     use crate::evm::{execute, reject};
     use crate::testing::{ALICE, BOB, World, transaction};
     use revm::bytecode::opcode::{INVALID, STOP};

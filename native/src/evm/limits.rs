@@ -1,25 +1,17 @@
 //! Gas, time, cancellation and trace limits of an execution.
 //!
-//! Loops and calls make an execution long, so `JUMPDEST` and the instructions that open a frame check the
-//! limits; so does what takes long by itself: see [`super::work`]. The code size bounds everything between
-//! two checks.
+//! [`super::checked_instructions`] says which instructions check them, [`super::work`] what counts beyond its gas.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use revm::bytecode::opcode::{CALL, CALLCODE, CREATE, CREATE2, DELEGATECALL, JUMPDEST, STATICCALL};
+use revm::context_interface::ContextTr;
 use revm::context_interface::context::ContextError;
-use revm::context_interface::{ContextTr, JournalTr};
-use revm::handler::instructions::EthInstructions;
-use revm::interpreter::instructions::{contract, control};
-use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::{
-    Instruction, InstructionContext, InstructionExecResult, InstructionResult,
-};
+use revm::interpreter::InstructionResult;
 
 use super::console::ConsoleCalls;
-use super::work;
+use super::work::WordPrice;
 
 /// Checks between two reads of the clock and the cancellation flag.
 const CLOCK_INTERVAL: u32 = 256;
@@ -128,7 +120,8 @@ impl LimitChecker {
         }
     }
 
-    fn check(&mut self, depth: usize, frame_gas: u64) -> Result<(), LimitReached> {
+    /// Check the limits before an instruction of a frame at `depth` that has used some gas.
+    pub(super) fn check(&mut self, depth: usize, frame_gas: u64) -> Result<(), LimitReached> {
         if let Some(progress) = self.limits.progress {
             (progress.on_check)();
         }
@@ -137,12 +130,12 @@ impl LimitChecker {
     }
 
     /// Check the limits before an instruction that handles so many words, and count what they cost.
-    fn check_words(
+    pub(super) fn check_words(
         &mut self,
         depth: usize,
         frame_gas: u64,
         words: u64,
-        price: work::WordPrice,
+        price: WordPrice,
     ) -> Result<(), LimitReached> {
         if words > WORDS_PER_CHECK {
             self.before_long_work();
@@ -183,7 +176,8 @@ impl LimitChecker {
         above.saturating_add(frame_gas).saturating_add(self.surcharge)
     }
 
-    fn enter(&mut self, depth: usize, frame_gas: u64) {
+    /// Count the gas of a frame that opens another one.
+    pub(super) fn enter(&mut self, depth: usize, frame_gas: u64) {
         let used = self.gas_above.get(depth).copied().unwrap_or_default() + frame_gas;
         self.gas_above.truncate(depth + 1);
         self.gas_above.push(used);
@@ -193,69 +187,6 @@ impl LimitChecker {
 /// An EVM context that carries a [`LimitChecker`].
 pub trait LimitedContext: ContextTr<Chain = LimitChecker> {}
 impl<T: ContextTr<Chain = LimitChecker>> LimitedContext for T {}
-
-/// Make loop and call instructions check the limits, and those that take long.
-pub fn check_limits<C: LimitedContext>(instructions: &mut EthInstructions<EthInterpreter, C>) {
-    let table = instructions.instruction_table_mut();
-    table[JUMPDEST as usize] = Instruction::new(checked_jumpdest::<C>);
-    table[CALL as usize] = Instruction::new(checked_call::<CALL, C>);
-    table[CALLCODE as usize] = Instruction::new(checked_call::<CALLCODE, C>);
-    table[DELEGATECALL as usize] = Instruction::new(checked_call::<DELEGATECALL, C>);
-    table[STATICCALL as usize] = Instruction::new(checked_call::<STATICCALL, C>);
-    table[CREATE as usize] = Instruction::new(checked_create::<false, C>);
-    table[CREATE2 as usize] = Instruction::new(checked_create::<true, C>);
-    work::check_limits(table);
-}
-
-/// An instruction as it is about to run.
-pub type Step<'a, C> = InstructionContext<'a, C, EthInterpreter>;
-
-fn checked_jumpdest<C: LimitedContext>(mut step: Step<'_, C>) -> InstructionExecResult {
-    check(&mut step)?;
-    control::jumpdest(step)
-}
-
-fn checked_call<const KIND: u8, C: LimitedContext>(mut step: Step<'_, C>) -> InstructionExecResult {
-    check(&mut step)?;
-    enter(&mut step);
-    contract::call::<KIND, _, _>(step)
-}
-
-fn checked_create<const IS_CREATE2: bool, C: LimitedContext>(
-    mut step: Step<'_, C>,
-) -> InstructionExecResult {
-    check_words(&mut step, 2, work::INIT_CODE)?;
-    enter(&mut step);
-    contract::create::<IS_CREATE2, _, _>(step)
-}
-
-/// Check the limits before an instruction.
-pub fn check<C: LimitedContext>(step: &mut Step<'_, C>) -> InstructionExecResult {
-    let (depth, gas) = position(step);
-    step.host.chain_mut().check(depth, gas).map_err(|limit| halt(step.host, limit))
-}
-
-/// Check the limits before an instruction that finds the length of its data at `length_at` on the stack.
-pub fn check_words<C: LimitedContext>(
-    step: &mut Step<'_, C>,
-    length_at: usize,
-    price: work::WordPrice,
-) -> InstructionExecResult {
-    let (depth, gas) = position(step);
-    let length: u64 = step.interpreter.stack.peek(length_at).unwrap_or_default().saturating_to();
-    let checked = step.host.chain_mut().check_words(depth, gas, length.div_ceil(32), price);
-    checked.map_err(|limit| halt(step.host, limit))
-}
-
-fn enter<C: LimitedContext>(step: &mut Step<'_, C>) {
-    let (depth, gas) = position(step);
-    step.host.chain_mut().enter(depth, gas);
-}
-
-/// Return the depth of the frame, from 0, and the gas that it has used.
-fn position<C: LimitedContext>(step: &Step<'_, C>) -> (usize, u64) {
-    (step.host.journal().depth().saturating_sub(1), step.interpreter.gas.total_gas_spent())
-}
 
 /// Record the limit that was reached and halt the execution.
 pub fn halt<C: LimitedContext>(context: &mut C, limit: LimitReached) -> InstructionResult {
@@ -270,7 +201,7 @@ mod tests {
     use crate::evm::trace::{Position, Tracer};
     use crate::evm::{ExecutionError, execute};
     use crate::testing::{World, transaction};
-    use revm::bytecode::opcode::{ADDRESS, DUP1, GAS, JUMP, PUSH0};
+    use revm::bytecode::opcode::{ADDRESS, CALL, DUP1, GAS, JUMP, JUMPDEST, PUSH0};
 
     const LOOP: &[u8] = &[JUMPDEST, PUSH0, JUMP];
     /// Calls itself twice, so that calls alone make it long.

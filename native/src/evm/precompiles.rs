@@ -1,7 +1,7 @@
 //! Precompiles, which can take long in a single step and can be moved by state overrides.
 
-use alloy_primitives::Address;
 use alloy_primitives::map::HashMap;
+use alloy_primitives::{Address, Bytes};
 use revm::context_interface::{ContextTr, JournalTr, LocalContextTr};
 use revm::handler::{EthPrecompiles, PrecompileProvider, precompile_output_to_interpreter_result};
 use revm::interpreter::{CallInputs, InterpreterResult};
@@ -88,6 +88,17 @@ fn stop<C: LimitedContext>(context: &mut C, limit: LimitReached) -> String {
     String::from("limit reached")
 }
 
+/// Record a call, if it is one of `console.log`.
+fn record_console_call<C: LimitedContext>(context: &mut C, inputs: &CallInputs) {
+    if inputs.bytecode_address != console::ADDRESS
+        || !context.chain_mut().console.admit(inputs.input.len())
+    {
+        return;
+    }
+    let data = Bytes::copy_from_slice(&inputs.input.as_bytes(context));
+    context.chain_mut().console.recorded.push(data);
+}
+
 impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
     type Output = InterpreterResult;
 
@@ -101,7 +112,7 @@ impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
         inputs: &CallInputs,
     ) -> Result<Option<Self::Output>, String> {
         let Some(origin) = self.origin(&inputs.bytecode_address) else {
-            console::record(context, inputs);
+            record_console_call(context, inputs);
             return Ok(None);
         };
         let output = self.run_priced(context, inputs, &origin)?;

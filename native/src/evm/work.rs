@@ -5,13 +5,7 @@
 //! a surcharge, which counts against the limit of an execution ([`super::limits`]) and against nothing else.
 
 use alloy_primitives::Address;
-use revm::bytecode::opcode::*;
-use revm::interpreter::instructions::{arithmetic, host, memory, system};
-use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::{Instruction, InstructionExecResult};
 use revm::primitives::hardfork::SpecId;
-
-use super::limits::{LimitedContext, Step, check, check_words};
 
 /// What a word of an instruction's data costs.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +18,12 @@ pub struct WordPrice {
     pub block: u64,
 }
 
-const HASH: WordPrice = WordPrice { gas: 6, surcharge: 36, block: 4 };
-const COPY: WordPrice = WordPrice { gas: 3, surcharge: 0, block: 1 };
-const LOG: WordPrice = WordPrice { gas: 256, surcharge: 0, block: 1 };
+/// Hashed.
+pub const HASH: WordPrice = WordPrice { gas: 6, surcharge: 36, block: 4 };
+/// Copied.
+pub const COPY: WordPrice = WordPrice { gas: 3, surcharge: 0, block: 1 };
+/// Logged.
+pub const LOG: WordPrice = WordPrice { gas: 256, surcharge: 0, block: 1 };
 /// Copied, analysed, and with CREATE2 hashed.
 pub const INIT_CODE: WordPrice = WordPrice { gas: 2, surcharge: 20, block: 1 };
 
@@ -56,54 +53,6 @@ pub fn precompile_factor(address: &Address, fork: SpecId) -> u64 {
     }
 }
 
-/// Make the instructions check the limits that take long by themselves.
-pub fn check_limits<C: LimitedContext>(table: &mut [Instruction<EthInterpreter, C>; 256]) {
-    let mut set = |opcode: u8, checked: fn(Step<'_, C>) -> InstructionExecResult| {
-        table[opcode as usize] = Instruction::new(checked);
-    };
-    set(KECCAK256, |step| after_words(step, 1, HASH, system::keccak256));
-    set(CALLDATACOPY, |step| after_words(step, 2, COPY, system::calldatacopy));
-    set(CODECOPY, |step| after_words(step, 2, COPY, system::codecopy));
-    set(RETURNDATACOPY, |step| after_words(step, 2, COPY, system::returndatacopy));
-    set(MCOPY, |step| after_words(step, 2, COPY, memory::mcopy));
-    set(EXTCODECOPY, |step| after_words(step, 3, COPY, host::extcodecopy));
-    set(LOG0, |step| after_words(step, 1, LOG, host::log::<0, C>));
-    set(LOG1, |step| after_words(step, 1, LOG, host::log::<1, C>));
-    set(LOG2, |step| after_words(step, 1, LOG, host::log::<2, C>));
-    set(LOG3, |step| after_words(step, 1, LOG, host::log::<3, C>));
-    set(LOG4, |step| after_words(step, 1, LOG, host::log::<4, C>));
-    set(EXP, |step| after_check(step, arithmetic::exp));
-    set(SLOAD, |step| after_check(step, host::sload));
-    set(SSTORE, |step| after_check(step, host::sstore));
-    set(TSTORE, |step| after_check(step, host::tstore));
-    set(BALANCE, |step| after_check(step, host::balance));
-    set(EXTCODESIZE, |step| after_check(step, host::extcodesize));
-    set(EXTCODEHASH, |step| after_check(step, host::extcodehash));
-    set(BLOCKHASH, |step| after_check(step, host::blockhash));
-}
-
-/// Run an instruction after a check of the limits.
-#[inline(always)]
-fn after_check<'a, C: LimitedContext>(
-    mut step: Step<'a, C>,
-    run: impl FnOnce(Step<'a, C>) -> InstructionExecResult,
-) -> InstructionExecResult {
-    check(&mut step)?;
-    run(step)
-}
-
-/// Run an instruction after a check of the limits that counts its data, whose length is at `length_at` on the stack.
-#[inline(always)]
-fn after_words<'a, C: LimitedContext>(
-    mut step: Step<'a, C>,
-    length_at: usize,
-    price: WordPrice,
-    run: impl FnOnce(Step<'a, C>) -> InstructionExecResult,
-) -> InstructionExecResult {
-    check_words(&mut step, length_at, price)?;
-    run(step)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +61,7 @@ mod tests {
     use crate::evm::{ExecutionError, ExecutionResult, execute};
     use crate::testing::{CONTRACT, World, transaction};
     use alloy_primitives::{TxKind, U256, address};
+    use revm::bytecode::opcode::*;
 
     const BLAKE2F: Address = address!("0000000000000000000000000000000000000009");
     const MODEXP: Address = address!("0000000000000000000000000000000000000005");

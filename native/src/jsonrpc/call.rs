@@ -9,7 +9,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::hex::{parse_address, parse_data, quantity, render, render_data};
-use crate::evm::account;
+use crate::evm::account::sender::has_code;
 use crate::evm::console::ConsoleCalls;
 use crate::evm::env::{Checks, ExecutionEnv, TxEnv};
 use crate::evm::limits::LimitReached;
@@ -93,7 +93,7 @@ pub fn needed_gas(
     cap = cap.min(call.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(u64::MAX));
     let is_transfer = is_transfer(state, call).map_err(|_| Outcome::Other)?;
     // A contract account runs in steps, whatever the call says.
-    if !matches!(account::has_code(state, call.from), Ok(false)) {
+    if !matches!(has_code(state, call.from), Ok(false)) {
         return Err(Outcome::Other);
     }
     let first = if is_transfer && cap >= TRANSFER_GAS { TRANSFER_GAS } else { cap };

@@ -1,6 +1,7 @@
 //! JSON-RPC requests that need no dispatcher in Python: cached results, getters, plain reads of the state.
 
 pub mod access_list;
+pub mod block;
 pub mod call;
 pub mod fill;
 pub mod hex;

@@ -6,8 +6,8 @@ use alloy_primitives::{Address, B256, U256};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::block::{Block, parse_block};
 use super::hex::{parse_address, parse_hash, quantity};
-use super::read::{Block, parse_block};
 
 /// What a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,13 @@
 use alloy_primitives::{Address, B256, U256};
 use serde::Deserialize;
 
+use super::block::{Block, parse_block};
 use super::call::{Call, CallParams};
 use super::hex::{
     parse_address, put_data, put_number, put_quantity, quantity, render, render_data,
 };
 use super::simulation::Simulation;
-use crate::evm::account;
+use crate::evm::account::sender::transaction_count;
 use crate::state::{Account, ProviderError, State};
 
 /// Longer parameters are left to Python, which may decode them on a worker.
@@ -31,15 +32,6 @@ pub const METHODS: [&str; 11] = [
     "eth_fillTransaction",
     "eth_simulateV1",
 ];
-
-/// A block that a client names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Block {
-    /// The last one.
-    Latest,
-    /// By number.
-    Number(u64),
-}
 
 /// A plain read.
 #[derive(Debug, PartialEq, Eq)]
@@ -130,7 +122,7 @@ pub fn read(state: &dyn State, read: &StateRead) -> Result<Vec<u8>, ProviderErro
         StateRead::Balance(address) => {
             state.account(*address).map(|it| render(it.unwrap_or_default().balance))
         }
-        StateRead::Nonce(address) => account::transaction_count(state, *address).map(render),
+        StateRead::Nonce(address) => transaction_count(state, *address).map(render),
         StateRead::Code(address) => state
             .account(*address)
             .and_then(|it| state.code(it.unwrap_or_default().code_hash))
@@ -177,11 +169,3 @@ struct AccountParams<'a>(&'a str, #[serde(default)] Option<&'a str>);
 
 #[derive(Deserialize)]
 struct SlotParams<'a>(&'a str, &'a str, #[serde(default)] Option<&'a str>);
-
-/// Parse a block: `latest`, a number, or None for the latest.
-pub fn parse_block(text: Option<&str>) -> Option<Block> {
-    match text {
-        None | Some("latest") => Some(Block::Latest),
-        Some(number) => quantity(number, 16).map(|number| Block::Number(number.to())),
-    }
-}

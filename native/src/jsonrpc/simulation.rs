@@ -11,8 +11,8 @@ use revm::primitives::hardfork::SpecId;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::block::{Block, parse_block};
 use super::call::{Call, Outcome, prepare};
-use super::read::{Block, parse_block};
 use super::simulated_block::{SimulatedBlock, SimulatedTransaction};
 use crate::evm::env::{Checks, ExecutionEnv};
 use crate::evm::execute;

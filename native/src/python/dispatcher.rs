@@ -9,11 +9,12 @@ use pyo3::types::PyBytes;
 
 use super::fee_history::FeeHistory;
 use super::getter::{Getter, rendered};
+use super::response::{joined, written};
 use super::state_reads::StateReads;
 use crate::jsonrpc::latency::Latencies;
 use crate::jsonrpc::read;
 use crate::jsonrpc::request::{Request, plain_text};
-use crate::jsonrpc::response_cache::{Response, ResponseCache};
+use crate::jsonrpc::response_cache::ResponseCache;
 
 /// A dictionary of Python by names.
 type Dict<T> = std::collections::HashMap<String, T>;
@@ -205,27 +206,6 @@ impl NativeDispatcher {
     }
 }
 
-/// Join the parts of a response.
-pub fn joined<'py>(py: Python<'py>, parts: [&[u8]; 5]) -> PyResult<Bound<'py, PyBytes>> {
-    let size = parts.iter().map(|part| part.len()).sum();
-    PyBytes::new_with(py, size, |mut out| {
-        for part in parts {
-            let (head, rest) = out.split_at_mut(part.len());
-            head.copy_from_slice(part);
-            out = rest;
-        }
-        Ok(())
-    })
-}
-
 fn hits_of(cache: &ResponseCache) -> Dict<u64> {
     cache.hits().map(|(name, count)| (String::from_utf8_lossy(name).into(), count)).collect()
-}
-
-/// Return a cached response as bytes.
-pub fn written<'py>(py: Python<'py>, response: &Response<'_>) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, response.size(), |out| {
-        response.write(out);
-        Ok(())
-    })
 }

@@ -4,11 +4,13 @@ use alloy_rpc_types_eth::TransactionInfo;
 use pyo3::prelude::*;
 
 use super::convert::PyHash;
-use super::env::{BlockEnv, Checks, Limits, Rules, TxEnv};
+use super::env::{BlockEnv, Checks, Rules};
 use super::errors::{UnknownTracer, execution_error};
 use super::execution_result::ExecutionResult;
 use super::gil;
+use super::limits::Limits;
 use super::state::{Overlay, Snapshot};
+use super::tx_env::TxEnv;
 use crate::evm::env::{self, ExecutionEnv};
 use crate::evm::{self, trace};
 use crate::state::State;

@@ -8,10 +8,10 @@ use pyo3::types::PyBytes;
 use serde::Deserialize;
 
 use super::convert::PyWord;
-use super::dispatcher::joined;
+use super::response::joined;
 use crate::fee_history::{self, BaseFees, BlockFees, Tip};
+use crate::jsonrpc::block::{Block, parse_block};
 use crate::jsonrpc::hex::quantity;
-use crate::jsonrpc::read::{Block, parse_block};
 use crate::jsonrpc::request::Request;
 
 /// The number of blocks that a history has at most.

@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
 
 use super::convert::{PyAddress, PyHash, PyWord};
+use crate::jsonrpc::block::Block;
 use crate::jsonrpc::hex;
 use crate::jsonrpc::params::{self, Kind, Param};
-use crate::jsonrpc::read::Block;
 
 /// A function without side effects that matter if it is called again after an error.
 ///

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use alloy_primitives::B256;
 use pyo3::prelude::*;
 
-use super::env::{BlockEnv, Limits, Rules};
+use super::env::{BlockEnv, Rules};
 use super::evm::AnyState;
 use super::gil;
+use super::limits::Limits;
 use super::state::Overlay;
 use crate::evm::env::{self, ExecutionEnv};
 use crate::jsonrpc::call::Outcome;

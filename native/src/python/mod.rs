@@ -14,8 +14,10 @@ mod fee_history;
 mod getter;
 mod gil;
 mod head;
+mod limits;
 mod long_request;
 mod receipts;
+mod response;
 mod rlp;
 mod state;
 mod state_provider;
@@ -23,6 +25,7 @@ mod state_reads;
 mod trace_writer;
 mod transaction;
 mod trie;
+mod tx_env;
 mod typed_data;
 
 use pyo3::prelude::*;
@@ -43,7 +46,7 @@ mod native {
     #[pymodule_export]
     use super::dispatcher::NativeDispatcher;
     #[pymodule_export]
-    use super::env::{BlockEnv, CancelFlag, Checks, Limits, Rules, TxEnv, ZkFields};
+    use super::env::{BlockEnv, Checks, Rules};
     #[pymodule_export]
     use super::evm::{Tracer, call, execute, reject};
     #[pymodule_export]
@@ -52,6 +55,8 @@ mod native {
     use super::fee_history::FeeHistory;
     #[pymodule_export]
     use super::getter::Getter;
+    #[pymodule_export]
+    use super::limits::{CancelFlag, Limits};
     #[pymodule_export]
     use super::long_request::{decode_long_hex, read_long_requests};
     #[pymodule_export]
@@ -71,6 +76,8 @@ mod native {
     };
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};
+    #[pymodule_export]
+    use super::tx_env::{TxEnv, ZkFields};
     #[pymodule_export]
     use super::typed_data::{typed_data_hash, zk_signing_hash};
 

@@ -2,7 +2,7 @@
 
 use alloy_eips::eip4844::BYTES_PER_BLOB;
 
-use super::{DecodeError, malformed};
+use super::error::{DecodeError, malformed};
 use crate::rlp::{Item, Reader, RlpError};
 
 /// Return the first error in `raw`, an encoded transaction of type 0 to 4.

@@ -3,6 +3,7 @@
 //! alloy decodes. [`fields`] reads what alloy rejects once more, field by field, to report which field
 //! is wrong and how.
 
+mod error;
 mod fields;
 #[cfg(test)]
 mod tests;
@@ -18,11 +19,11 @@ use alloy_eips::eip2718::{Decodable2718, Encodable2718};
 use alloy_eips::eip7594::BlobTransactionSidecarVariant;
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use rayon::prelude::*;
-use thiserror::Error;
 
 use crate::blobs;
-use crate::crypto::{self, CryptoError};
-use crate::rlp::RlpError;
+use crate::crypto;
+pub use error::DecodeError;
+use error::malformed;
 
 /// A signed transaction and its sender.
 #[derive(Clone, Debug)]
@@ -52,40 +53,6 @@ pub struct DetachedSidecar {
     pub sidecar: Arc<BlobTransactionSidecarVariant>,
     /// The transaction without it, as blocks contain it.
     pub raw: Bytes,
-}
-
-/// Why bytes are not a signed transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum DecodeError {
-    /// The bytes are not a transaction.
-    #[error("{}{problem}", field.as_ref().map(|name| format!("{name}: ")).unwrap_or_default())]
-    Malformed {
-        /// The wire name of the field, where it is known.
-        field: Option<String>,
-        /// The problem.
-        problem: String,
-    },
-    /// The signature is not valid.
-    #[error("invalid signature: {0}")]
-    Signature(String),
-    /// The blobs are not those that the transaction names, or a proof does not hold.
-    #[error("invalid blob sidecar: {0}")]
-    Sidecar(String),
-    /// The transaction type is not supported.
-    #[error("transaction type not supported: {0:#x}")]
-    Unsupported(u8),
-}
-
-impl From<RlpError> for DecodeError {
-    fn from(error: RlpError) -> Self {
-        Self::Malformed { field: None, problem: error.to_string() }
-    }
-}
-
-impl From<CryptoError> for DecodeError {
-    fn from(error: CryptoError) -> Self {
-        Self::Signature(error.to_string())
-    }
 }
 
 /// Decode a transaction; a known `sender` is trusted instead of recovered.
@@ -162,8 +129,4 @@ fn check_type(raw: &[u8]) -> Result<(), DecodeError> {
         Some(&other @ ..0x80) => Err(DecodeError::Unsupported(other)),
         Some(0x80..0xc0) => Err(malformed(None, "neither a typed transaction nor an rlp list")),
     }
-}
-
-fn malformed(field: Option<&str>, problem: impl Into<String>) -> DecodeError {
-    DecodeError::Malformed { field: field.map(str::to_owned), problem: problem.into() }
 }

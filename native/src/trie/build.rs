@@ -5,7 +5,8 @@ use alloy_trie::nodes::RlpNode;
 
 use super::change::{Entry, by_nibble, split_ending};
 use super::node::{Branch, Node};
-use super::{Nodes, path};
+use super::nodes::Nodes;
+use super::path;
 
 /// Makes nodes, and collects those to store if somebody is to store them.
 pub struct Builder {

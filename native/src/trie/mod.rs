@@ -6,6 +6,7 @@
 mod build;
 mod cache;
 mod change;
+mod error;
 mod node;
 mod nodes;
 mod path;
@@ -17,8 +18,8 @@ mod update;
 mod tests;
 
 pub use change::{Change, InvalidChange, MAX_KEY_BYTES};
-pub use node::Malformed;
-pub use nodes::Nodes;
+pub use error::{Error, Malformed};
+pub use nodes::{Nodes, Updated};
 pub use proof::{InvalidProof, verify_proof};
 
 use alloy_primitives::{B256, Bytes, keccak256};
@@ -42,32 +43,6 @@ pub trait NodeProvider {
         hashes: &[B256],
         found: &mut dyn FnMut(&B256, &[u8]),
     ) -> Result<(), Self::Error>;
-}
-
-/// Why a trie could not be read. `E` is the provider's own error.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error<E> {
-    /// The provider does not have a node that the trie refers to.
-    #[error("trie node {0} is missing")]
-    Missing(B256),
-    /// The provider returned bytes for this hash that are not the node.
-    #[error("trie node {0} is corrupt: {1}")]
-    Corrupt(B256, Malformed),
-    /// A node embeds another one that is not valid.
-    #[error("a trie node embeds a corrupt one: {0}")]
-    Embedded(#[from] Malformed),
-    /// The provider failed.
-    #[error("the trie node provider failed")]
-    Provider(E),
-}
-
-/// The result of an update.
-#[derive(Debug)]
-pub struct Updated {
-    /// The root after the changes.
-    pub root: B256,
-    /// The new nodes.
-    pub nodes: Nodes,
 }
 
 /// All tries whose nodes come from one provider.
@@ -103,13 +78,6 @@ impl<P: NodeProvider> Trie<P> {
         let mut proof = Vec::new();
         self.walk(root, key, |node| proof.push(node.to_vec()))?;
         Ok(proof)
-    }
-
-    /// Apply `changes` to the trie of `root`; the last change of a key wins.
-    pub fn update(&self, root: B256, changes: &[Change]) -> Result<Updated, Error<P::Error>> {
-        let updated = update::update(self, root, changes, true)?;
-        self.cache_nodes(&updated.nodes);
-        Ok(updated)
     }
 
     fn cache_nodes(&self, nodes: &Nodes) {

@@ -7,6 +7,7 @@ use alloy_primitives::{B256, Bytes};
 use alloy_rlp::{EMPTY_STRING_CODE, Header};
 use alloy_trie::nodes::RlpNode;
 
+use super::error::Malformed;
 use super::path;
 
 /// A node of the trie. Paths are one nibble a byte.
@@ -48,17 +49,6 @@ pub enum Step {
     Value(Bytes),
     /// No key has this path.
     Absent,
-}
-
-/// Why bytes are not a trie node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Malformed(pub &'static str);
-
-impl From<alloy_rlp::Error> for Malformed {
-    fn from(_: alloy_rlp::Error) -> Self {
-        Self("not RLP")
-    }
 }
 
 impl Node {

@@ -74,6 +74,15 @@ impl Nodes {
     }
 }
 
+/// The result of an update.
+#[derive(Debug)]
+pub struct Updated {
+    /// The root after the changes.
+    pub root: B256,
+    /// The new nodes.
+    pub nodes: Nodes,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 //! The paths of the usual trie crates hold 64 nibbles; these hold keys of any length, and a part of one
 //! is a slice.
 
-use super::node::Malformed;
+use super::error::Malformed;
 
 /// Flag of the path of a leaf.
 const LEAF: u8 = 0x20;

@@ -3,7 +3,8 @@
 use alloy_primitives::{B256, Bytes, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
 
-use super::node::{Malformed, Node, Step};
+use super::error::Malformed;
+use super::node::{Node, Step};
 use super::path;
 
 /// Why a proof is not valid.

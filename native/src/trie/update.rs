@@ -10,15 +10,26 @@ use alloy_trie::nodes::RlpNode;
 
 use super::build::Builder;
 use super::change::{Change, Entry, by_nibble, insertions, ordered, split_ending};
+use super::error::Error;
 use super::node::{Branch, Node};
+use super::nodes::{Nodes, Updated};
 use super::path::common_prefix;
-use super::{Error, NodeProvider, Nodes, Trie, Updated};
+use super::{NodeProvider, Trie};
 
 /// Maximum number of changes whose nodes are prefetched, level by level, which bounds the memory.
 const MAX_PREFETCH: usize = 4096;
 /// Maximum number of changes whose nodes are first looked up in the cache one by one: a prefetch decodes
 /// each node once more, to have one call of the provider a level.
 const MAX_LOOKUPS: usize = 16;
+
+impl<P: NodeProvider> Trie<P> {
+    /// Apply `changes` to the trie of `root`; the last change of a key wins.
+    pub fn update(&self, root: B256, changes: &[Change]) -> Result<Updated, Error<P::Error>> {
+        let updated = update(self, root, changes, true)?;
+        self.cache_nodes(&updated.nodes);
+        Ok(updated)
+    }
+}
 
 /// Apply `changes` to the trie of `root`; unless `is_stored`, the new nodes are not returned.
 pub(super) fn update<P: NodeProvider>(

@@ -3,7 +3,7 @@
 use alloy_primitives::{B256, Bytes, FixedBytes, U256};
 use alloy_sol_types::{SolCall, sol};
 
-use super::ZkTx;
+use super::zk_tx::ZkTx;
 use crate::evm::env::ExecutionEnv;
 use crate::typed_data;
 
@@ -81,7 +81,7 @@ pub struct Arguments {
 impl Arguments {
     /// Return the arguments for the transaction of `env`.
     pub fn new(env: &ExecutionEnv, zk: &ZkTx) -> Self {
-        let signed = super::signed_fields(env, zk);
+        let signed = signed_fields(env, zk);
         let signed_hash = signed.signing_hash(U256::from(env.rules.chain_id));
         let hash = typed_data::transaction_hash(signed_hash, &zk.signature);
         Self { hash, signed_hash, transaction: Argument::new(signed, zk.signature.clone()) }
@@ -103,6 +103,26 @@ impl Arguments {
             maxRefundedGas: U256::from(gas_left),
         };
         call.abi_encode().into()
+    }
+}
+
+/// Return what the sender of the transaction of `env` has signed.
+fn signed_fields(env: &ExecutionEnv, zk: &ZkTx) -> typed_data::Transaction {
+    let tx = &env.tx.base;
+    typed_data::Transaction {
+        txType: U256::from(typed_data::Transaction::TYPE),
+        from: tx.caller.into_word().into(),
+        to: tx.kind.to().copied().unwrap_or_default().into_word().into(),
+        gasLimit: U256::from(tx.gas_limit),
+        gasPerPubdataByteLimit: U256::from(zk.gas_per_pubdata_limit),
+        maxFeePerGas: U256::from(tx.gas_price),
+        maxPriorityFeePerGas: U256::from(zk.max_priority_fee_per_gas),
+        paymaster: zk.paymaster.into_word().into(),
+        nonce: U256::from(tx.nonce),
+        value: tx.value,
+        data: tx.data.clone(),
+        factoryDeps: zk.factory_dep_hashes.clone(),
+        paymasterInput: zk.paymaster_input.clone(),
     }
 }
 

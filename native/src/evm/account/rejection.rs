@@ -6,8 +6,6 @@ use alloy_primitives::{Bytes, hex};
 use alloy_sol_types::{Revert, SolError};
 use revm::interpreter::InstructionResult;
 
-use crate::evm::ExecutionError;
-
 /// The step that a transaction did not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -116,12 +114,6 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         None => text.into(),
         Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-impl From<Rejection> for ExecutionError {
-    fn from(rejection: Rejection) -> Self {
-        Self::Rejected(rejection)
     }
 }
 

@@ -16,8 +16,10 @@ use revm::interpreter::{
 };
 
 use super::meter::{Excess, Meter};
+use super::paymaster_input::token_of;
 use super::rejection::{Step, is_out_of_gas};
-use super::{BOOTLOADER, ZkTx, account_slot};
+use super::system_contracts::{BOOTLOADER, account_slot};
+use super::zk_tx::ZkTx;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::limits::LimitedContext;
 
@@ -60,7 +62,7 @@ impl RulesInspector {
     pub fn new(env: &ExecutionEnv, zk: &ZkTx) -> Self {
         Self {
             sender: env.tx.base.caller,
-            token: super::default_account::token_of(&zk.paymaster_input),
+            token: token_of(&zk.paymaster_input),
             gas_limit: zk.validation_gas,
             enforces_rules: zk.enforces_rules,
             meter: Meter::new(zk.validation_time),

@@ -2,6 +2,7 @@
 
 use alloy_primitives::map::HashSet;
 use alloy_primitives::{Address, Bytes, TxKind, U256};
+use alloy_rpc_types_eth::TransactionInfo;
 use alloy_rpc_types_trace::filter::TraceFilterMatcher;
 use alloy_rpc_types_trace::geth::erc7562::Erc7562Config;
 use alloy_rpc_types_trace::geth::{CallConfig, CallFrame, FlatCallConfig};
@@ -12,9 +13,19 @@ use revm_inspectors::tracing::types::{CallKind, CallTrace, CallTraceNode};
 use revm_inspectors::tracing::{TracingInspector, TracingInspectorConfig};
 use serde::Serialize;
 
-use super::{Position, TraceError, encode};
+use super::error::TraceError;
+use super::json::encode;
 use crate::evm::env::ExecutionEnv;
 use crate::state::database::StateDatabase;
+
+/// Where the traced transaction is in the chain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// Its block, and its index there.
+    pub info: TransactionInfo,
+    /// How many logs the transactions before it in the block have emitted.
+    pub first_log: u64,
+}
 
 /// A format of call frames.
 #[derive(Clone, Debug)]

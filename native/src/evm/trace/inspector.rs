@@ -11,9 +11,10 @@ use revm::interpreter::{
     CallInputs, CallOutcome, CreateInputs, CreateOutcome, InstructionResult, Interpreter,
 };
 
+use super::error::TraceError;
 use super::limit::TraceLimit;
 use super::recorder::Recorder;
-use super::{TraceError, Tracer};
+use super::tracer::Tracer;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::limits::LimitedContext;
 use crate::state::database::StateDatabase;

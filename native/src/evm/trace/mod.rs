@@ -1,162 +1,19 @@
 //! Tracers: inspectors that record an execution, and their traces as JSON.
 
+mod error;
 mod frames;
 mod inspector;
+mod json;
 mod limit;
 mod preimages;
 mod prestate;
 mod recorder;
 mod root;
 mod struct_log;
+mod tracer;
 
-use alloy_primitives::map::HashSet;
-use alloy_rpc_types_eth::TransactionInfo;
-use alloy_rpc_types_trace::filter::TraceFilter;
-use alloy_rpc_types_trace::parity::TraceType;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::state::ProviderError;
-use frames::FrameFormat;
+pub use error::TraceError;
+pub use frames::Position;
 pub use inspector::TracerInspector;
-use prestate::PrestateOptions;
 pub use root::{close_root, open_root};
-use struct_log::StructLogOptions;
-
-/// The tracers that users can name; without a name a tracer writes struct logs.
-pub const NAMES: [&str; 8] = [
-    "4byteTracer",
-    "callTracer",
-    "erc7562Tracer",
-    "flatCallTracer",
-    "keccak256PreimageTracer",
-    "muxTracer",
-    "noopTracer",
-    "prestateTracer",
-];
-
-/// How much of an unknown name an error repeats: it may be a whole JavaScript program.
-const MAX_NAME: usize = 70;
-
-/// A tracer with its options, and the position of the traced transaction.
-#[derive(Clone, Debug)]
-pub struct Tracer {
-    kind: Kind,
-    position: Position,
-}
-
-/// Where the traced transaction is in the chain.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Position {
-    /// Its block, and its index there.
-    pub info: TransactionInfo,
-    /// How many logs the transactions before it in the block have emitted.
-    pub first_log: u64,
-}
-
-#[derive(Clone, Debug)]
-enum Kind {
-    AccessList,
-    Transfers,
-    InternalOperations,
-    StructLog(StructLogOptions),
-    Frames(FrameFormat),
-    Prestate(PrestateOptions),
-    FourByte,
-    Preimages,
-    Noop,
-    Mux(Vec<(String, Kind)>),
-}
-
-/// An error of a tracer.
-#[derive(Debug, thiserror::Error)]
-pub enum TraceError {
-    /// The tracer is unknown, or does not take these options.
-    #[error("{0}")]
-    Tracer(String),
-    /// The state could not be read.
-    #[error("{0}")]
-    Provider(ProviderError),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Options {
-    tracer: Option<String>,
-    #[serde(default)]
-    tracer_config: Value,
-}
-
-impl Tracer {
-    /// Read the options object of the `debug_trace` methods.
-    ///
-    /// Beside those of [`NAMES`] there are `accessListTracer`, `transferTracer`,
-    /// `internalOperationsTracer` and `otterscanTracer`, `localizedTracer` for frames of Parity that match
-    /// a filter, and `replayTracer` for the types of traces that Parity knows.
-    pub fn parse(text: &[u8], position: Position) -> Result<Self, TraceError> {
-        let malformed = |error: serde_json::Error| TraceError::Tracer(error.to_string());
-        let options: Options = serde_json::from_slice(text).map_err(malformed)?;
-        let kind = match options.tracer.as_deref().unwrap_or_default() {
-            "" => Kind::StructLog(serde_json::from_slice(text).map_err(malformed)?),
-            name => Kind::parse(name, options.tracer_config)?,
-        };
-        Ok(Self { kind, position })
-    }
-}
-
-impl Kind {
-    fn parse(name: &str, config: Value) -> Result<Self, TraceError> {
-        Ok(match name {
-            "4byteTracer" => Self::FourByte,
-            "callTracer" => Self::Frames(FrameFormat::Calls(read(config)?)),
-            "erc7562Tracer" => Self::Frames(FrameFormat::Erc7562(Box::new(read(config)?))),
-            "flatCallTracer" => Self::Frames(FrameFormat::Flat(read(config)?)),
-            "keccak256PreimageTracer" => Self::Preimages,
-            "muxTracer" => Self::Mux(mux(read(config)?)?),
-            "noopTracer" => Self::Noop,
-            "prestateTracer" => Self::Prestate(read::<PrestateOptions>(config)?.check()?),
-            "accessListTracer" => Self::AccessList,
-            "transferTracer" => Self::Transfers,
-            "internalOperationsTracer" => Self::InternalOperations,
-            "otterscanTracer" => Self::Frames(FrameFormat::Otterscan),
-            "localizedTracer" => {
-                let filter: TraceFilter = read(config)?;
-                Self::Frames(FrameFormat::Localized(Box::new(filter.matcher())))
-            }
-            "replayTracer" => {
-                let types: HashSet<TraceType> = read(config)?;
-                Self::Frames(FrameFormat::Replay(types))
-            }
-            unknown => return Err(not_found(unknown)),
-        })
-    }
-}
-
-fn mux(configs: serde_json::Map<String, Value>) -> Result<Vec<(String, Kind)>, TraceError> {
-    let parse = |(name, config): (String, Value)| match name.as_str() {
-        // One within another would allow any number of tracers.
-        "muxTracer" => Err(TraceError::Tracer("muxTracer cannot contain muxTracer".into())),
-        _ => Kind::parse(&name, config).map(|kind| (name, kind)),
-    };
-    configs.into_iter().map(parse).collect()
-}
-
-/// Read a configuration; clients send null for one with defaults.
-fn read<T: DeserializeOwned>(config: Value) -> Result<T, TraceError> {
-    let config = if config.is_null() { Value::Object(Default::default()) } else { config };
-    serde_json::from_value(config)
-        .map_err(|error| TraceError::Tracer(format!("tracerConfig: {error}")))
-}
-
-fn not_found(name: &str) -> TraceError {
-    let shown: String = name.chars().take(MAX_NAME).collect();
-    let known = NAMES.join(", ");
-    TraceError::Tracer(format!(
-        "tracer not found: {shown}; there are {known}, and struct logs without a name"
-    ))
-}
-
-fn encode(trace: &impl Serialize) -> Result<Vec<u8>, TraceError> {
-    serde_json::to_vec(trace).map_err(|error| TraceError::Tracer(error.to_string()))
-}
+pub use tracer::{NAMES, Tracer};

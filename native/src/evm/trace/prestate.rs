@@ -9,7 +9,7 @@ use revm::database_interface::DatabaseRef;
 use revm_inspectors::tracing::TracingInspector;
 use serde::{Deserialize, Serialize};
 
-use super::TraceError;
+use super::error::TraceError;
 use crate::state::database::StateDatabase;
 
 /// Options of the prestate tracer.

@@ -16,11 +16,13 @@ use revm_inspectors::transfer::TransferInspector;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::frames::FrameFormat;
+use super::error::TraceError;
+use super::frames::{FrameFormat, Position};
+use super::json::encode;
 use super::preimages::PreimageRecorder;
 use super::prestate::{PrestateOptions, prestate};
 use super::struct_log::StructLogger;
-use super::{Kind, Position, TraceError, encode};
+use super::tracer::Kind;
 use crate::evm::env::ExecutionEnv;
 use crate::state::database::StateDatabase;
 
@@ -50,7 +52,7 @@ pub enum Recorder {
 
 impl Recorder {
     /// Return a recorder that has recorded nothing.
-    pub fn new(kind: &Kind) -> Self {
+    pub(super) fn new(kind: &Kind) -> Self {
         match kind {
             Kind::AccessList => Self::AccessList(AccessListInspector::default()),
             Kind::Transfers => Self::Transfers(TransferInspector::new(false)),

@@ -10,8 +10,8 @@ use revm::interpreter::{
     InterpreterResult,
 };
 
-use super::TracerInspector;
-use crate::evm::account::BOOTLOADER;
+use super::inspector::TracerInspector;
+use crate::evm::account::system_contracts::BOOTLOADER;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::limits::LimitedContext;
 

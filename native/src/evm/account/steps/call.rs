@@ -10,11 +10,12 @@ use revm::interpreter::{
     CallInput, CallInputs, CallScheme, CallValue, FrameInput, InstructionResult, SharedMemory,
 };
 
-use super::{StepError, Steps};
-use crate::evm::account::BOOTLOADER;
+use super::error::StepError;
+use super::running::Steps;
 use crate::evm::account::calls::FromArguments;
 use crate::evm::account::rejection::{NO_GAS, Rejection, Step, is_out_of_gas};
 use crate::evm::account::rules::too_much_gas;
+use crate::evm::account::system_contracts::BOOTLOADER;
 use crate::evm::frames::FrameRunner;
 use crate::state::ProviderError;
 

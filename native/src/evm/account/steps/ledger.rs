@@ -3,8 +3,9 @@
 use alloy_primitives::{Address, U256};
 use revm::context_interface::{ContextTr, Database as _, JournalTr, Transaction as _};
 
-use super::{StepError, Steps};
-use crate::evm::account::{BOOTLOADER, NONCE_HOLDER, account_slot, min_nonce};
+use super::error::StepError;
+use super::running::Steps;
+use crate::evm::account::system_contracts::{BOOTLOADER, NONCE_HOLDER, account_slot, min_nonce};
 use crate::evm::engine::Ctx;
 use crate::evm::frames::FrameRunner;
 

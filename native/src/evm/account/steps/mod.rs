@@ -6,12 +6,14 @@
 
 mod call;
 mod context;
+mod default_account;
 mod error;
 mod ledger;
+mod running;
 
 use std::sync::LazyLock;
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Bytes, U256};
 use revm::context_interface::journaled_state::account::JournaledAccountTr;
 use revm::context_interface::result::{
     EVMError, ExecutionResult as RevmResult, HaltReason, InvalidTransaction, Output, ResultGas,
@@ -20,49 +22,30 @@ use revm::context_interface::{Cfg, ContextTr, JournalTr};
 use revm::handler::EvmTr;
 use revm::handler::pre_execution::{load_accounts, validate_account_nonce_and_code};
 use revm::handler::validation::validate_env;
-use revm::interpreter::{InitialAndFloorGas, InstructionResult, SuccessOrHalt};
+use revm::interpreter::{InstructionResult, SuccessOrHalt};
 
 use super::calls::{
     Arguments, executeTransactionCall, first_word, magic, payForTransactionCall,
     prepareForPaymasterCall, validateAndPayForPaymasterTransactionCall, validateTransactionCall,
 };
 use super::rejection::{NO_GAS, NOT_AN_ACCOUNT, Rejection, Step};
-use super::{BOOTLOADER, CONTRACT_DEPLOYER, Mode, Sender, ZkTx, default_account};
+use super::system_contracts::{BOOTLOADER, CONTRACT_DEPLOYER};
+use super::zk_tx::{Mode, Sender, ZkTx};
 use crate::evm::engine::EngineEvm;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::frames::FrameRunner;
 use crate::evm::intrinsic::intrinsic_gas;
 use crate::state::ProviderError;
-use call::Ended;
-pub use call::StepCall;
+use call::{Ended, StepCall};
 use context::read_context;
 pub use error::StepError;
+use running::Steps;
 
 /// The transient slot of 0x8001 that lets it receive ether.
 const RECEIVES_SLOT: U256 = U256::ZERO;
 const WORD: usize = 32;
 
 static NO_FIELDS: LazyLock<ZkTx> = LazyLock::new(ZkTx::default);
-
-/// A transaction that runs in steps.
-pub struct Steps<'s, 'a, I, F> {
-    evm: &'s mut EngineEvm<'a, I>,
-    env: &'s ExecutionEnv,
-    /// The fields of type 0x71.
-    pub zk: &'s ZkTx,
-    /// Who sends the transaction.
-    pub sender: Address,
-    kind: Sender,
-    frames: F,
-    arguments: Arguments,
-    intrinsic: InitialAndFloorGas,
-    gas_left: u64,
-    refund: i64,
-    /// What is left of the gas that is allowed before the execution: the sender's, and the paymaster's.
-    allowance: Option<[u64; 2]>,
-    /// The gas that those steps have used, as far as it is metered.
-    worked: u64,
-}
 
 /// Run a transaction in steps on the journal of `evm`.
 pub fn run<'a, I, F: FrameRunner<'a, I>>(

@@ -3,16 +3,18 @@
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall, SolError};
 
-use super::calls::{
+use super::call::StepCall;
+use super::error::StepError;
+use super::running::Steps;
+use crate::evm::account::calls::{
     InvalidInput, UnsupportedPaymasterFlow, allowanceCall, approvalBasedCall, approveCall,
     first_word, generalCall,
 };
-use super::rejection::{Rejection, Step};
-use super::steps::{StepCall, StepError, Steps};
+use crate::evm::account::paymaster_input::approval;
+use crate::evm::account::rejection::{Rejection, Step};
 use crate::evm::frames::FrameRunner;
 
 const SELECTOR: usize = 4;
-const WORD: usize = 32;
 
 /// Do what `paymaster_input` asks of the sender before the paymaster is called.
 pub fn prepare<'a, I, F: FrameRunner<'a, I>>(
@@ -32,21 +34,6 @@ pub fn prepare<'a, I, F: FrameRunner<'a, I>>(
             Err(Rejection::reverted(Step::Preparation, output).into())
         }
     }
-}
-
-/// Return the token that an input approves, if it does.
-pub fn token_of(input: &[u8]) -> Option<Address> {
-    let is_approval = input.starts_with(&approvalBasedCall::SELECTOR);
-    is_approval.then(|| approval(input)).flatten().map(|(token, _)| token)
-}
-
-/// Return token and amount; what follows them is the paymaster's.
-fn approval(input: &[u8]) -> Option<(Address, U256)> {
-    let token = input.get(SELECTOR..SELECTOR + WORD)?;
-    let amount = input.get(SELECTOR + WORD..SELECTOR + 2 * WORD)?;
-    let (padding, address) = token.split_at(WORD - Address::len_bytes());
-    let is_address = padding.iter().all(|byte| *byte == 0);
-    is_address.then(|| (Address::from_slice(address), U256::from_be_slice(amount)))
 }
 
 /// Let the paymaster have `amount` of a token: exactly that if it may have less now.
