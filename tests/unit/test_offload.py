@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.limits import LimitsConfig
 from entresol.offload import POLICY, Deferred, started
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from tests.support.chain.api_client import ApiClient
+from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
 
@@ -21,6 +22,13 @@ TARGET = "0x" + "c1" * 20
 # Returns what is in slot 0.
 RETURN_SLOT_0 = "0x5f545f5260205ff3"
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
+
+
+@pytest.fixture
+def client() -> Iterator[ApiClient]:
+    """Return a client of the whole API of the development chain."""
+    with running_api() as client:
+        yield client
 
 
 def emit(client: ApiClient, blocks: int, each: int = 1) -> None:

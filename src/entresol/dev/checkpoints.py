@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from entresol.dev.checkpoint import MAX_CHECKPOINTS
-from entresol.dev.revert_plan import PairRevertPlan
+from entresol.dev.revert_plan import LinkedRevertPlan
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Checkpoints:
     def create(self) -> int:
         """Create a checkpoint of all chains and return its id."""
         self._last += 1
-        is_pair = len(self._reverts) > 1
-        created = tuple([it.checkpoint(with_settlement=is_pair) for it in self._reverts])
+        is_linked = len(self._reverts) > 1
+        created = tuple([it.checkpoint(with_settlement=is_linked) for it in self._reverts])
         self._checkpoints.put(self._last, created)
         return self._last
 
@@ -54,7 +54,7 @@ class Checkpoints:
             plan.apply()
         return plan is not None
 
-    def plan(self, number: int) -> PairRevertPlan | None:
+    def plan(self, number: int) -> LinkedRevertPlan | None:
         """Return what reverts all chains to a checkpoint; None if there is no such."""
         checkpoints = self._checkpoints.get(number)
         if checkpoints is None:
@@ -68,4 +68,4 @@ class Checkpoints:
                 self._checkpoints.pop(number)
                 return None
             plans.append(plan)
-        return PairRevertPlan(plans, drop)
+        return LinkedRevertPlan(plans, drop)

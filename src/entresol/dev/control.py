@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from entresol.dev.checkpoints import Checkpoints
 from entresol.dev.linked_chains import LinkedChains
 from entresol.dev.reverts import Reverts
-from entresol.dev.state_file.pair_state import PairState
+from entresol.dev.state_file.linked_state import LinkedState
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -23,7 +23,7 @@ class DevControl:
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
         self.checkpoints = Checkpoints(*self._reverts)
         self.linked = LinkedChains(*self._reverts, foreign_l1=foreign_l1)
-        self.states = PairState(self.linked, settling)
+        self.states = LinkedState(self.linked, settling)
 
     def checkpoint_bytes(self, chain: Chain) -> int:
         """Return how much memory the transactions of a chain's checkpoints take."""

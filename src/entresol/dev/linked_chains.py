@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from entresol.chain.genesis.stored_genesis import identity
-from entresol.dev.pair_journal import PairJournal
-from entresol.dev.revert_plan import PairRevertPlan
+from entresol.dev.linked_heads import LinkedHeads
+from entresol.dev.revert_plan import LinkedRevertPlan
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep
@@ -35,7 +35,7 @@ class LinkedChains:
         self._reverts = dict(zip(self.chains, reverts, strict=True))
         self._foreign_l1 = foreign_l1
         # A chain alone can be rolled back to any of its blocks.
-        self._journal = PairJournal(self.chains) if len(reverts) > 1 else None
+        self._heads = LinkedHeads(self.chains) if len(reverts) > 1 else None
 
     def reverts_of(self, chain: Chain) -> Reverts:
         """Return what reverts one of the chains."""
@@ -50,13 +50,13 @@ class LinkedChains:
         """Roll a chain back by so many blocks, and the other to where it was then."""
         self.plan_roll_back(chain, depth).apply()
 
-    def plan_roll_back(self, chain: Chain, depth: int) -> PairRevertPlan:
+    def plan_roll_back(self, chain: Chain, depth: int) -> LinkedRevertPlan:
         """Return what rolls a chain back by so many blocks, and the other to where it was then."""
         self.check_depth(chain, depth)
         if depth == 0:
-            return PairRevertPlan([])
+            return LinkedRevertPlan([])
         target = chain.number - depth
-        numbers = (target,) if self._journal is None else self._journal.at(chain, target)
+        numbers = (target,) if self._heads is None else self._heads.at(chain, target)
         if numbers is None:
             raise RollbackUnknown(target)
         for it, number in zip(self.chains, numbers, strict=True):
@@ -68,7 +68,7 @@ class LinkedChains:
             for it, number in zip(self.chains, numbers, strict=True)
             if number < it.number
         ]
-        return PairRevertPlan(plans, lambda: self._on_rolled_back(numbers[0]))
+        return LinkedRevertPlan(plans, lambda: self._on_rolled_back(numbers[0]))
 
     def reset(self) -> None:
         """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""
@@ -98,8 +98,8 @@ class LinkedChains:
 
     def on_replaced(self) -> None:
         """Start over with what belongs together, after chains were replaced."""
-        if self._journal is not None:
-            self._journal.restart()
+        if self._heads is not None:
+            self._heads.restart()
         self._report("replaced")
 
     def check_replaceable(self) -> None:

@@ -112,7 +112,7 @@ class ReturnPlan:
         self._return_to(self._reverted).apply()
 
 
-class PairRevertPlan:
+class LinkedRevertPlan:
     """Reverts of the chains of a node, which are applied together."""
 
     def __init__(

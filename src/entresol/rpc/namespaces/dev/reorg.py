@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.dev.keyring import Keyring
     from entresol.dev.linked_chains import LinkedChains
-    from entresol.dev.revert_plan import PairRevertPlan
+    from entresol.dev.revert_plan import LinkedRevertPlan
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
 
@@ -142,7 +142,7 @@ class AnvilReorg:
             raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
         await self._reverts.reset(self._linked)
 
-    def _plan(self, depth: int) -> Callable[[], PairRevertPlan]:
+    def _plan(self, depth: int) -> Callable[[], LinkedRevertPlan]:
         """Return what plans a rollback; blocks that are sealed while it is prepared are rolled back too."""
         self._linked.check_depth(self._chain, depth)
         target = self._chain.number - depth

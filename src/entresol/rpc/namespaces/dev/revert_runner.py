@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain_use import ChainUse
     from entresol.dev.linked_chains import LinkedChains
-    from entresol.dev.revert_plan import PairRevertPlan
+    from entresol.dev.revert_plan import LinkedRevertPlan
 
 _T = TypeVar("_T")
-Planner: TypeAlias = "Callable[[], PairRevertPlan | None]"
+Planner: TypeAlias = "Callable[[], LinkedRevertPlan | None]"
 """Plans a revert of the chains as they are now; None if there is nothing to revert to."""
 
 ATTEMPTS: Final = 3
@@ -104,7 +104,7 @@ class RevertRunner:
         return result
 
     async def _run_long(
-        self, plan: Planner, planned: PairRevertPlan | None, result: _T, otherwise: _T
+        self, plan: Planner, planned: LinkedRevertPlan | None, result: _T, otherwise: _T
     ) -> _T:
         loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.dev.state_file.pair_state import PairState
+    from entresol.dev.state_file.linked_state import LinkedState
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 
 
@@ -38,7 +38,7 @@ class AnvilState:
     def __init__(
         self,
         chain: Chain,
-        states: PairState,
+        states: LinkedState,
         reverts: RevertRunner,
         executor: Executor,
         max_memory: int | None = None,

@@ -13,7 +13,7 @@ import pytest
 from entresol.dev.linked_chains import LinkedChains
 from entresol.dev.replaced_stores import MAX_REPLACED
 from entresol.dev.reverts import Reverts
-from entresol.dev.state_file.pair_state import PairState
+from entresol.dev.state_file.linked_state import LinkedState
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
 from tests.support.chain.api_client import ApiClient, send
@@ -78,7 +78,7 @@ def dumped_while_reverted(client: ApiClient, times: int) -> Any:
         client("evm_mine")
     reverts = Reverts(client.chain)
     with RevertingExecutor(reverts, times) as executor:
-        states = PairState(LinkedChains(reverts))
+        states = LinkedState(LinkedChains(reverts))
         dumping = NamespaceClient(
             AnvilState(client.chain, states, RevertRunner(executor, []), executor)
         )

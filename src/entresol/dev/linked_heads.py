@@ -18,7 +18,7 @@ MAX_CUTS: Final = 1_000_000
 """How many are held, in about 100 MB; the first half is dropped then."""
 
 
-class PairJournal:
+class LinkedHeads:
     """The numbers that the heads of several chains have had together, oldest first.
 
     What both chains once were together is consistent: L1 has no batch of a block that L2 lacks, and L2 no deposit

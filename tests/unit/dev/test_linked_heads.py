@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.dev.pair_journal import PairJournal
+from entresol.dev.linked_heads import LinkedHeads
 from entresol.dev.reverts import Reverts
 from tests.support.chain.dev_chain import open_chain
 
@@ -22,7 +22,7 @@ def chains() -> Iterator[tuple[Chain, Chain]]:
 
 def test_the_last_moment_of_a_block_is_found_from_either_chain(chains: tuple[Chain, Chain]) -> None:
     first, second = chains
-    journal = PairJournal(chains)
+    journal = LinkedHeads(chains)
     for chain in (first, second, second, first, second):
         chain.seal()
     assert [journal.at(first, number) for number in range(3)] == [(0, 0), (1, 2), (2, 3)]
@@ -32,7 +32,7 @@ def test_the_last_moment_of_a_block_is_found_from_either_chain(chains: tuple[Cha
 
 def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
     first, second = chains
-    journal = PairJournal(chains)
+    journal = LinkedHeads(chains)
     for chain in (first, second, first, second):
         chain.seal()
     Reverts(second).roll_back(1)
@@ -47,14 +47,14 @@ def test_what_came_before_the_start_is_not_known(chains: tuple[Chain, Chain]) ->
     first, _ = chains
     first.seal()
     first.seal()
-    journal = PairJournal(chains)
+    journal = LinkedHeads(chains)
     assert journal.at(first, 1) is None
     assert journal.at(first, 2) == (2, 0)
 
 
 def test_the_oldest_are_dropped(chains: tuple[Chain, Chain]) -> None:
     first, _ = chains
-    journal = PairJournal(chains, max_cuts=4)
+    journal = LinkedHeads(chains, max_cuts=4)
     for _ in range(6):
         first.seal()
     assert journal.at(first, 0) is None

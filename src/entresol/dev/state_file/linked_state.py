@@ -58,7 +58,7 @@ class PreparedLoad:
             it.store.close()
 
 
-class PairState:
+class LinkedState:
     """Dumps and loads the chains of a node.
 
     A file that this node wrote has all of its chains and restores them. Another one replaces the chain that it is
