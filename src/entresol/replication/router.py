@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from entresol.replication.route import ReplicaState, route
 from entresol.rpc.jsonrpc.forwarding import Declared, Route
 from entresol.rpc.jsonrpc.method import ServedBy
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
-    from entresol.server.handler import ClientConnection
+    from entresol.replication.upstream import Upstream
 
 _READS: Final = (Declared(ServedBy.REPLICA), Declared(ServedBy.BLOCK))
 _SERVES_READS: Final = {
     state: all(route(it, state) is Route.HERE for it in _READS) for state in ReplicaState
 }
-
-
-class Upstream(Protocol):
-    """The way from a replica to its producer."""
-
-    def forward(
-        self, body: bytes, connection: ClientConnection, *, waits: bool
-    ) -> Awaitable[bytes | None]:
-        """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one."""
-
-    def catch_up(self) -> None:
-        """Apply what the producer has announced."""
 
 
 class ReplicaRouter:

@@ -10,7 +10,7 @@ import msgspec
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import StoreFailed
 from entresol.primitives.values import Address
-from entresol.replication.state_page import Revert
+from entresol.replication.workers.state_page import Revert
 from entresol.storage.database.directory import DATABASE, Directory
 from entresol.storage.database.key_value import KeyValueStore
 from entresol.storage.store import Store
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from entresol.chain.chain import Chain
-    from entresol.replication.state_page import ChainState, StatePage
+    from entresol.replication.workers.state_page import ChainState, StatePage
 
 logger = logging.getLogger(__name__)
 

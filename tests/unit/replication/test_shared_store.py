@@ -10,9 +10,9 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import Transaction
-from entresol.replication.publisher import StatePublisher
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
-from entresol.replication.state_page import StatePage
+from entresol.replication.workers.publisher import StatePublisher
+from entresol.replication.workers.state_page import StatePage
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, BOB, transaction
 from tests.support.chain.log_emitter import EmittingChain

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from entresol.node.config.limits import LimitsConfig
     from entresol.node.settlement.l2_components import L2Components
     from entresol.primitives.batches import Batch
-    from entresol.replication.shipped_events import ShippedEvents
+    from entresol.replication.workers.shipped_events import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
 
 
@@ -98,7 +98,7 @@ class Api:
             router=router,
             reads=NativeReads(self.services.reads, self.services.fees),
         )
-        self.services.rendered.on_invalidate(self.dispatcher.invalidate_cache)
+        self.services.rendered.invalidated.add(self.dispatcher.invalidate_cache)
 
     def close(self) -> None:
         """Unsubscribe from the chain, and shut the thread pool down."""

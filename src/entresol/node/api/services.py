@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
-    from entresol.replication.shipped_events import ShippedEvents
+    from entresol.replication.workers.shipped_events import ShippedEvents
 
 
 class ApiServices:

@@ -31,6 +31,7 @@ from entresol.errors import (
     OutcomeUnknown,
     StoreFailed,
 )
+from entresol.listeners import Listeners
 from entresol.node.background_task import cancel
 from entresol.node.cluster.production import Production, retire
 
@@ -79,9 +80,9 @@ class Member:
         self._follower = Follower(chain, self._applied)
         self._notifications = Notifications()
         self._waiting: dict[asyncio.Future[None], int] = {}
-        self._changed = asyncio.Event()
-        self.on_change: Callable[[], None] = lambda: None
-        """Called when the lease was read again, or the role has changed."""
+        self._change = asyncio.Event()
+        self.changed = Listeners()
+        """Notified when the lease was read again, or the role has changed."""
         self._caught_up_at = time.monotonic()
         self._takes_over_from = 0.0
         self._task: asyncio.Task[None] | None = None
@@ -150,7 +151,7 @@ class Member:
     async def wait_for_change(self) -> None:
         """Wait until the lease was read again, or the role has changed."""
         self._notifications.wake()
-        await self._changed.wait()
+        await self._change.wait()
 
     # The loop
 
@@ -267,9 +268,9 @@ class Member:
                 applied.set_result(None)
 
     def _announce_change(self) -> None:
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
-        self.on_change()
+        change, self._change = self._change, asyncio.Event()
+        change.set()
+        self.changed.notify()
 
     def _report(self, error: Exception, level: int) -> None:
         if str(error) != self.problem:

@@ -10,7 +10,6 @@ from entresol.errors import InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
-from entresol.node.cluster.forwarder import PATH, ClusterForwarder, ClusterHandler
 from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member import Member
 from entresol.node.cluster.pending_feed import PendingFeed, PendingFollower
@@ -20,8 +19,9 @@ from entresol.node.metrics import Sample
 from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
-from entresol.node.workers.messages import WorkerCluster
 from entresol.node.workers.pool import WorkerPool
+from entresol.node.workers.worker_start import WorkerCluster
+from entresol.replication.http_upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.replication.route import ReplicaState
 from entresol.replication.router import ReplicaRouter
 from entresol.rollup.open_transfers import OpenTransfers
@@ -76,10 +76,14 @@ class ClusterNode:
         layer = joined.settlement_layer
         transfers = OpenTransfers(joined.chain, layer.l1, layer.contracts.nullifier)
         self._settled = SettledView(layer, prover, transfers)
-        self._forwarder = ClusterForwarder(
-            self.member, config.cluster.forward_seconds, config.api.receipt_seconds
-        )
         events = joined.chain.events
+        self._pending = PendingFollower(self.member, events)
+        self._upstream = HttpUpstream(
+            self.member,
+            config.cluster.forward_seconds,
+            config.api.receipt_seconds,
+            before=self._pending.ready,
+        )
         self._reporter = Reporter(
             self.member, joined.database, lambda: self._epoch, lambda: joined.chain.number
         )
@@ -97,14 +101,13 @@ class ClusterNode:
                 problem=self._problem,
                 degraded=self._degraded,
                 metrics=self._metrics,
-                wrap=lambda handler: ClusterHandler(self.member, handler, feed),
+                wrap=lambda handler: ClusterHandler(self.member, handler, feed.accept),
             ),
             role=self._role or ClusterRole(),
         )
-        self._pending = PendingFollower(self.member, self.service.api.subscriptions, events)
+        self._pending.serve(self.service.api.subscriptions)
         if self._role is not None:
-            self._pending.follow_others(self._role)
-        self._forwarder.before = self._pending.ready
+            self._pending.serve(self._role)
 
     @classmethod
     async def open(cls, config: NodeConfig, log: NodeLog | None = None) -> Self:
@@ -154,7 +157,7 @@ class ClusterNode:
         await self._pending.stop()
         await self._reporter.stop()
         await self.service.stop()
-        await self._forwarder.close()
+        await self._upstream.close()
         if self._log is not None:
             self._log.unfollow()
         await self._joined.settlement_layer.l1.close()
@@ -185,7 +188,7 @@ class ClusterNode:
             dev_methods=False,
             limits=config.limits,
             layer_two=L2Components(joined.fees, self._settled),
-            router=ReplicaRouter(self._forwarder, self._replica_state),
+            router=ReplicaRouter(self._upstream, self._replica_state),
         )
 
     def _replica_state(self) -> ReplicaState:

@@ -13,17 +13,16 @@ from entresol.errors import EntresolError
 from entresol.node.background_task import cancel, supervised
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
-from entresol.rpc.pubsub.subscription import SubscriptionKind
+from entresol.replication.http_upstream import FEED_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from entresol.chain.events import ChainEvents, EventSubscription
+    from entresol.listeners import Listeners
     from entresol.node.cluster.member import Member
-    from entresol.rpc.pubsub.subscriptions import Subscriptions
     from entresol.server.handler import ClientConnection
 
-FEED_PATH: Final = "/cluster/pending"
 ACCEPTED: Final = b"+"
 REJECTED: Final = b"-"
 
@@ -107,11 +106,12 @@ def _member_in(body: bytes) -> str:
     return body.decode("latin-1").removeprefix(REQUEST) if len(body) <= MAX_REQUEST else ""
 
 
-class OtherSubscribers(Protocol):
-    """Subscribers of other processes of a node."""
+class TransactionSubscribers(Protocol):
+    """Subscribers of this process, or of other processes of the node."""
 
-    on_wanted: Callable[[], None]
-    """Called when what they want has changed."""
+    @property
+    def changed(self) -> Listeners:
+        """Notified when what they want may have changed."""
 
     @property
     def wants_transactions(self) -> bool:
@@ -125,22 +125,20 @@ class PendingFollower:
     connects again, to another producer if there is one.
     """
 
-    def __init__(self, member: Member, subscriptions: Subscriptions, events: ChainEvents) -> None:
+    def __init__(self, member: Member, events: ChainEvents) -> None:
         self._member = member
-        self._subscriptions = subscriptions
         self._events = events
-        self._others: OtherSubscribers | None = None
+        self._subscribers: list[TransactionSubscribers] = []
         self._wanted = asyncio.Event()
         self._connected = asyncio.Event()
         self._ready_by = 0.0
         self._expected_url: str | None = None
         self._task: asyncio.Task[None] | None = None
-        subscriptions.on_change = self._on_change
 
-    def follow_others(self, others: OtherSubscribers) -> None:
-        """Follow also for the subscribers of other processes of this node."""
-        self._others = others
-        others.on_wanted = self._on_change
+    def serve(self, subscribers: TransactionSubscribers) -> None:
+        """Follow while there are such subscribers."""
+        self._subscribers.append(subscribers)
+        subscribers.changed.add(self._on_change)
 
     def start(self) -> None:
         """Follow as soon as there is a subscriber."""
@@ -163,9 +161,7 @@ class PendingFollower:
                     await self._connected.wait()
 
     def _on_change(self) -> None:
-        others = self._others
-        is_wanted = others is not None and others.wants_transactions
-        if not is_wanted and not self._subscriptions.count(SubscriptionKind.TRANSACTIONS):
+        if not any(it.wants_transactions for it in self._subscribers):
             self._wanted.clear()
         elif not self._wanted.is_set():
             self._wanted.set()

@@ -13,19 +13,12 @@ import msgspec
 from entresol.node.background_task import cancel
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample
-from entresol.node.workers.cluster_requests import NUMBER_BYTES
-from entresol.node.workers.messages import (
-    CLUSTER,
-    LAYER_TWO,
-    REMOTE_L1,
-    WorkerCluster,
-    WorkerLayer,
-    WorkerStart,
-    encode_page,
-)
 from entresol.node.workers.producer_role import ProducerRole
 from entresol.node.workers.watchdog import CHECK_SECONDS, Watchdog
 from entresol.node.workers.worker_process import WorkerProcess
+from entresol.node.workers.worker_start import WorkerCluster, WorkerLayer, WorkerStart
+from entresol.replication.workers.cluster_requests import NUMBER_BYTES
+from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
@@ -36,7 +29,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
     from entresol.node.settlement.l2_components import RollupParts, SettledView
-    from entresol.replication.channel import CallResponse
+    from entresol.replication.workers.channel import CallResponse
     from entresol.server.handler import ClientConnection
 
 logger = logging.getLogger(__name__)
@@ -163,7 +156,7 @@ class WorkerPool:
             finally:
                 for role in self._roles:
                     role.page.forget(start.index)
-                    role.on_wanted()
+                    role.changed.notify()
             lived = time.monotonic() - worker.started_at
             pause = 0.1 if lived > STEADY_SECONDS else min(pause * 2, MAX_PAUSE_SECONDS)
             await self._pause(start.index, pause)
@@ -229,7 +222,7 @@ class WorkerPool:
 
     def on_wanted(self, layer: int) -> None:
         """Note that a worker has other subscribers."""
-        self._roles[layer].on_wanted()
+        self._roles[layer].changed.notify()
 
     def on_damage(self, layer: int, detail: str) -> None:
         """Note that a worker could not read something of a layer's store."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
+from entresol.listeners import Listeners
 from entresol.node.chain_service import PROMETHEUS, ServiceRole
 from entresol.node.metrics import render
-from entresol.node.workers.messages import WorkerMessage
 from entresol.node.workers.metrics_sum import sum_metrics
-from entresol.replication.publisher import StatePublisher
-from entresol.replication.shipped_events import encode_pending, encode_reverted
-from entresol.replication.state_page import StatePage, Wanted
+from entresol.replication.workers.messages import WorkerMessage
+from entresol.replication.workers.publisher import StatePublisher
+from entresol.replication.workers.shipped_events import encode_pending, encode_reverted
+from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.server.handler import completed
 from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
@@ -56,8 +57,8 @@ class ProducerRole(ServiceRole):
         seals: bool = True,
     ) -> None:
         self.seals = seals
-        self.on_wanted: Callable[[], None] = lambda: None
-        """Called when the workers have other subscribers."""
+        self.changed = Listeners()
+        """Notified when the workers have other subscribers."""
         self._workers = workers
         self._layer = layer
         self._chain = chain

@@ -16,14 +16,15 @@ import uvloop
 
 from entresol.node.log.log import NodeLog
 from entresol.node.startup.garbage import collect_less
-from entresol.node.workers.messages import WorkerCall, WorkerMessage, decode_start
 from entresol.node.workers.worker_console import WorkerConsole
 from entresol.node.workers.worker_node import WorkerNode
-from entresol.replication.channel import CallResponse, Channel
+from entresol.node.workers.worker_start import decode_start
+from entresol.replication.workers.channel import CallResponse, Channel
+from entresol.replication.workers.messages import WorkerCall, WorkerMessage
 from entresol.server.limits import allow_open_files
 
 if TYPE_CHECKING:
-    from entresol.node.workers.messages import WorkerStart
+    from entresol.node.workers.worker_start import WorkerStart
 
 logger = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
-from entresol.node.workers.messages import WorkerMessage
+from entresol.replication.workers.messages import WorkerMessage
 
 if TYPE_CHECKING:
     import asyncio
 
-    from entresol.replication.channel import Channel
+    from entresol.replication.workers.channel import Channel
 
 MAX_UNSENT_BYTES: Final = 1 << 20
 """Lines are dropped while the producer has not taken so many bytes."""

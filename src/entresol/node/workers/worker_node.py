@@ -6,7 +6,6 @@ import asyncio
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 import msgspec
 
@@ -21,24 +20,22 @@ from entresol.node.chains import open_layer_one, open_layer_two, open_with_genes
 from entresol.node.dev_features import serves_dev_methods
 from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH
 from entresol.node.settlement.l2_components import L2Components
-from entresol.node.workers.cluster_requests import ClusterRequests
-from entresol.node.workers.messages import (
+from entresol.node.workers.watchdog import HEARTBEAT_SECONDS
+from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaRouter
+from entresol.replication.shared_store import SecondaryStore, StoreFollower
+from entresol.replication.upstream import ChannelUpstream
+from entresol.replication.workers.cluster_requests import ClusterRequests
+from entresol.replication.workers.messages import (
     LAYER_ONE,
     LAYER_TWO,
     REMOTE_L1,
     WorkerCall,
     WorkerMessage,
-    decode_page,
 )
-from entresol.node.workers.watchdog import HEARTBEAT_SECONDS
-from entresol.replication.channel import client_number
-from entresol.replication.route import ReplicaState
-from entresol.replication.router import ReplicaRouter
-from entresol.replication.shared_store import SecondaryStore, StoreFollower
-from entresol.replication.shipped_events import ShippedEvents
-from entresol.replication.state_page import StatePage, Wanted
+from entresol.replication.workers.shipped_events import ShippedEvents
+from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.rollup.proofs import LogProver
-from entresol.rpc.pubsub.subscription import SubscriptionKind
 from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
 
@@ -49,11 +46,11 @@ if TYPE_CHECKING:
     from entresol.chain.fees.l2_fees import FeeModel
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.log.log import NodeLog
-    from entresol.node.workers.messages import WorkerStart
+    from entresol.node.workers.worker_start import WorkerStart
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
-    from entresol.replication.channel import Channel
-    from entresol.server.handler import ClientConnection, Handler, Page, PageResponse
+    from entresol.replication.workers.channel import Channel
+    from entresol.server.handler import ClientConnection, Handler, Page
 
 
 class WorkerRole(ServiceRole):
@@ -69,7 +66,7 @@ class WorkerRole(ServiceRole):
         self._index = start.index
         self._layer = layer
         self._channel = channel
-        self._forwarded: WeakSet[ClientConnection] = WeakSet()
+        self.upstream = ChannelUpstream(channel, layer, self.catch_up)
         self._page = StatePage(start.layers[layer].page)
         self.store = SecondaryStore.at(Path(start.layers[layer].path))
         self.shipped = ShippedEvents(self.store)
@@ -94,24 +91,8 @@ class WorkerRole(ServiceRole):
     def attach(self, api: Api) -> Api:
         """Note the API of the layer, whose subscribers have to be notified."""
         self._api = api
-        api.subscriptions.on_change = self._on_subscriptions
+        api.subscriptions.changed.add(self._on_subscriptions)
         return api
-
-    # The way upstream
-
-    def forward(
-        self,
-        body: bytes,
-        connection: ClientConnection,
-        *,
-        waits: bool,  # noqa: ARG002 - the channel waits longer than any method
-    ) -> Awaitable[bytes | None]:
-        """Return the producer's response."""
-        if connection not in self._forwarded:
-            self._forwarded.add(connection)
-            connection.on_close(partial(self._channel.end_client, client_number(connection)))
-        payload = bytes([WorkerCall.REQUEST, self._layer]) + body
-        return self._channel.call(payload, client=connection)
 
     def catch_up(self) -> None:
         """Apply what the producer has announced."""
@@ -146,14 +127,8 @@ class WorkerRole(ServiceRole):
 
     def pages(self, service: ChainService) -> Mapping[str, Page]:  # noqa: ARG002 - the interface has it
         """Return the pages of the whole node, by the producer."""
-        return {path: SharedPage(self._page_by_producer(path)) for path in ("/health", "/metrics")}
-
-    def _page_by_producer(self, path: str) -> Page:
-        async def page() -> PageResponse:
-            payload = bytes([WorkerCall.PAGE, self._layer]) + path.encode()
-            return decode_page(await self._channel.call(payload) or b"")
-
-        return page
+        paths = ("/health", "/metrics")
+        return {path: SharedPage(partial(self.upstream.page, path)) for path in paths}
 
     def _on_batch(self, first: int, last: int) -> None:
         self._api.blocks_batched(first, last)
@@ -172,7 +147,7 @@ class WorkerRole(ServiceRole):
     def _on_subscriptions(self) -> None:
         subscriptions = self._api.subscriptions
         wanted = Wanted.BLOCKS if len(subscriptions) else Wanted(0)
-        if subscriptions.count(SubscriptionKind.TRANSACTIONS):
+        if subscriptions.wants_transactions:
             wanted |= Wanted.TRANSACTIONS
         if wanted != self._page.wanted(self._index):
             self._page.want(self._index, wanted)
@@ -297,7 +272,7 @@ class WorkerNode:
                 limits=config.limits,
                 control=self._control,
                 layer_two=components,
-                router=ReplicaRouter(role, lambda: role.state),
+                router=ReplicaRouter(role.upstream, lambda: role.state),
                 notified=role.shipped,
             )
             return role.attach(api)

@@ -11,16 +11,16 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from entresol.node.workers.cluster_requests import NUMBER_BYTES
-from entresol.node.workers.forwarded_client import ForwardedClients
-from entresol.node.workers.messages import WorkerCall, WorkerMessage
-from entresol.node.workers.remote_client import RemoteClients
-from entresol.replication.channel import CallResponse, Channel
+from entresol.replication.workers.channel import CallResponse, Channel
+from entresol.replication.workers.cluster_requests import NUMBER_BYTES
+from entresol.replication.workers.forwarded_client import ForwardedClients
+from entresol.replication.workers.messages import WorkerCall, WorkerMessage
+from entresol.replication.workers.remote_client import RemoteClients
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from entresol.node.workers.messages import WorkerStart
+    from entresol.node.workers.worker_start import WorkerStart
 
 logger = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from entresol.listeners import Listeners
 from entresol.primitives.bounded_map import BoundedMap
 
 DEFAULT_BYTES: Final = 64 * 1024 * 1024
@@ -52,8 +53,8 @@ class BlockCache(Generic[_K, _V]):
         self._lock = threading.Lock()
         self.generation = 0
         """How often values were invalidated."""
-        self.on_invalidate: Callable[[], None] | None = None
-        """Called when blocks are invalidated, for caches that derive from this one."""
+        self.invalidated = Listeners()
+        """Notified when blocks are invalidated, for caches that derive from this one."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -97,8 +98,7 @@ class BlockCache(Generic[_K, _V]):
     def _invalidate(self, blocks: range) -> None:
         with self._lock:
             self.generation += 1
-            if self.on_invalidate is not None:
-                self.on_invalidate()
+            self.invalidated.notify()
             for block in list(filter(blocks.__contains__, self._by_block)):
                 for key in tuple(self._by_block[block]):
                     self._entries.pop(key)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from entresol._native import keccak256
 from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
 from entresol.errors import TooManySubscriptions
+from entresol.listeners import Listeners
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.pubsub.subscription import (
     Subscriber,
@@ -88,8 +89,8 @@ class Subscriptions:
             kind: {} for kind in SubscriptionKind
         }
         self._by_connection: dict[Subscriber, dict[str, SubscriptionKind]] = {}
-        self.on_change: Callable[[], None] = lambda: None
-        """Called when there is another subscription, or one less."""
+        self.changed = Listeners()
+        """Notified when there is another subscription, or one less."""
         self._new_syncing: list[str] = []
         # Events are numbered, so that a subscription gets none from before it was made.
         self._published = 0
@@ -105,6 +106,11 @@ class Subscriptions:
     def count(self, kind: SubscriptionKind) -> int:
         """Return how many subscriptions of a kind there are."""
         return len(self._by_kind[kind])
+
+    @property
+    def wants_transactions(self) -> bool:
+        """Whether there are subscribers of pending transactions."""
+        return bool(self.count(SubscriptionKind.TRANSACTIONS))
 
     def close(self) -> None:
         """Listen to the chain's events no more."""
@@ -126,7 +132,7 @@ class Subscriptions:
         self._by_connection.setdefault(connection, {})[subscription_id] = wanted
         if own is None:
             connection.on_close(lambda: self._drop(connection))
-        self.on_change()
+        self.changed.notify()
         if wanted is SubscriptionKind.SYNCING:
             # With the next `publish`, because a client learns the id only from the response.
             self._new_syncing.append(subscription_id)
@@ -271,7 +277,7 @@ class Subscriptions:
     def _end(self, kind: SubscriptionKind, subscription_id: str) -> None:
         ended = self._by_kind[kind].pop(subscription_id)
         self._memory.release(criteria_bytes(ended.query))
-        self.on_change()
+        self.changed.notify()
 
 
 def _hash(transaction: Transaction) -> bytes:

@@ -11,6 +11,7 @@ from entresol._native import receipts_json
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
 from entresol.chain.logs import LocatedLog
 from entresol.execution.block_executor import ExecutedBlock
+from entresol.listeners import Listeners
 from entresol.offload import POLICY, Offload
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
@@ -78,9 +79,10 @@ class RenderedChain:
         """How many bytes cached responses take, without those of logs."""
         return self._cache.size
 
-    def on_invalidate(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when cached responses about blocks are invalidated."""
-        self._cache.on_invalidate = callback
+    @property
+    def invalidated(self) -> Listeners:
+        """Notified when cached responses about blocks are invalidated."""
+        return self._cache.invalidated
 
     # Blocks
 

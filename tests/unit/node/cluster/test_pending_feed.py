@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, cast
 import pytest
 
 from entresol.chain.events import ChainEvents, TransactionPending
+from entresol.listeners import Listeners
 from entresol.node.cluster.pending_feed import (
     ACCEPTED,
     READY_SECONDS,
@@ -92,20 +93,21 @@ def test_a_node_of_an_earlier_version_is_accepted_and_gets_nothing() -> None:
 def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
     None
 ):
-    subscriptions = cast("Any", SimpleNamespace(on_change=None, count=lambda _kind: 1))
+    subscribers = SimpleNamespace(changed=Listeners(), wants_transactions=True)
     member = cast("Any", SimpleNamespace(producer_url=None))
 
     async def waited() -> list[float]:
         loop = asyncio.get_running_loop()
-        follower = PendingFollower(member, subscriptions, ChainEvents())
+        follower = PendingFollower(member, ChainEvents())
+        follower.serve(subscribers)
         await follower.ready()
-        subscriptions.on_change()
+        subscribers.changed.notify()
         started = loop.time()
         times = []
         for _ in range(3):
             await follower.ready()
             times.append(loop.time() - started)
-            subscriptions.on_change()
+            subscribers.changed.notify()
         member.producer_url = "http://next"
         await follower.ready()
         return [*times, loop.time() - started]

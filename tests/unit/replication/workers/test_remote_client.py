@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.node.workers.remote_client import RemoteClients
+from entresol.replication.workers.remote_client import RemoteClients
 
 
 class Worker:

@@ -9,9 +9,13 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted, Event, TransactionPending
 from entresol.primitives.transactions import Transaction, impersonate
-from entresol.replication.publisher import StatePublisher
-from entresol.replication.shipped_events import ShippedEvents, encode_pending, encode_reverted
-from entresol.replication.state_page import StatePage
+from entresol.replication.workers.publisher import StatePublisher
+from entresol.replication.workers.shipped_events import (
+    ShippedEvents,
+    encode_pending,
+    encode_reverted,
+)
+from entresol.replication.workers.state_page import StatePage
 from tests.support.chain.dev_chain import ALICE, BOB, deposit, open_chain, transaction
 
 

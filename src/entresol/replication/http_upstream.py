@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import aiohttp
 
 from entresol.errors import ProducerUnavailable
-from entresol.node.cluster.pending_feed import FEED_PATH
 from entresol.server.handler import completed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from entresol.node.cluster.member import Member
-    from entresol.node.cluster.pending_feed import PendingFeed
-    from entresol.node.cluster.production import Production
+    from entresol.listeners import Listeners
     from entresol.server.handler import ClientConnection, Handler
 
 PATH: Final = "/cluster/"
 """A request to this path and a sequence number was forwarded: its response begins with that of the producer."""
+
+FEED_PATH: Final = "/cluster/pending"
+"""Members connect to this path for pending transactions."""
 
 MAX_SEQ_DIGITS: Final = 19
 """PostgreSQL counts with 64 bits."""
@@ -32,7 +32,45 @@ RETRY_SECONDS: Final = 0.1
 MAX_CONNECTIONS: Final = 256
 
 
-class ClusterForwarder:
+class Tenure(Protocol):
+    """The time in which a node produces."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will be written."""
+
+
+class ClusterView(Protocol):
+    """What a node knows of its cluster, and of itself in it."""
+
+    @property
+    def url(self) -> str:
+        """The RPC address of this node, for others."""
+
+    @property
+    def production(self) -> Tenure | None:
+        """What produces, while this node does."""
+
+    @property
+    def producer_url(self) -> str | None:
+        """The RPC address of another node that produces; None if nobody is known to."""
+
+    @property
+    def seq(self) -> int:
+        """The last entry of the log that was applied."""
+
+    @property
+    def changed(self) -> Listeners:
+        """Notified when the producer may be another one."""
+
+    async def wait_for(self, seq: int) -> None:
+        """Wait until an entry of the log is applied."""
+
+    async def wait_for_change(self) -> None:
+        """Wait until the producer may be another one."""
+
+
+class HttpUpstream:
     """Forwards requests to the node that holds the lease.
 
     While there is none, a request is pending. A forwarded request may be sent again, so it is, until its deadline, and
@@ -41,16 +79,22 @@ class ClusterForwarder:
     connections, and requests in progress. Fails: with `ProducerUnavailable`.
     """
 
-    def __init__(self, member: Member, seconds: float, receipt_seconds: float) -> None:
+    def __init__(
+        self,
+        member: ClusterView,
+        seconds: float,
+        receipt_seconds: float,
+        before: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Forward within `seconds`, or `receipt_seconds` more for what waits; `before` is awaited first."""
         self._member = member
         self._seconds = seconds
         self._receipt_seconds = receipt_seconds
-        self.before: Callable[[], Awaitable[None]] = _at_once
-        """Awaited before each request."""
+        self._before = before
         # Requests that wait have connections of their own, so that they delay no others.
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._attempts: dict[asyncio.Timeout, str] = {}
-        member.on_change = self._leave_former_producers
+        member.changed.add(self._leave_former_producers)
 
     def forward(
         self, body: bytes, connection: ClientConnection, *, waits: bool
@@ -74,7 +118,7 @@ class ClusterForwarder:
         end = loop.time() + self._seconds
         try:
             async with asyncio.timeout_at(end) as deadline:
-                await self.before()
+                await self._before()
                 while True:
                     url = await self._producer()
                     problem, started = "does not respond", loop.time()
@@ -146,7 +190,8 @@ class ClusterHandler:
     forwarded in a cluster may be sent again. Remembers and persists: nothing. Fails: as the handler that it wraps.
     """
 
-    def __init__(self, member: Member, handler: Handler, feed: PendingFeed) -> None:
+    def __init__(self, member: ClusterView, handler: Handler, feed: Handler) -> None:
+        """Wrap a handler; `feed` takes what members send to the feed of pending transactions."""
         self._member = member
         self._handler = handler
         self._feed = feed
@@ -157,7 +202,7 @@ class ClusterHandler:
         """Handle a request of a client, or one that another node forwards."""
         production = self._member.production
         if connection.path == FEED_PATH:
-            return self._feed.accept(body, connection)
+            return self._feed(body, connection)
         if connection.path.startswith(PATH):
             return self._respond(body, connection, production)
         response = self._handler(body, connection)
@@ -170,7 +215,7 @@ class ClusterHandler:
         body: bytes,
         connection: ClientConnection,
         response: bytes | Awaitable[bytes | None] | None,
-        production: Production,
+        production: Tenure,
     ) -> bytes | None:
         outcome = await completed(response)
         if not _is_lost(outcome, production):
@@ -180,7 +225,7 @@ class ClusterHandler:
         return await completed(self._handler(body, connection))
 
     async def _respond(
-        self, body: bytes, connection: ClientConnection, production: Production | None
+        self, body: bytes, connection: ClientConnection, production: Tenure | None
     ) -> bytes:
         # A producer has applied the whole log, unless a new one has written to it.
         if production is None or not _is_within(
@@ -199,10 +244,6 @@ def _is_within(text: str, seq: int) -> bool:
     return is_number and int(text) <= seq
 
 
-def _is_lost(response: bytes | None, production: Production) -> bool:
+def _is_lost(response: bytes | None, production: Tenure) -> bool:
     """Return whether a request may have failed because its producer ceased to be one."""
     return production.is_over and response is not None and b'"error"' in response
-
-
-async def _at_once() -> None:
-    """Do nothing."""

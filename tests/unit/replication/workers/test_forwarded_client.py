@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from entresol.node.workers.forwarded_client import ForwardedClients
+from entresol.replication.workers.forwarded_client import ForwardedClients
 
 
 def test_a_client_is_the_same_until_its_end() -> None:

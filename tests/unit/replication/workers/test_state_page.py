@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.replication.state_page import MAX_REVERTS, ChainState, Revert, StatePage, Wanted
+from entresol.replication.workers.state_page import (
+    MAX_REVERTS,
+    ChainState,
+    Revert,
+    StatePage,
+    Wanted,
+)
 
 
 @pytest.fixture

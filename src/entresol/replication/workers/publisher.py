@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Final, Protocol
 
 from entresol.chain.events import BlocksReverted, TransactionPending
-from entresol.replication.state_page import MAX_REVERTS, ChainState, Revert, StatePage
+from entresol.replication.workers.state_page import MAX_REVERTS, ChainState, Revert, StatePage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

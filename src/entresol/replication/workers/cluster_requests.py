@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from entresol.node.workers.messages import CLUSTER, WorkerCall, WorkerMessage
+from entresol.replication.workers.messages import CLUSTER, WorkerCall, WorkerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from entresol.replication.channel import Channel
+    from entresol.replication.workers.channel import Channel
     from entresol.server.handler import ClientConnection, Handler
 
 NUMBER_BYTES: Final = 8

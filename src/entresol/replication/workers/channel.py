@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from entresol.errors import ProducerUnavailable
-from entresol.replication.frame_queue import Frame, FrameKind, FrameQueue
+from entresol.replication.workers.frame_queue import Frame, FrameKind, FrameQueue
 
 if TYPE_CHECKING:
     import socket

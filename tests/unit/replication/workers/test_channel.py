@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from entresol.errors import ProducerUnavailable
-from entresol.replication.channel import (
+from entresol.replication.workers.channel import (
     MAX_UNSENT_BYTES,
     TURN_FRAMES,
     CallResponse,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.replication.frame_queue import Frame, FrameKind, FrameQueue
+from entresol.replication.workers.frame_queue import Frame, FrameKind, FrameQueue
 
 
 def queue_of(*frames: tuple[int, int]) -> FrameQueue:

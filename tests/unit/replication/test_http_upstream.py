@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from entresol.node.cluster.forwarder import NOT_PRODUCER, PATH, ClusterHandler
+from entresol.replication.http_upstream import NOT_PRODUCER, PATH, ClusterHandler
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 SEQ = 7

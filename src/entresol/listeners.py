@@ -1,0 +1,24 @@
+"""Callbacks of those who want to know that something has happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Listeners:
+    """What is called when something has happened, in the order in which it was added.
+
+    Remembers: the callbacks. Persists: nothing. Fails: as a callback does; those after it are not called.
+    """
+
+    def __init__(self) -> None:
+        self._callbacks: tuple[Callable[[], object], ...] = ()
+
+    def add(self, callback: Callable[[], object]) -> None:
+        """Have `callback` called from now on."""
+        self._callbacks = (*self._callbacks, callback)
+
+    def notify(self) -> None:
+        """Call all callbacks."""
+        for callback in self._callbacks:
+            callback()
