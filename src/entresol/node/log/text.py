@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         RequestServed,
         TransactionIncluded,
     )
+    from entresol.primitives.values import Address
     from entresol.rpc.jsonrpc.errors import ErrorObject
 
 MAX_TEXT: Final = 300
@@ -81,10 +82,10 @@ class TextLogFormat:
         """Format a transaction and its result."""
         rows = [
             (_with_layer(entry.layer, "Transaction"), str(entry.hash)),
-            ("From", entry.sender.checksummed()),
+            ("From", _checksummed(entry.sender)),
         ]
         if entry.to is not None:
-            rows.append(("To", entry.to.checksummed()))
+            rows.append(("To", _checksummed(entry.to)))
         if entry.call is not None:
             rows.append(("Call", printable(entry.call, MAX_LINE)))
         if entry.created is not None and entry.succeeded:
@@ -147,6 +148,13 @@ def _labelled(label: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
         label = ""
 
 
+@lru_cache(maxsize=1_024)
+def _checksummed(address: Address) -> str:
+    """Return the text of an address: most are those of few accounts."""
+    return address.checksummed()
+
+
+@lru_cache(maxsize=16)
 def _time(timestamp: int) -> str:
     """Return a time as text; a chain may be at a time that no calendar has."""
     try:

@@ -95,13 +95,11 @@ class TransactionFiller:
         If it `is_sent`, the caller must add it to the pool before the event loop goes on, or another may take the
         nonce. If it `is_for_client`, a contract account may sign it, and then counts by its own nonce.
         """
+        kind = _kind(given, self._chain.pool.rules.accepted_types)
         # First, because it takes a thread and some milliseconds: prices and nonce may change meanwhile.
-        sidecar = await self._sidecar(given)
+        sidecar = await self._sidecar(given) if kind == BlobTransaction.type else None
         self._check_size(given)
-        kind, chain_id = (
-            _kind(given, self._chain.pool.rules.accepted_types),
-            self._chain.rules.chain_id,
-        )
+        chain_id = self._chain.rules.chain_id
         if given.chain_id not in (None, chain_id):
             raise WrongChain(chain_id, int(given.chain_id))
         request = given.request()
@@ -132,10 +130,8 @@ class TransactionFiller:
         base_fee, tip = self._chain.next_base_fee(), self._chain.rules.suggested_tip
         return Filling(evm_env, nonce, _fee_cap(base_fee, tip), tip)
 
-    async def _sidecar(self, given: TransactionObject) -> BlobSidecar | None:
-        """Return the verified sidecar of a blob transaction; None for any other."""
-        if _kind(given, self._chain.pool.rules.accepted_types) != BlobTransaction.type:
-            return None
+    async def _sidecar(self, given: TransactionObject) -> BlobSidecar:
+        """Return the verified sidecar of a blob transaction."""
         max_blobs = self._chain.pool.rules.max_blobs
         return await self._threads.run(partial(read_sidecar, given, max_blobs))
 

@@ -47,19 +47,24 @@ class PendingBuilder:
         """Return the pending block with its transactions executed."""
         if self._pinned is not None:
             return self._pinned.executor
-        if (cached := self._chain.cached_pending()) is not None:
-            return cached
-        self._check()
-        with self._found_long():
+        if self._chain.producer.has_work:
+            if (cached := self._chain.cached_pending()) is not None:
+                return cached
+            self._check()
+        try:
             return self._chain.pending(budget=WorkBudget(INLINE_GAS))
+        except GasBudgetSpent:
+            raise self._found_long() from None
 
     def block(self) -> ExecutedBlock:
         """Return the pending block with its header and roots."""
         if self._pinned is not None and self._pinned.executed is not None:
             return self._pinned.executed
         self._check()
-        with self._found_long():
+        try:
             return self._chain.pending_block(budget=WorkBudget(INLINE_GAS))
+        except GasBudgetSpent:
+            raise self._found_long() from None
 
     def _check(self) -> None:
         chain = self._chain
@@ -67,14 +72,10 @@ class PendingBuilder:
         if is_long or not chain.is_pending_quick:
             raise BuildFirst(self._build)
 
-    @contextlib.contextmanager
-    def _found_long(self) -> Iterator[None]:
+    def _found_long(self) -> BuildFirst:
         """Let a worker build a block that takes longer than its gas; that is found out once for what is in the pool."""
-        try:
-            yield
-        except GasBudgetSpent:
-            self._long_version = self._chain.pool.version
-            raise BuildFirst(self._build) from None
+        self._long_version = self._chain.pool.version
+        return BuildFirst(self._build)
 
     async def _build(self) -> contextlib.AbstractContextManager[None]:
         """Build a block of what is in the pool now, and return the context in which it is the pending one."""
