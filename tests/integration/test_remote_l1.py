@@ -32,10 +32,11 @@ from entresol.node.settlement.manifest import (
 from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
+from tests.support.cluster.skewed_clock import SkewedClock
 from tests.support.node_process import run_entresol, running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rollup.settled import settled_in_metrics
-from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
 
 pytestmark = pytest.mark.peer
 
@@ -485,3 +486,25 @@ def test_a_directory_that_settles_elsewhere_can_be_verified(deployed: Deployed) 
     with starting_node("verify", "--data-dir", deployed.directory) as node:
         assert node.process.wait(PATIENCE_SECONDS) == 0
         assert "matches its transactions" in node.printed()
+
+
+def test_a_clock_an_hour_off_is_in_health_metrics_and_log(anvil: Anvil, tmp_path: Path) -> None:
+    clock = SkewedClock(tmp_path / "clock")
+    flags = ("--l1-url", anvil.url, "--operator-key", KEY, "--deploy-l1", "--no-settle")
+    with running_node(*flags, command=clock.command) as node:
+        assert health_of(node.url)[1]["status"] == "ready"
+        clock.set(-3_600)
+        status, health = eventually(lambda: is_degraded(node.url))
+        assert status == 200
+        assert "the clock of this node is 3" in health["reason"]
+        assert f"s behind {anvil.url}" in health["reason"]
+        with urllib.request.urlopen(f"{node.url}/metrics") as page:
+            assert b"entresol_l1_clock_skew_seconds -3" in page.read()
+        assert "the clock of this node is" in node.printed()
+        clock.set(0)
+        eventually(lambda: not is_degraded(node.url))
+
+
+def is_degraded(url: str) -> tuple[int, dict[str, Any]] | None:
+    found = health_of(url)
+    return found if found[1]["status"] == "degraded" else None

@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, BOB
+from tests.support.cluster import impatient_node
 from tests.support.http_server import RawConnection
 from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
@@ -204,6 +205,19 @@ def test_a_worker_that_hangs_is_reported_and_replaced() -> None:
         assert "no sign of life" in node.printed()
         assert other in workers_of(node)
         producer.close()
+        assert node.stop() == 0
+
+
+def test_a_worker_that_hangs_while_it_starts_is_replaced() -> None:
+    flags = (*FLAGS, "--worker-silence-seconds", "5")
+    with running_node(*flags, command=impatient_node.command(8)) as node:
+        before = set(workers_of(node))
+        os.kill(min(before), signal.SIGKILL)
+        (hung,) = eventually(lambda: set(workers_of(node)) - before)
+        os.kill(hung, signal.SIGSTOP)
+        eventually(lambda: is_gone(hung) and health(node)["running"] == 2)
+        assert metric(node, "worker_hangs_total") == 1
+        assert "has given no sign of life for 8 seconds, and is killed" in node.printed()
         assert node.stop() == 0
 
 

@@ -40,15 +40,20 @@ class Follower:
         return self._chain.ledger.store.position.get()
 
     async def catch_up(self, connection: asyncpg.Connection[Any]) -> int:
-        """Apply everything that the log has; return how many entries that were."""
-        count, position = 0, self.applied
-        while page := await read_page(connection, position):
-            began = time.monotonic()
-            for position, entry in page:
-                apply_entry(self._chain, entry, position)
-                self._on_applied(entry)
-                if time.monotonic() - began > SLICE_SECONDS:
-                    await asyncio.sleep(0)
-                    began = time.monotonic()
-            count += len(page)
+        """Apply everything that the log has, while nobody writes to it; return how many entries that were."""
+        count = 0
+        while applied := await self.apply_page(connection):
+            count += applied
         return count
+
+    async def apply_page(self, connection: asyncpg.Connection[Any]) -> int:
+        """Apply the next entries of the log; return how many those were."""
+        page = await read_page(connection, self.applied)
+        began = time.monotonic()
+        for position, entry in page:
+            apply_entry(self._chain, entry, position)
+            self._on_applied(entry)
+            if time.monotonic() - began > SLICE_SECONDS:
+                await asyncio.sleep(0)
+                began = time.monotonic()
+        return len(page)

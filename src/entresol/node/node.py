@@ -228,12 +228,13 @@ class Node:
             else self._log.for_chain(is_public=not serves_dev_methods(config))
         )
         metrics = tuple if rollup is None else rollup.metrics
+        degraded = (lambda: None) if rollup is None else rollup.degraded
         self.layer_two = ChainService(
             chain,
             make_api,
             config.server,
             log=log,
-            hooks=ServiceHooks(health=self._health, metrics=metrics),
+            hooks=ServiceHooks(health=self._health, degraded=degraded, metrics=metrics),
             explorer=explorer_page(config, 2, rollup),
             role=role,
         )

@@ -7,16 +7,15 @@ import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 from tests.robustness.cluster.checker import check
 from tests.robustness.cluster.faults import Faults, Injected
 from tests.robustness.cluster.l1_proxy import L1Proxy
 from tests.robustness.cluster.load import FAILURES, History, Reader, Sender
-from tests.robustness.cluster.proxy import PostgresProxy
 from tests.robustness.cluster.targets import NodeTargets, Targets
 from tests.support.cluster.nodes import OPERATOR, ClusterProcesses, node_name, running_cluster
 from tests.support.cluster.postgres import running_postgres
+from tests.support.cluster.proxy import PostgresProxy, socket_of
 from tests.support.cluster.skewed_clock import SkewedClock
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient, RpcError
@@ -62,11 +61,10 @@ def started(
     cluster: ClusterProcesses, number: int, disk: SmallDisk | None
 ) -> Iterator[NodeTargets]:
     """Start a node with a clock of its own, and with proxies to PostgreSQL and L1."""
-    socket = f"{parse_qs(urlsplit(cluster.url).query)['host'][0]}/.s.PGSQL.5432"
     oldest = block_number(cluster)
     clock = SkewedClock(cluster.folder / f"{node_name(number)}.clock")
     with (
-        PostgresProxy(socket).running() as postgres,
+        PostgresProxy(socket_of(cluster.url)).running() as postgres,
         L1Proxy(cluster.l1_url, oldest).running() as l1,
     ):
         flags = ("--cluster", cluster.url_by_port(postgres.port), "--l1-url", l1.url)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from tests.robustness.cluster.l1_proxy import L1Proxy
 from tests.robustness.cluster.load import History
-from tests.robustness.cluster.proxy import PostgresProxy
 from tests.support.cluster.nodes import ClusterNodeProcess, ClusterProcesses
+from tests.support.cluster.proxy import PostgresProxy
 from tests.support.cluster.skewed_clock import SkewedClock
 from tests.support.small_disk import SmallDisk
 

@@ -83,7 +83,7 @@ class Member:
         self._change = asyncio.Event()
         self.changed = Listeners()
         """Notified when the lease was read again, or the role has changed."""
-        self._caught_up_at = time.monotonic()
+        self._caught_up_at = self._lease_read_at = time.monotonic()
         self._takes_over_from = 0.0
         self._task: asyncio.Task[None] | None = None
         self.id = uuid.uuid4().hex
@@ -200,10 +200,17 @@ class Member:
         return min(POLL_SECONDS, self._database.lease_seconds / 6)
 
     async def _step(self, connection: asyncpg.Connection[Any]) -> bool:
-        """Apply what is new, and take over if nobody produces; return whether production has ended."""
-        await self._follower.catch_up(connection)
+        """Apply what is new, and take over if nobody produces; return whether production has ended.
+
+        The lease is read after each page: a log that grows while its pages are read has no end.
+        """
+        applied = await self._follower.apply_page(connection)
+        before = time.monotonic()
         lease = await read_lease(connection)
-        self._observe(lease)
+        self._observe(lease, before)
+        if applied and self.seq < lease.end.seq:
+            self._notifications.wake()
+            return False
         is_ready = time.monotonic() >= self._takes_over_from and self._chain.failure is None
         may_take = self._takes_over and is_ready
         if not may_take or not (lease.is_free or lease.holder == self.id):
@@ -233,11 +240,14 @@ class Member:
         log.warning("no longer producing blocks: %s", failure)
         return True
 
-    def _observe(self, lease: LeaseState) -> None:
-        self.lease = lease
-        self.problem, self.is_stopped = None, False
+    def _observe(self, lease: LeaseState, read_at: float) -> None:
+        """Take the lease as it was read then; this node has all that the log had then, or when it was read before."""
         if self.seq >= lease.end.seq:
-            self._caught_up_at = time.monotonic()
+            self._caught_up_at = read_at
+        elif self.lease is not None and self.seq >= self.lease.end.seq:
+            self._caught_up_at = self._lease_read_at
+        self.lease, self._lease_read_at = lease, read_at
+        self.problem, self.is_stopped = None, False
         self._announce_change()
 
     # Producing

@@ -229,8 +229,11 @@ class ClusterNode:
         return behind if member.problem is None else f"{behind}: {member.problem}"
 
     def _degraded(self) -> str | None:
-        distance = self.member.distance
-        return None if distance is None else distance.problem
+        distance, rollup = self.member.distance, self._rollup
+        problem = None if distance is None else distance.problem
+        if problem is not None or self.member.production is None or rollup is None:
+            return problem
+        return rollup.degraded()
 
     def _health(self) -> dict[str, Any]:
         member = self.member

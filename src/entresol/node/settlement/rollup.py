@@ -14,6 +14,7 @@ from entresol.l1.operator import Operator
 from entresol.node.background_task import cancel, supervised
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
+from entresol.node.settlement.l1_clock import L1Clock
 from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
 from entresol.primitives.batches import SettlementStep
@@ -81,6 +82,7 @@ class Rollup:
         keys, limits = settlement_layer.operator_keys.keys, fee_limits(config.l1)
         low = int(config.l1.operator_low_balance * ETHER)
         self.balances = [OperatorBalance(settlement_layer.l1, it, low) for it in keys]
+        self.clock = L1Clock(settlement_layer.l1, chain.clock.now)
         self.settler = Settler(
             chain,
             contract,
@@ -133,6 +135,8 @@ class Rollup:
         if self._settles:
             services["batches"] = lambda: self.batcher.run(self._chain.events)
             services |= {f"balance of {it.key.name}": it.run for it in self.balances}
+        if self._is_remote:
+            services["clock of L1"] = self.clock.run
         if self._settles or self._is_remote:
             # The development L1 reports what it reverts.
             services["settlement"] = self.settler.run
@@ -166,6 +170,10 @@ class Rollup:
             "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 
+    def degraded(self) -> str | None:
+        """Return why settlement is at risk although every worker works."""
+        return self.clock.problem
+
     def metrics(self) -> Iterator[Sample]:
         """Yield how far batches are settled, and which workers have a problem."""
         # As recorded, not as L1 had them when it was last read: if nothing is settled, nothing reads L1.
@@ -178,6 +186,7 @@ class Rollup:
         ):
             yield Sample(f"settlement_{step}_batch", f"Number of the last {step} batch.", number)
         yield from self._fee_metrics()
+        yield from self.clock.metrics()
         stopped = self.settler.stopped is not None
         yield Sample("settlement_stopped", "Whether a reverted step stopped settlement.", stopped)
         for part, problem in self.health().items():

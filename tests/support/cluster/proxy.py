@@ -7,17 +7,24 @@ import contextlib
 import threading
 from collections.abc import Coroutine, Iterator
 from typing import Literal
+from urllib.parse import parse_qs, urlsplit
 
 Mode = Literal["pass", "hang", "delay"]
 
 DELAY_SECONDS = 0.15
+MAX_DELAYED = 1_000
+"""How many reads may be under way in one direction."""
 
 
 class PostgresProxy:
-    """Passes connections on to a Unix socket, on an event loop and a thread of its own."""
+    """Passes connections on to a Unix socket, on an event loop and a thread of its own.
 
-    def __init__(self, socket: str) -> None:
+    Delayed bytes are under way at the same time, as on a long line: what is sent together arrives together.
+    """
+
+    def __init__(self, socket: str, delay: float = DELAY_SECONDS) -> None:
         self._socket = socket
+        self._delay = delay
         self._mode: Mode = "pass"
         self._changed = asyncio.Event()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -53,14 +60,38 @@ class PostgresProxy:
         self._writers -= {writer, back}
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while data := await reader.read(1 << 16):
-                if self._mode == "delay":
-                    await asyncio.sleep(DELAY_SECONDS)
-                while self._mode == "hang":
-                    await self._changed.wait()
+        """Pass bytes on in one direction."""
+        line: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(MAX_DELAYED)
+        delivery = asyncio.create_task(self._deliver(line, writer))
+        data = b" "
+        while data:
+            try:
+                data = await reader.read(1 << 16)
+            except OSError:
+                data = b""
+            delay = self._delay if self._mode == "delay" else 0.0
+            await line.put((self._loop.time() + delay, data))
+        await delivery
+
+    async def _deliver(
+        self, line: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter
+    ) -> None:
+        """Write what is read from a line when it is due, until its end."""
+        is_open = True
+        while True:
+            due, data = await line.get()
+            if not data:
+                break
+            if not is_open:
+                continue
+            await asyncio.sleep(due - self._loop.time())
+            while self._mode == "hang":
+                await self._changed.wait()
+            try:
                 writer.write(data)
                 await writer.drain()
+            except OSError:
+                is_open = False
         writer.close()
 
     @contextlib.contextmanager
@@ -91,3 +122,8 @@ class PostgresProxy:
     def _run(self, serving: Coroutine[None, None, None]) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(serving)
+
+
+def socket_of(url: str) -> str:
+    """Return the Unix socket of the PostgreSQL behind a URL."""
+    return f"{parse_qs(urlsplit(url).query)['host'][0]}/.s.PGSQL.5432"

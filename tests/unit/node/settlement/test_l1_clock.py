@@ -1,0 +1,120 @@
+"""The clock of a node is compared with L1's: by blocks that were just sealed, and by those from the future."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.layer_one import L1Block
+from entresol.node.metrics import render
+from entresol.node.settlement.l1_clock import POLL_SECONDS, L1Clock
+from entresol.primitives.values import Hash32
+from tests.support.rollup.layer_ones import Embedded, layer_one
+
+NOW = 1_800_000_000
+HOUR = 3_600
+
+
+class Timed(EmbeddedLayerOne):
+    """An L1 whose head a test sets."""
+
+    number = 7
+    timestamp = NOW - 5 * HOUR
+
+    async def head(self) -> L1Block:
+        """Return what is set."""
+        zero = Hash32.zero()
+        return L1Block(
+            number=self.number, hash=zero, parent_hash=zero, timestamp=self.timestamp, base_fee=7
+        )
+
+
+class Compared:
+    """A clock, an L1, and the time between two comparisons."""
+
+    def __init__(self, l1: Timed) -> None:
+        self.l1 = l1
+        self.now = NOW
+        self.passed = 0.0
+        self.clock = L1Clock(l1, lambda: self.now, lambda: self.passed)
+
+    async def sees(self, number: int, timestamp: int, *, after: float = POLL_SECONDS) -> str | None:
+        """Compare with a head after so many seconds; return the problem."""
+        self.passed += after
+        self.l1.number, self.l1.timestamp = number, timestamp
+        await self.clock.step()
+        return self.clock.problem
+
+
+def play(scenario: Callable[[Compared], Awaitable[None]]) -> None:
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        asyncio.run(_play(scenario, Timed(steered.chain)))
+
+
+async def _play(scenario: Callable[[Compared], Awaitable[None]], l1: Timed) -> None:
+    await scenario(Compared(l1))
+
+
+def test_an_l1_that_seals_no_blocks_says_nothing_of_the_clock() -> None:
+    async def scenario(compared: Compared) -> None:
+        for _ in range(3):
+            assert await compared.sees(7, NOW - 5 * HOUR) is None
+        assert compared.clock.skew_seconds is None
+
+    play(scenario)
+
+
+def test_a_clock_an_hour_ahead_is_seen_by_the_next_block(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "entresol.node.settlement")
+
+    async def scenario(compared: Compared) -> None:
+        await compared.sees(7, NOW - HOUR - 12)
+        problem = await compared.sees(8, NOW - HOUR)
+        assert problem is not None
+        assert "is 3600 s ahead of the embedded L1" in problem
+        assert "entresol_l1_clock_skew_seconds 3600" in render(compared.clock.metrics())
+        await compared.sees(9, NOW - HOUR)
+        compared.now -= HOUR
+        assert await compared.sees(10, compared.now - 1) is None
+
+    play(scenario)
+    ahead, again = caplog.messages
+    assert "3600 s ahead of" in ahead
+    assert "agrees with the embedded L1 again" in again
+
+
+def test_a_clock_an_hour_behind_is_seen_at_once() -> None:
+    async def scenario(compared: Compared) -> None:
+        problem = await compared.sees(7, NOW + HOUR)
+        assert problem is not None
+        assert "is 3600 s behind the embedded L1" in problem
+        assert await compared.sees(8, NOW - 2) is None
+
+    play(scenario)
+
+
+def test_a_block_that_may_be_old_is_not_compared() -> None:
+    async def scenario(compared: Compared) -> None:
+        await compared.sees(7, NOW)
+        # L1 was away, or this node was.
+        assert await compared.sees(8, NOW - HOUR, after=10 * POLL_SECONDS) is None
+        # A reorg.
+        assert await compared.sees(6, NOW - HOUR) is None
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("wrong", [(8, 0), (7, NOW + HOUR)])
+def test_one_wrong_block_is_forgotten_with_the_next_response(wrong: tuple[int, int]) -> None:
+    async def scenario(compared: Compared) -> None:
+        await compared.sees(7, NOW - HOUR)
+        assert await compared.sees(*wrong) is not None
+        assert await compared.sees(*wrong) is not None
+        assert await compared.sees(7, NOW - HOUR) is None
+
+    play(scenario)
