@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import http.client
 import multiprocessing
+import sys
 import tempfile
 import threading
 import time
@@ -17,6 +18,8 @@ from typing import Final
 import msgspec
 
 from benchmarks.harness import Row
+from entresol.cli import SWITCH_SECONDS
+from entresol.node.startup.garbage import collect_less
 from tests.support.rollup.full_node import FullNode
 from tests.support.rollup.largest_requests import largest_requests
 
@@ -82,6 +85,9 @@ def _serve(folder: Path, ready: Connection) -> None:
 
     async def serve() -> None:
         await full.node.start()
+        # As `entresol` does.
+        sys.setswitchinterval(SWITCH_SECONDS)
+        collect_less()
         ready.send(full.node.address)
         await asyncio.Event().wait()
 

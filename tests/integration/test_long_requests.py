@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from entresol.primitives.values import Data
@@ -45,6 +46,15 @@ BODIES = (
 )
 
 
+DIGITS = b"f8" * (7 << 20)
+
+
+async def respond(body: bytes) -> bytes | None:
+    """Return the response of a new dispatcher."""
+    response = Dispatcher([Sizes()]).handle(body, LocalConnection())
+    return response if isinstance(response, bytes | None) else await response
+
+
 class Sizes(Toy):
     """A namespace with a method of data."""
 
@@ -75,15 +85,29 @@ def test_half_of_a_surrogate_pair_in_a_long_request_is_rejected_under_its_id(
 
 
 def test_long_data_does_not_keep_the_event_loop() -> None:
-    dispatcher = Dispatcher([Sizes()])
-    digits = b"f8" * (7 << 20)
-    body = b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x%b"]}' % digits
-
-    async def respond() -> bytes | None:
-        response = dispatcher.handle(body, LocalConnection())
-        return response if isinstance(response, bytes | None) else await response
-
+    body = b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x%b"]}' % DIGITS
     with measured_callbacks() as measured:
-        response = asyncio.run(respond())
+        response = asyncio.run(respond(body))
     assert response == b'{"jsonrpc":"2.0","id":1,"result":%d}' % ((7 << 20) + 5)
     assert measured.longest < MAX_SECONDS
+
+
+@pytest.mark.parametrize("opening", [b"", b"["])
+def test_long_parameters_of_calls_in_order_do_not_keep_the_event_loop(opening: bytes) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x%b",7]}' % DIGITS
+    with measured_callbacks() as measured:
+        response = asyncio.run(respond(opening + body + (b"]" if opening else b"")))
+    assert response is not None
+    assert b'"result":%d}' % ((7 << 20) + 7) in response
+    assert measured.longest < MAX_SECONDS
+
+
+def test_wrong_long_parameters_of_calls_in_order_are_rejected_in_their_place() -> None:
+    wrong = b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x%bz",7]}' % DIGITS
+    right = b'{"jsonrpc":"2.0","id":2,"method":"toy_size","params":["0x01"]}'
+    response = asyncio.run(respond(b"[%b,%b]" % (wrong, right)))
+    assert response is not None
+    first, second = msgspec.json.decode(response)
+    assert (first["id"], first["error"]["code"]) == (1, -32602)
+    assert first["error"]["message"].startswith("params[0]: data is written in hex digits, got")
+    assert second == {"jsonrpc": "2.0", "id": 2, "result": 6}

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.mempool import PoolConfig
     from entresol.chain.rules import ChainRules
-    from entresol.primitives.records import StoredChange
     from entresol.primitives.values import Address, Hash32
     from entresol.storage.store import Store
 
@@ -133,9 +132,9 @@ class AcceptingChain(SealingChain):
             self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
         self.pool.set_base_fees(self.next_base_fee(), self.next_blob_base_fee())
 
-    def edited(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
-        """Return the edits since the last block and their codes, in the form of a record."""
-        return self._edits.stored()
+    def edited(self) -> Overlay | None:
+        """Return the state with the edits since the last block; None if there are none."""
+        return self._edits.checkpoint()
 
     def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:
         """Edit the account at `address`, and perhaps others; the next block records the change."""

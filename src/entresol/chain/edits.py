@@ -55,10 +55,7 @@ class Edits:
 
     def stored(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
         """Return the edits and their codes in the form of a record."""
-        if self.state is None:
-            return (), ()
-        changes = self.state.changes()
-        return stored_changes(changes), tuple(changes.codes.values())
+        return stored_edits(self.state)
 
     def checkpoint(self) -> Overlay | None:
         """Return the edits for `restore`."""
@@ -68,3 +65,11 @@ class Edits:
         """Restore what `checkpoint` returned, or take over an edit of some accounts; None drops all edits."""
         self.state = edited
         self.accounts = 0 if edited is None else self.accounts + accounts
+
+
+def stored_edits(edited: Overlay | None) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
+    """Return edits and their codes in the form of a record; any thread may call it."""
+    if edited is None:
+        return (), ()
+    changes = edited.changes()
+    return stored_changes(changes), tuple(changes.codes.values())

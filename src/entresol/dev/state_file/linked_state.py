@@ -17,7 +17,7 @@ from entresol.errors import BestBlockMissing, LoadRejected
 from entresol.primitives.records import StoredChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from entresol._native import Overlay
     from entresol.chain.chain import Chain
@@ -72,15 +72,20 @@ class LinkedState:
         self._settling = settling
 
     def dump(
-        self, chain: Chain, *, historical: bool = False, packed: bool = True
+        self,
+        chain: Chain,
+        *,
+        historical: bool = False,
+        packed: bool = True,
+        paced: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
     ) -> Callable[[], bytes]:
-        """Return the work that writes a file of what the chains are now."""
+        """Return the work that writes a file of what the chains are now; its pieces pass through `paced`."""
         dumped = {it: ChainDump(it) for it in self._linked.chains}
         others = [dump for it, dump in dumped.items() if it is not chain]
 
         def work() -> bytes:
-            document = dumped[chain].document(others, historical=historical)
-            return write_state_file(document, packed=packed)
+            pieces = dumped[chain].written(others, historical=historical)
+            return write_state_file(paced(pieces), packed=packed)
 
         return work
 

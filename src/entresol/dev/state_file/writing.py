@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
+import zlib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from entresol._native import Snapshot, keccak256
+from entresol.chain.edits import stored_edits
 from entresol.dev.state_file.bytecode_json import bytecode_fields
 from entresol.dev.state_file.header_json import header_fields
 from entresol.dev.state_file.state_file import VERSION, ChainPart, FileAccount
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import State
     from entresol.primitives.headers import Header
     from entresol.primitives.receipts import Receipt
-    from entresol.primitives.records import BlockRecord
+    from entresol.primitives.records import BlockRecord, StoredChange
     from entresol.primitives.transactions import Transaction
 
 _LEVEL: Final = 6
+_GZIP_WINDOW: Final = 31
+_PIECE_BYTES: Final = 64 << 10
+
+_encode: Final = msgspec.json.Encoder().encode
 
 
 class ChainDump:
@@ -40,16 +46,19 @@ class ChainDump:
         self._store = chain.ledger.store
         self._chain_id = chain.rules.chain_id
         self._latest = chain.latest
-        self._edits, self._codes = chain.edited()
+        self._edited = chain.edited()
         self._rows = tuple(self._store.loaded.rows(self.number))
 
-    def document(
+    def written(
         self, others: Iterable[ChainDump] = (), *, historical: bool = False
-    ) -> dict[str, Any]:
-        """Return the file as JSON: this chain as anvil has it, and all of them in our own part."""
+    ) -> Iterator[bytes]:
+        """Yield the file as JSON, in pieces: this chain as anvil has it, and all of them in our own part.
+
+        In pieces, because encoding or freeing the whole document would hold the GIL for as long as that takes.
+        """
         chains = (self, *others)
         try:
-            document = self._document(chains, historical=historical)
+            yield from self._written(chains, historical=historical)
         except UnknownBlock:
             # All were there when the dump began.
             raise DumpInterrupted from None
@@ -58,22 +67,33 @@ class ChainDump:
             _check_current(chains)
             raise
         _check_current(chains)
-        return document
 
-    def _document(self, chains: Iterable[ChainDump], *, historical: bool) -> dict[str, Any]:
-        records = list(self.records())
-        return {
-            "block": _block_env(records[-1].header()),
-            "accounts": dict(self._accounts(self._latest)),
-            "best_block_number": self.number,
-            "blocks": [_block(it) for it in records],
-            "transactions": [it for record in records for it in _transactions(record)],
-            "historical_states": list(self._states(records)) if historical else None,
-            "entresol": {
-                "version": VERSION,
-                "chains": [_own(it.part()) for it in chains],
-            },
+    def _written(self, chains: Iterable[ChainDump], *, historical: bool) -> Iterator[bytes]:
+        accounts = self._accounts(self._latest)
+        transactions = (it for record in self.records() for it in _transactions(record))
+        own = {
+            "version": [_encode(VERSION)],
+            "chains": _array(_object(it.own_part()) for it in chains),
         }
+        return _object(
+            {
+                "block": [_encode(_block_env(self._store.record(self.number).header()))],
+                "accounts": _object((key, [_encode(it)]) for key, it in accounts),
+                "best_block_number": [_encode(self.number)],
+                "blocks": _array([_encode(_block(it))] for it in self.records()),
+                "transactions": _array([_encode(it)] for it in transactions),
+                "historical_states": _array(self._states()) if historical else [b"null"],
+                "entresol": _object(own.items()),
+            }.items()
+        )
+
+    @property
+    def _edits(self) -> tuple[StoredChange, ...]:
+        return self._stored_edits[0]
+
+    @cached_property
+    def _stored_edits(self) -> tuple[tuple[StoredChange, ...], tuple[bytes, ...]]:
+        return stored_edits(self._edited)
 
     def is_current(self) -> bool:
         """Return whether the chain still has the block that was its last."""
@@ -86,8 +106,17 @@ class ChainDump:
             records=tuple(self.records()),
             rows=self._rows,
             edits=self._edits,
-            edited_codes=self._codes,
+            edited_codes=self._stored_edits[1],
         )
+
+    def own_part(self) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Yield the members of `part` as JSON."""
+        edits = msgspec.msgpack.encode(self._stored_edits, enc_hook=bytes)
+        rows = (["0x" + key.hex(), "0x" + row.hex()] for key, row in self._rows)
+        yield "chainId", [_encode(self._chain_id)]
+        yield "records", _array([_encode("0x" + it.encode().hex())] for it in self.records())
+        yield "rows", _array([_encode(it)] for it in rows)
+        yield "edits", [_encode("0x" + edits.hex() if self._edits else None)]
 
     def records(self) -> Iterator[BlockRecord]:
         """Yield the records of all blocks."""
@@ -113,20 +142,21 @@ class ChainDump:
             )
             yield "0x" + address.hex(), _account(shown)
 
-    def _states(self, records: list[BlockRecord]) -> Iterator[list[Any]]:
+    def _states(self) -> Iterator[Iterator[bytes]]:
         """Yield the states of the blocks before the last one, as far as they are known."""
-        for record in records[self._store.loaded.first : -1]:
-            number = record.header().number
-            state = Snapshot(HistoricalState(self._store, number))
-            accounts = dict(self._accounts(state))
-            yield [
-                "0x" + keccak256(record.header_rlp).hex(),
-                {
-                    "accounts": {key: _historical(it) for key, it in accounts.items()},
-                    "storage": {key: it["storage"] for key, it in accounts.items()},
-                    "block_hashes": {},
-                },
-            ]
+        first = max(self._store.first_number, self._store.loaded.first)
+        for number in range(first, self.number):
+            block_hash = "0x" + keccak256(self._store.record(number).header_rlp).hex()
+            yield _array([[_encode(block_hash)], self._state(number)])
+
+    def _state(self, number: int) -> Iterator[bytes]:
+        accounts = list(self._accounts(Snapshot(HistoricalState(self._store, number))))
+        members = {
+            "accounts": _object((key, [_encode(_historical(it))]) for key, it in accounts),
+            "storage": _object((key, [_encode(it["storage"])]) for key, it in accounts),
+            "block_hashes": [b"{}"],
+        }
+        return _object(members.items())
 
 
 def _check_current(chains: Iterable[ChainDump]) -> None:
@@ -134,10 +164,45 @@ def _check_current(chains: Iterable[ChainDump]) -> None:
         raise DumpInterrupted
 
 
-def write_state_file(document: dict[str, Any], *, packed: bool) -> bytes:
+def write_state_file(pieces: Iterable[bytes], *, packed: bool) -> bytes:
     """Return a file, plain or packed by gzip."""
-    plain = msgspec.json.encode(document)
-    return gzip.compress(plain, _LEVEL, mtime=0) if packed else plain
+    if not packed:
+        return b"".join(pieces)
+    packing = zlib.compressobj(_LEVEL, wbits=_GZIP_WINDOW)
+    # Other threads run while a long piece is packed, and for short ones that takes longer than packing them.
+    done = [packing.compress(piece) for piece in _joined(pieces)]
+    return b"".join((*done, packing.flush()))
+
+
+def _joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    joined, size = list[bytes](), 0
+    for piece in pieces:
+        joined.append(piece)
+        size += len(piece)
+        if size >= _PIECE_BYTES:
+            yield b"".join(joined)
+            joined, size = [], 0
+    yield b"".join(joined)
+
+
+def _object(members: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
+    """Yield a JSON object whose values are written in pieces."""
+    before = b"{"
+    for name, value in members:
+        yield before + _encode(name) + b":"
+        yield from value
+        before = b","
+    yield b"{}" if before == b"{" else b"}"
+
+
+def _array(items: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """Yield a JSON array of items that are written in pieces."""
+    before = b"["
+    for item in items:
+        yield before
+        yield from item
+        before = b","
+    yield b"[]" if before == b"[" else b"]"
 
 
 def _account(account: FileAccount) -> dict[str, Any]:
@@ -229,14 +294,4 @@ def _receipt(receipt: Receipt, transaction: Transaction) -> dict[str, Any]:
             for it in receipt.logs
         ],
         "logsBloom": str(receipt.bloom),
-    }
-
-
-def _own(part: ChainPart) -> dict[str, Any]:
-    edits = msgspec.msgpack.encode((part.edits, part.edited_codes), enc_hook=bytes)
-    return {
-        "chainId": part.chain_id,
-        "records": ["0x" + it.encode().hex() for it in part.records],
-        "rows": [["0x" + key.hex(), "0x" + row.hex()] for key, row in part.rows],
-        "edits": "0x" + edits.hex() if part.edits else None,
     }

@@ -9,10 +9,13 @@ from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from msgspec import Raw
 
 from entresol.rpc.jsonrpc.batch import DeferredResponse, HurriedResponse, RequestBatch, Response
 from entresol.rpc.jsonrpc.envelope import (
+    MAX_SEARCHED_BYTES,
     NULL,
+    LongRequest,
     Request,
     RequestBatchReader,
     decode_request,
@@ -30,7 +33,7 @@ from entresol.rpc.jsonrpc.errors import (
 )
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Router, own_methods
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
-from entresol.rpc.jsonrpc.method_caller import MethodCaller
+from entresol.rpc.jsonrpc.method_caller import MethodCaller, read_ahead
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.native_methods import (
     NativeReads,
@@ -142,7 +145,7 @@ class Dispatcher:
     async def _handle_long(self, body: bytes, connection: ClientConnection) -> bytes | None:
         """Respond to a request or a batch that takes long to scan, which a thread does without the GIL."""
         # Not on the threads of the methods, where it would wait for those that run.
-        found = await asyncio.get_running_loop().run_in_executor(None, read_long, body)
+        found = await asyncio.get_running_loop().run_in_executor(None, self._read_long, body)
         if found is None:
             response = self._handle_text(body, connection)
         elif isinstance(found, list):
@@ -150,6 +153,14 @@ class Dispatcher:
         else:
             response = self._call(connection, found)
         return await completed(response)
+
+    def _read_long(self, body: bytes) -> LongRequest | list[Request | Raw] | None:
+        """Read a long request or a batch on a thread, with parameters that would be decoded on the event loop."""
+        found = read_long(body)
+        # What a replica forwards, the producer decodes.
+        if found is not None and self._forwarding is None:
+            read_ahead(found, self._methods)
+        return found
 
     def _handle_text(self, body: bytes, connection: ClientConnection) -> Response:
         if not body.isascii() and not is_utf8(body):
@@ -188,7 +199,7 @@ class Dispatcher:
         except ParseError as error:
             marked = without_half_pairs(stripped)
             if marked is None:
-                return self._responder.reject(error)
+                return self._search_or_reject(stripped, error, connection)
             return self._handle_malformed(marked, connection)
         if request_id is None:
             return self._responder.reject(
@@ -200,8 +211,32 @@ class Dispatcher:
         try:
             items = self._batches.read(body)
         except ParseError as error:
-            return self._responder.reject(error)
+            return self._search_or_reject(body, error, connection)
         return self._handle_requests(items, connection)
+
+    def _search_or_reject(
+        self, body: bytes, error: ParseError, connection: ClientConnection
+    ) -> Response:
+        """Reject what is no JSON, unless it may only have half of a surrogate pair that takes long to find."""
+        if MAX_SEARCHED_BYTES < len(body) <= MAX_NATIVE_BODY_BYTES:
+            return self._search(body, error, connection)
+        return self._responder.reject(error)
+
+    async def _search(
+        self, body: bytes, error: ParseError, connection: ClientConnection
+    ) -> bytes | None:
+        """Respond to a body with half of a surrogate pair, after a thread has found it."""
+        loop = asyncio.get_running_loop()
+        marked = await loop.run_in_executor(None, without_half_pairs, body, MAX_NATIVE_BODY_BYTES)
+        if marked is None:
+            return self._responder.reject(error)
+        if marked[:1] != b"[":
+            return await completed(self._handle_malformed(marked, connection))
+        try:
+            items = self._batches.read_marked(marked)
+        except ParseError as problem:
+            return self._responder.reject(problem)
+        return await completed(self._handle_requests(items, connection))
 
     def _handle_requests(self, items: list[Item] | None, connection: ClientConnection) -> Response:
         if items is None or len(items) > self._limits.batch:

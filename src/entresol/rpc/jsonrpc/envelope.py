@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from entresol._native import read_long_requests
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.errors import ErrorObject, InvalidRequestError, ParseError
+from entresol.rpc.jsonrpc.errors import (
+    ErrorObject,
+    InvalidParamsError,
+    InvalidRequestError,
+    ParseError,
+)
 
 ABSENT: Final = Raw(b"")
 """The value of a member that was not sent; a request without `id` is a notification."""
@@ -32,7 +37,7 @@ NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
 """The first bytes of JSON values that cannot be an id: it is a number, a string or null."""
 
 MAX_SEARCHED_BYTES: Final = 64 << 10
-"""How long a body may be to be searched, which takes a few milliseconds for the escapes of so many bytes."""
+"""How long a body may be to be searched on the event loop: a few milliseconds for the escapes of so many bytes."""
 
 _MARK: Final = rb"\uffff"
 """Takes the place of a half pair. It has the same length, and is no character either."""
@@ -52,9 +57,14 @@ class Request(msgspec.Struct, gc=False):
 
 
 class LongRequest(Request):
-    """A call of a long body; `data` is its only parameter, if that is hex digits."""
+    """A call of a long body, with what of its parameters was decoded when it was read."""
 
     data: Data | None = None
+    """The only parameter, if that is hex digits."""
+    values: tuple[Any, ...] | None = None
+    """The parameters of a method whose calls run in order, so that they are not decoded later."""
+    problem: InvalidParamsError | None = None
+    """What is wrong with them."""
 
 
 class _WithId(msgspec.Struct):
@@ -171,11 +181,11 @@ class RequestBatchReader:
             marked = without_half_pairs(body)
             if marked is None:
                 raise ParseError(str(error)) from None
-            return self._read_marked(marked)
+            return self.read_marked(marked)
         return None if len(items) > self._limit else items
 
-    def _read_marked(self, body: bytes) -> list[Request | Raw] | None:
-        """Return what `read` does, with raw JSON for requests that are marked."""
+    def read_marked(self, body: bytes) -> list[Request | Raw] | None:
+        """Return what `read` does for a body without half pairs, with raw JSON for requests that are marked."""
         try:
             found = msgspec.structs.astuple(self._decode_raw(body))
         except RecursionError:
@@ -210,9 +220,9 @@ def _items_decoder(kind: type, count: int) -> Callable[[bytes], msgspec.Struct]:
     return msgspec.json.Decoder(msgspec.defstruct("Items", fields, array_like=True)).decode
 
 
-def without_half_pairs(body: bytes) -> bytes | None:
-    """Return `body` with marks in place of half surrogate pairs; None if it has none."""
-    if len(body) > MAX_SEARCHED_BYTES or b"\\u" not in body:
+def without_half_pairs(body: bytes, max_bytes: int = MAX_SEARCHED_BYTES) -> bytes | None:
+    """Return `body` with marks in place of half surrogate pairs; None if it has none, or is longer."""
+    if len(body) > max_bytes or b"\\u" not in body:
         return None
     marked = _ESCAPE.sub(_marked, body)
     return None if marked == body else marked

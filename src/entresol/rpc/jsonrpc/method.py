@@ -171,6 +171,7 @@ class Method:
         # Arguments with a connection among them are not the same for the next call.
         is_cached = self._connection_at is None and not mark.grouped
         self.cached_arguments = self._reader.cached if is_cached else _not_cached
+        self.read_ahead = self._reader.read_ahead
         self.metrics = MethodMetrics()
         _reject_bytes(self)
         if mark.offload:

@@ -11,7 +11,12 @@ from msgspec import Raw
 from entresol.offload import BuildFirst, Deferred, Offload, built_first
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import NOT_AN_ID, NULL, LongRequest, is_id
-from entresol.rpc.jsonrpc.errors import InvalidRequestError, MethodNotFoundError, RequestError
+from entresol.rpc.jsonrpc.errors import (
+    InvalidParamsError,
+    InvalidRequestError,
+    MethodNotFoundError,
+    RequestError,
+)
 from entresol.rpc.jsonrpc.forwarding import Route, is_absent
 from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES, LongParams
 from entresol.rpc.jsonrpc.responder import response_to_error
@@ -71,7 +76,11 @@ class MethodCaller:
             # Copying a long text, or looking it up, would take a pass over all of it.
             is_short = memoryview(request.params).nbytes <= MAX_CACHED_PARAMS_BYTES
             params = bytes(request.params) if is_short else b""
-            arguments = method.cached_arguments(params) if is_short else _of_data(method, request)
+            arguments = (
+                method.cached_arguments(params)
+                if is_short
+                else _read_before(method, request, connection)
+            )
             if arguments is None:
                 arguments = method.arguments(request.params, connection)
             result = method.function(*arguments)
@@ -124,7 +133,29 @@ class MethodCaller:
         return method
 
 
-def _of_data(method: Method, request: Request) -> tuple[Any, ...] | None:
-    """Return the arguments of a long request whose data was read with it; None if they have to be decoded."""
-    data = request.data if type(request) is LongRequest else None
+def read_ahead(found: LongRequest | list[Request | Raw], methods: Mapping[str, Method]) -> None:
+    """Decode the parameters of calls that run in order, on any thread."""
+    for request in found if isinstance(found, list) else [found]:
+        if type(request) is not LongRequest:
+            continue
+        method = methods.get(request.method)
+        if method is None or (request.data is not None and method.takes_data):
+            continue
+        try:
+            request.values = method.read_ahead(request.params)
+        except InvalidParamsError as error:
+            request.problem = error
+
+
+def _read_before(
+    method: Method, request: Request, connection: ClientConnection
+) -> tuple[Any, ...] | None:
+    """Return the arguments of a long request that were read with it; None if they have to be decoded."""
+    if type(request) is not LongRequest:
+        return None
+    if request.problem is not None:
+        raise request.problem
+    if request.values is not None:
+        return method.with_connection(request.values, connection)
+    data = request.data
     return None if data is None or not method.takes_data else (data, *method.defaults[1:])

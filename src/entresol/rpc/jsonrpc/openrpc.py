@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol.errors import EntresolError
+from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, encode
 from entresol.rpc.jsonrpc.errors import TEXTS, code_of
@@ -48,9 +49,12 @@ class Discovery:
         return Raw(msgspec.json.encode(self.document))
 
     @method(name="rpc.discover", served_by=ServedBy.REPLICA)
-    def discover(self) -> Annotated[Raw, dict[str, object]]:
+    def discover(self) -> Annotated[Raw, dict[str, object]] | Offload[Raw]:
         """Return the OpenRPC document of this node."""
-        return self.encoded
+        if "encoded" in vars(self):
+            return self.encoded
+        # Describing all types takes as long as some thousand calls.
+        return Offload(lambda: self.encoded)
 
 
 def openrpc(methods: Mapping[str, Method]) -> Json:

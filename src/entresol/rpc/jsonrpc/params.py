@@ -104,6 +104,13 @@ class ParamsReader:
         self._cache.put(text, arguments)
         return arguments
 
+    def read_ahead(self, params: Raw) -> tuple[Any, ...] | None:
+        """Return long arguments on any thread, or raise InvalidParamsError; None for what `read` decodes anyway."""
+        size = memoryview(params).nbytes
+        if size <= POLICY.params_bytes or self._may_offload or not self._may_be_long:
+            return None
+        return self._read_within_limits(params)
+
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
         if size <= POLICY.params_bytes:
             return self._read(params)

@@ -19,7 +19,7 @@ from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_foreign, build_genesis, build_own
 from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.state_file import StateFile
-from entresol.dev.state_file.writing import ChainDump
+from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import BestBlockMissing, HistoryNotLoaded, InvalidStateFile
 from entresol.primitives.values import Address
 from tests.support.chain.state_files import ALICE, OWN, anvil_file, layer_one
@@ -130,6 +130,17 @@ def test_a_dump_of_our_own_is_restored_exactly(chain: Chain) -> None:
     assert chain.ledger.store.loaded.first == 2
 
 
+def test_a_dump_is_written_in_pieces_that_do_not_grow_with_the_chain(chain: Chain) -> None:
+    def longest() -> int:
+        return max(map(len, ChainDump(chain).written()))
+
+    chain.seal()
+    short = longest()
+    for _ in range(50):
+        chain.seal()
+    assert longest() <= short + 2
+
+
 def test_a_record_that_does_not_lead_to_its_state_root_is_rejected(chain: Chain) -> None:
     chain.edit(SENDER, lambda it: it.set_balance(SENDER, 5))
     chain.seal()
@@ -153,7 +164,7 @@ def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> N
     Reverts(chain).replace(store)
     store.close()
     chain.seal()
-    document = ChainDump(chain).document()
+    document = msgspec.json.decode(write_state_file(ChainDump(chain).written(), packed=False))
     assert (document["best_block_number"], len(document["blocks"])) == (101, 2)
     for part in (True, False):
         loaded = layer_one()

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
+from entresol.rpc.jsonrpc.envelope import MAX_SEARCHED_BYTES
 from tests.support.example_namespace import Toy, caller, dispatch, request
 
 CHAIN_ID = request("toy_chainId")
@@ -205,3 +206,21 @@ def test_half_of_a_surrogate_pair_in_a_batch_is_the_failure_of_one_request(
     assert [it["id"] for it in responses] == [7, "\U0001f600\\ud800"]
     assert responses[0]["error"]["code"] == -32600
     assert responses[1]["result"] == "0x10e"
+
+
+def test_half_of_a_surrogate_pair_in_a_longer_body_is_found_on_a_thread(
+    dispatcher: Dispatcher,
+) -> None:
+    wrong = rb'{"jsonrpc":"2.0","id":7,"method":"toy_call","params":["\ud800","%b"]}'
+    wrong %= b"a" * (2 * MAX_SEARCHED_BYTES)
+    right = b'{"jsonrpc":"2.0","id":8,"method":"toy_chainId"}'
+    alone = json.loads(dispatch(dispatcher, wrong) or b"")
+    batch = json.loads(dispatch(dispatcher, b"[%b,%b]" % (wrong, right)) or b"")
+    assert (alone["id"], alone["error"]["code"]) == (7, -32600)
+    assert batch == [alone, {"jsonrpc": "2.0", "id": 8, "result": "0x10e"}]
+
+
+def test_a_longer_body_that_is_no_json_is_a_parse_error(dispatcher: Dispatcher) -> None:
+    for body in (b'{"id":7,"\\u0041":"%b"', b'[{"id":7,"\\ud800":"%b"'):
+        response = json.loads(dispatch(dispatcher, body % (b"a" * MAX_SEARCHED_BYTES)) or b"")
+        assert (response["id"], response["error"]["code"]) == (None, -32700)

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from docs.tools.rpc_markdown import rpc_markdown
+from entresol.offload import Offload
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.rpc.jsonrpc.openrpc import Discovery
 from tests.support.chain.api_client import ApiClient
 from tests.support.clients.javascript import node_program
 from tests.support.example_namespace import Toy, caller, request
@@ -51,6 +53,13 @@ def test_every_method_is_described(document: dict[str, Any]) -> None:
 
 def test_the_description_is_served(document: dict[str, Any]) -> None:
     assert caller()(request("rpc.discover"))["result"] == json.loads(json.dumps(document))
+
+
+def test_the_document_is_made_on_a_thread_and_then_cached() -> None:
+    discovery = Discovery()
+    first = discovery.discover()
+    assert isinstance(first, Offload)
+    assert first.work() is discovery.discover()
 
 
 def test_an_entry_follows_from_the_signature(document: dict[str, Any]) -> None:

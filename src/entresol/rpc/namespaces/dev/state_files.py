@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from binascii import hexlify
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Raw
 
 from entresol.errors import (
     ChainReplaced,
@@ -16,6 +19,7 @@ from entresol.errors import (
 )
 from entresol.offload import Offload
 from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 
 if TYPE_CHECKING:
@@ -50,7 +54,9 @@ class AnvilState:
         self._max_memory = max_memory
 
     @method(DumpInterrupted, served_by=ServedBy.PRODUCER)
-    async def dump_state(self, preserve_historical_states: bool | None = None) -> Offload[Data]:
+    async def dump_state(
+        self, preserve_historical_states: bool | None = None
+    ) -> Offload[Annotated[Raw, Data]]:
         """Return the state file of the chain, packed by gzip; on request with the states after earlier blocks.
 
         On a development pair it has both layers, so that either restores both.
@@ -62,7 +68,7 @@ class AnvilState:
                 break
         else:
             packed = await self._dump(historical=historical)
-        return Offload(lambda: Data(packed))
+        return Offload(lambda: Raw(b'"0x' + hexlify(packed) + b'"'))
 
     @method(
         InvalidStateFile, LoadRejected, RollbackRejected, ordered=True, served_by=ServedBy.PRODUCER
@@ -86,7 +92,7 @@ class AnvilState:
         return True
 
     async def _dump(self, *, historical: bool) -> bytes:
-        work = self._states.dump(self._chain, historical=historical)
+        work = self._states.dump(self._chain, historical=historical, paced=cooperatively)
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
 
