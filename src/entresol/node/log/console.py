@@ -6,7 +6,8 @@ import os
 import threading
 import time
 from collections import deque
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final, Protocol, TypeAlias
 
 OUT: Final = 1
 ERR: Final = 2
@@ -22,11 +23,18 @@ MAX_BACKLOG_BYTES: Final = 16 << 20
 CLOSE_SECONDS: Final = 0.3
 
 
+FormatText: TypeAlias = "Callable[[], str | None]"
+"""Returns a text, or None if there is nothing to write; it may be called on another thread."""
+
+
 class LineWriter(Protocol):
     """Where lines of a log go."""
 
     def write(self, text: str, *, to_stderr: bool = False) -> None:
         """Write `text` and a line break."""
+
+    def write_later(self, format_text: FormatText, size: int) -> None:
+        """Write what `format_text` returns, of about `size` characters, and a line break, in turn."""
 
     def close(self) -> None:
         """Write what is pending."""
@@ -36,7 +44,8 @@ class Console:
     """Writes lines in order, from a thread of its own.
 
     A stopped terminal, or a pipe that is not read, would block the event loop in the middle of a write.
-    Here it blocks the thread; further lines are queued, and those beyond the backlog are dropped and counted.
+    Here it blocks the thread; further lines are queued, and those beyond the backlog are dropped and counted. The
+    thread also formats what takes longer than a line, which nobody has to wait for.
 
     Remembers: lines that are not written yet. Persists: nothing. Assumes: nothing about the reader.
     Fails: never; once the reader has closed its end, nothing more is written.
@@ -46,7 +55,7 @@ class Console:
         self._out = out
         self._err = err
         self._backlog = backlog
-        self._pending: deque[tuple[int, str]] = deque()
+        self._pending: deque[tuple[int, str | FormatText]] = deque()
         self._size = 0
         """Characters of the pending lines; an estimate, because several threads write."""
         self._dropped = 0
@@ -59,11 +68,18 @@ class Console:
 
     def write(self, text: str, *, to_stderr: bool = False) -> None:
         """Queue `text` and a line break."""
+        self._queue(self._err if to_stderr else self._out, text, len(text))
+
+    def write_later(self, format_text: FormatText, size: int) -> None:
+        """Queue what `format_text` returns when it is written, and a line break."""
+        self._queue(self._out, format_text, size)
+
+    def _queue(self, stream: int, text: str | FormatText, size: int) -> None:
         if len(self._pending) >= self._backlog or self._size > MAX_BACKLOG_BYTES:
             self._dropped += 1
             return
-        self._pending.append((self._err if to_stderr else self._out, text))
-        self._size += len(text)
+        self._pending.append((stream, text))
+        self._size += size
         if not self._is_due:
             self._is_due = True
             self._due.set()
@@ -100,11 +116,11 @@ class Console:
     def _chunk(self) -> tuple[int, str]:
         """Take the lines at the front that go to the same stream."""
         stream, text = self._pending.popleft()
-        lines = [text]
+        lines = [_formatted(text)]
         while self._pending and self._pending[0][0] == stream:
-            lines.append(self._pending.popleft()[1])
+            lines.append(_formatted(self._pending.popleft()[1]))
         self._size = 0 if not self._pending else self._size
-        return stream, "\n".join((*lines, ""))
+        return stream, "".join(f"{line}\n" for line in lines if line is not None)
 
     @staticmethod
     def _write_all(stream: int, text: str) -> None:
@@ -116,3 +132,12 @@ class Console:
             except BlockingIOError:
                 # Another process that shares the terminal made it non-blocking.
                 time.sleep(COLLECT_SECONDS)
+
+
+def _formatted(text: str | FormatText) -> str | None:
+    if isinstance(text, str):
+        return text
+    try:
+        return text()
+    except Exception as error:  # noqa: BLE001  # further lines must be written
+        return f"(a line is missing: {type(error).__name__}: {error})"

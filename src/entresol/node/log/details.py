@@ -34,6 +34,11 @@ class LogDetails:
         self._verbosity = verbosity
         self._shows_console = shows_console
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether nothing is decoded by an ABI, or traced, of a transaction that succeeds."""
+        return self._verbosity < CALLS
+
     def call(self, data: bytes) -> str | None:
         """Return the decoded call of a transaction, or None if it is not shown."""
         return self.abis.call(data) if data and self._verbosity >= CALLS else None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.console import ConsoleCalls
     from entresol.node.config.log import LogConfig
+    from entresol.node.log.console import FormatText
     from entresol.node.log.entries import LogFormat
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection
@@ -144,6 +145,7 @@ class NodeLog:
                     sealed_block=chain.ledger.sealed_block,
                     is_enabled=lambda: self.is_enabled,
                     sends=sends,
+                    write_later=self._write_later,
                 )
             )
 
@@ -155,6 +157,10 @@ class NodeLog:
     def _write(self, text: str) -> None:
         if self.is_enabled:
             self._console.write(text)
+
+    def _write_later(self, format_text: FormatText, size: int) -> None:
+        if self.is_enabled:
+            self._console.write_later(format_text, size)
 
     def unfollow(self) -> None:
         """Stop following the chains and their servers."""

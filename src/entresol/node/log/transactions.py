@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents
 from entresol.contracts.abi_registry import AbiRegistry
@@ -13,15 +14,19 @@ from entresol.node.log.details import LogDetails
 from entresol.node.log.entries import TransactionIncluded
 from entresol.node.log.open_sends import OpenSends
 from entresol.node.log.traces import LoggedBlock, TraceLog
+from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.receipts import created_contract
 
 if TYPE_CHECKING:
     from entresol.chain.events import Event
     from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.node.log.console import FormatText
     from entresol.node.log.entries import LogFormat
-    from entresol.primitives.records import BlockRecord
     from entresol.storage.readers import BlockReader
+
+TEXT_SIZE: Final = 2
+"""Characters of the text of a block for each byte of its record, roughly."""
 
 
 class TransactionLog:
@@ -44,11 +49,14 @@ class TransactionLog:
         sealed_block: Callable[[int], SealedBlock] | None = None,
         is_enabled: Callable[[], bool] = lambda: True,
         sends: OpenSends | None = None,
+        write_later: Callable[[FormatText, int], None] | None = None,
     ) -> None:
+        """Log by `write`; by `write_later`, if it is given, what can be formatted on any thread."""
         self._chain_events = events
         self._blocks = blocks
         self._format = log_format
         self._write = write
+        self._write_later = write_later
         self._layer = layer
         self._hidden = hidden
         self._details = details or LogDetails(AbiRegistry())
@@ -71,8 +79,26 @@ class TransactionLog:
 
     def step(self) -> None:
         """Log the oldest block that is not logged yet."""
-        if self._due:
-            self._log(self._due.popleft())
+        if not self._due:
+            return
+        sealed = self._due.popleft()
+        if self._write_later is not None and self._details.is_brief and not sealed.failures:
+            self._log_later(self._write_later, sealed)
+        else:
+            self._log(sealed)
+
+    def _log_later(
+        self, write_later: Callable[[FormatText, int], None], sealed: BlockSealed
+    ) -> None:
+        """Have a block formatted that needs nothing but its record, which another may replace in the store."""
+        stored = self._blocks.get_encoded_record(sealed.number)
+        if stored is not None and self._blocks.block_hash(sealed.number) == sealed.hash:
+            write_later(partial(self._text_of, stored, sealed), TEXT_SIZE * len(stored))
+
+    def _text_of(self, stored: bytes, sealed: BlockSealed) -> str | None:
+        entries = included_in(BlockRecord.decode(stored), sealed, self._layer, self._details)
+        texts = [self._format.transaction(it) for it in entries if it.sender != self._hidden]
+        return "\n".join(texts) if texts else None
 
     def _log(self, sealed: BlockSealed) -> None:
         included = dict(self._included(sealed))

@@ -10,6 +10,7 @@ from entresol.replication.workers.messages import WorkerMessage
 if TYPE_CHECKING:
     import asyncio
 
+    from entresol.node.log.console import FormatText
     from entresol.replication.workers.channel import Channel
 
 MAX_UNSENT_BYTES: Final = 1 << 20
@@ -35,6 +36,12 @@ class WorkerConsole:
             self._send(payload)
         elif not self._is_closed:
             self._loop.call_soon_threadsafe(self._send, payload)
+
+    def write_later(self, format_text: FormatText, size: int) -> None:  # noqa: ARG002  # sent at once
+        """Send what `format_text` returns."""
+        text = format_text()
+        if text is not None:
+            self.write(text)
 
     def close(self) -> None:
         """Send nothing more."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.node.log.console import Console
+from entresol.node.log.console import MAX_BACKLOG_BYTES, Console
 
 
 @pytest.fixture
@@ -22,6 +22,30 @@ def test_lines_are_written_in_order(pipe: tuple[int, int]) -> None:
         console.write(f"line {number}")
     console.close()
     assert os.read(pipe[0], 1000) == b"line 0\nline 1\nline 2\n"
+
+
+def test_what_is_formatted_later_is_written_in_turn(pipe: tuple[int, int]) -> None:
+    def fails() -> str:
+        raise ValueError("no text")
+
+    console = Console(pipe[1], pipe[1])
+    console.write("first")
+    console.write_later(lambda: "second", 6)
+    console.write_later(lambda: None, 0)
+    console.write_later(fails, 0)
+    console.write("last")
+    console.close()
+    expected = b"first\nsecond\n(a line is missing: ValueError: no text)\nlast\n"
+    assert os.read(pipe[0], 1000) == expected
+
+
+def test_what_is_formatted_later_counts_for_the_backlog(pipe: tuple[int, int]) -> None:
+    console = Console(pipe[1], pipe[1])
+    console.write_later(lambda: "large", MAX_BACKLOG_BYTES + 1)
+    console.write_later(lambda: "too much", 1)
+    console.close()
+    dropped = b"(1 lines dropped: they were not read in time)\n"
+    assert os.read(pipe[0], 1000) == b"large\n" + dropped
 
 
 def test_problems_go_to_stderr(pipe: tuple[int, int]) -> None:

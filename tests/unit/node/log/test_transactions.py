@@ -11,6 +11,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.dev.reverts import Reverts
+from entresol.node.log.console import FormatText
 from entresol.node.log.details import LogDetails
 from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
@@ -73,6 +74,81 @@ def logged(chain: Chain, work: Callable[[], object]) -> list[str]:
 
     asyncio.run(run())
     return lines
+
+
+def formatted_later(
+    chain: Chain, work: Callable[[], object], hidden: Address | None = None
+) -> tuple[list[str], list[str | None]]:
+    """Return what is logged at once of what `work` does, and what is left to be formatted elsewhere."""
+    lines: list[str] = []
+    later: list[FormatText] = []
+
+    async def run() -> None:
+        log = TransactionLog(
+            chain.events,
+            chain.blocks,
+            TextLogFormat(colours=False),
+            lines.append,
+            hidden=hidden,
+            write_later=lambda format_text, _size: later.append(format_text),
+        )
+        work()
+        log.close()
+
+    asyncio.run(run())
+    return lines, [it() for it in later]
+
+
+def test_successful_transactions_of_a_block_are_formatted_later(chain: Chain) -> None:
+    chain.schedule.seal_on_request()
+
+    def work() -> None:
+        send(chain, 0, to=BOB)
+        send(chain, 1, STOPS)
+        chain.seal()
+
+    lines, later = formatted_later(chain, work)
+    assert lines == []
+    (text,) = later
+    assert text is not None
+    assert text.count("Gas used") == 2
+    assert "Contract created" in text
+
+
+def test_a_failed_transaction_is_formatted_at_once(chain: Chain) -> None:
+    (block,), later = formatted_later(chain, lambda: send(chain, 0, says_no()))
+    assert "Failed            execution reverted: no" in block
+    assert later == []
+
+
+def test_nothing_is_formatted_later_of_a_hidden_sender(chain: Chain) -> None:
+    _, later = formatted_later(chain, lambda: send(chain, 0, to=BOB), hidden=ALICE.address)
+    assert later == [None]
+
+
+def test_a_block_that_is_reverted_after_its_turn_is_logged_all_the_same(chain: Chain) -> None:
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    later: list[FormatText] = []
+
+    async def run() -> None:
+        log = TransactionLog(
+            chain.events,
+            chain.blocks,
+            TextLogFormat(colours=False),
+            pytest.fail,
+            write_later=lambda format_text, _size: later.append(format_text),
+        )
+        send(chain, 0, to=BOB)
+        await asyncio.sleep(0)
+        reverts.restore(checkpoint)
+        send(chain, 0, STOPS)
+        log.close()
+
+    asyncio.run(run())
+    first, second = (it() or "" for it in later)
+    assert Address(BOB).checksummed() in first
+    assert "Contract created" in second
 
 
 def test_a_transaction_is_logged_after_its_request(chain: Chain) -> None:
