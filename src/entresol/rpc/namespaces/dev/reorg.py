@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from entresol.chain.mempool.validation import check_raw
 from entresol.errors import (
@@ -16,7 +18,7 @@ from entresol.errors import (
     UnknownAccount,
 )
 from entresol.offload import Deferred
-from entresol.primitives.transactions import decode
+from entresol.primitives.transactions import BlobTransaction, decode
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
@@ -31,8 +33,11 @@ if TYPE_CHECKING:
     from entresol.dev.keyring import Keyring
     from entresol.dev.linked_chains import LinkedChains
     from entresol.dev.revert_plan import LinkedRevertPlan
+    from entresol.primitives.transactions import Transaction
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
+
+_BLOB_PREFIX: Final = bytes([BlobTransaction.type])
 
 
 class ReorgTransaction:
@@ -116,18 +121,19 @@ class AnvilReorg:
         self, depth: Number, transactions: list[ReorgTransaction] | None = None
     ) -> None:
         """Roll the chain back, and seal as many other blocks, with the given transactions in them."""
-        given = transactions or []
         count = block_count(int(depth))
         self._linked.check_depth(self._chain, count, what="Reorg")
-        for it in given:
+        of_block: defaultdict[int, list[ReorgTransaction]] = defaultdict(list)
+        for it in transactions or ():
             if it.index >= count:
                 raise ReorgIndexTooHigh(it.index, count)
+            of_block[it.index].append(it)
         await self._reverts.finish(self._plan(count))
         async for number in sliced(count):
-            for it in given:
-                if it.index == number:
-                    await self._add(it)
-            self._chain.seal()
+            given = of_block.pop(number, [])
+            async for at in sliced(len(given)):
+                await self._add(given[at])
+            await self._chain.mine()
 
     @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
     async def reset(self, options: ResetOptions | None = None) -> None:
@@ -151,7 +157,7 @@ class AnvilReorg:
     async def _add(self, given: ReorgTransaction) -> None:
         if isinstance(given.transaction, Data):
             check_raw(given.transaction, self._chain.pool.rules)
-            self._chain.add(decode(bytes(given.transaction)))
+            self._chain.add(await _decoded(bytes(given.transaction)))
             return
         sender = self._keyring.sender(given.transaction.from_)
         payload, sidecar = await self._filler.fill(given.transaction, sender)
@@ -179,6 +185,13 @@ class HardhatReset:
             _reject_forking(options)
         await self._reverts.reset(self._linked)
         return True
+
+
+async def _decoded(raw: bytes) -> Transaction:
+    if raw[:1] != _BLOB_PREFIX:
+        return decode(raw)
+    # Verifying blobs takes some milliseconds.
+    return await asyncio.get_running_loop().run_in_executor(None, decode, raw)
 
 
 def _reject_forking(options: ResetOptions) -> None:

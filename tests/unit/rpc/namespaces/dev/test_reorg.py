@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
+import msgspec
 import pytest
 
+from entresol.execution.block_executor import BlockExecutor
+from entresol.node.block_sealer import BlockSealer
+from entresol.primitives.records import TransactionResult
+from entresol.primitives.transactions import Transaction
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, transaction
 from tests.support.hex_data import hexed
@@ -68,6 +75,34 @@ def test_a_reorg_has_other_blocks_with_the_given_transactions(client: ApiClient)
         ["0x7"],
     ]
     assert client.chain.number == 3
+
+
+def test_heavy_transactions_of_a_reorg_execute_on_a_thread(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client("evm_mine")
+    # Counts down from 20,000; the gas limit is more than a block on the event loop may have.
+    heavy = {"from": str(ALICE), "data": "0x614e205b600190038060035700", "gas": hex(4_000_000)}
+    threads: set[str] = set()
+    run = BlockExecutor.run
+
+    def noted(executor: BlockExecutor, transaction: Transaction) -> TransactionResult:
+        threads.add(threading.current_thread().name.partition("_")[0])
+        return run(executor, transaction)
+
+    async def reorganize(request: bytes) -> bytes:
+        sealer = BlockSealer(client.chain)
+        monkeypatch.setattr(client.chain, "mine", sealer.seal)
+        response = await client.handle(request)
+        await sealer.stop()
+        return response
+
+    monkeypatch.setattr(BlockExecutor, "run", noted)
+    pairs = [[heavy, 0]]
+    request = {"jsonrpc": "2.0", "id": 1, "method": "anvil_reorg", "params": [1, pairs]}
+    assert b'"result":null' in asyncio.run(reorganize(msgspec.json.encode(request)))
+    assert threads == {"seal"}
+    assert len(client.chain.blocks.record(1).transactions) == 1
 
 
 def test_a_reorg_without_transactions_has_empty_blocks(client: ApiClient) -> None:
