@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,13 @@ from entresol.node.node import Node
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.errors import INTERNAL
 from entresol.server.config import ServerConfig
+from tests.support.clients.accounts import signed_transfer
+from tests.support.cluster.nodes import running_cluster
+from tests.support.cluster.postgres import Postgres
+from tests.support.node_process import running_node
+from tests.support.polling import eventually
+from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
+from tests.support.workers import ProcessClient, processes_of
 
 ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 COUNTER = "0x" + "a2" * 20
@@ -43,6 +52,15 @@ REQUESTS: list[tuple[str, list[Any]]] = [
     ("anvil_rollback", [30]),
     ("eth_sendTransaction", [CALL]),
 ]
+
+
+def damage(path: Path) -> None:
+    """Change bytes all over the files of a store."""
+    for file in path.rglob("*.sst"):
+        data = bytearray(file.read_bytes())
+        for index in range(0, len(data) * 9 // 10, 64):
+            data[index] ^= 0xFF
+        file.write_bytes(data)
 
 
 async def call(api: Api, method: str, params: list[Any]) -> Any:
@@ -73,11 +91,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
 
     async def read() -> tuple[list[tuple[str, Any]], tuple[int, str, bytes]]:
         node = Node(config)
-        for file in path.rglob("*.sst"):
-            data = bytearray(file.read_bytes())
-            for index in range(0, len(data) * 9 // 10, 64):
-                data[index] ^= 0xFF
-            file.write_bytes(data)
+        damage(path)
         responses = [(it[0], await call(node.layer_two.api, *it)) for it in REQUESTS]
         health = node.layer_two.health_page()
         assert node.chain.number == BLOCKS
@@ -99,3 +113,73 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
     (line,) = [it for it in caplog.records if it.levelno >= logging.ERROR]
     assert "entresol verify" in line.getMessage()
     assert "Traceback" not in caplog.text
+
+
+READS = [it for it in REQUESTS if it[0].startswith(("eth_get", "eth_call", "eth_fee", "debug"))]
+
+
+def check_damaged(clients: Sequence[HttpRpcClient], url: str, printed: Callable[[], str]) -> None:
+    """Read all over the store by each client: clear errors, a health of 503, and one line of the log."""
+    for client in clients:
+        messages = [_error(client, *it) for it in READS]
+        found = [it for it in messages if it is not None]
+        assert len(found) > len(READS) // 3
+        assert {it.partition(", and")[0] for it in found} == {
+            "-32000: the data of the node is damaged"
+        }
+    status, health = eventually(lambda: _unhealthy(url), printed)
+    assert status == 503
+    assert "is damaged" in health["reason"]
+    lines = eventually(lambda: [it for it in printed().splitlines() if "entresol verify" in it])
+    assert len(lines) == 1, printed()
+    assert "Traceback" not in printed()
+
+
+def _error(client: HttpRpcClient, method: str, params: list[Any]) -> str | None:
+    try:
+        client(method, *params)
+    except RpcError as error:
+        return f"{error.code}: {error.message}"
+    return None
+
+
+def _unhealthy(url: str) -> tuple[int, dict[str, Any]] | None:
+    found = health_of(url)
+    return found if found[0] != 200 else None
+
+
+def fill(client: HttpRpcClient) -> None:
+    """Seal blocks with transactions."""
+    for nonce in range(BLOCKS):
+        client("eth_sendRawTransaction", signed_transfer(nonce))
+
+
+def test_damage_that_a_worker_reads_is_reported_once_by_the_node(tmp_path: Path) -> None:
+    flags = ("--no-l1", "--data-dir", str(tmp_path / "chain"), "--workers", "3")
+    with running_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
+        fill(client)
+        assert node.stop() == 0
+    with running_node(*flags) as node:
+        _, *workers = processes_of(node)
+        damage(tmp_path)
+        with ExitStack() as stack:
+            clients = [
+                stack.enter_context(closing(ProcessClient(node.url, pid))) for pid in workers
+            ]
+            check_damaged(clients, node.url, node.printed)
+
+
+@pytest.mark.slow
+def test_damage_that_a_member_of_a_cluster_reads_is_reported_once(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    with running_cluster(postgres, tmp_path, nodes=1) as cluster:
+        (member,) = cluster.nodes
+        cluster.producer()
+        fill(member.client)
+        assert member.stop() == 0
+        member.kill()
+        member.start()
+        cluster.producer()
+        damage(member.data_dir)
+        check_damaged([member.client], member.url, member.running.printed)

@@ -110,8 +110,8 @@ class Store(StoreView):
         return self._db.failure or self._db.damage.first
 
     def report_damage(self, detail: str) -> None:
-        """Note that another process could not read something of this store, and has logged it."""
-        self._db.damage.first = self._db.damage.first or StoreDamaged(self.path, detail)
+        """Note, and log, that another process could not read something of this store."""
+        self._db.damage.note(StoreDamaged(self.path, detail))
 
     def before_rewrite(self, callback: Callable[[], None]) -> None:
         """Have `callback` called before each write that changes what readers of earlier blocks see."""

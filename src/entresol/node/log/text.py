@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.errors import ErrorObject
 
 MAX_TEXT: Final = 300
+"""Characters of what a client has sent."""
 MAX_LINE: Final = 4_000
-"""Characters of a line of `console.log` or of a call tree."""
+"""Characters of a line of `console.log` or of a call tree, and of a message of the node, which ends with what to do."""
 WIDTH: Final = 44
 TIME_WIDTH: Final = 11
 MAX_BATCH_METHODS: Final = 3
@@ -116,7 +117,7 @@ class TextLogFormat:
         colour = {"info": "", "debug": self._dim, "warning": self._warn}.get(entry.level, self._bad)
         end = self._end if colour else ""
         label = "" if entry.level == "info" else f"{entry.level}: "
-        line = f"{colour}{label}{printable(entry.message)}{end}"
+        line = f"{colour}{label}{printable(entry.message, MAX_LINE)}{end}"
         return line if entry.trace is None else f"{line}\n{entry.trace}"
 
     def _rows(self, rows: Iterable[tuple[str, str]]) -> str:

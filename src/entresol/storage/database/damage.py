@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 class DamageReport:
     """What could not be read of a database, reported once.
 
+    A secondary leaves the log to the process that writes, which it tells (`Store.report_damage`).
     Remembers: the first failure, since the same damage is met again and again. Persists: nothing. For any thread.
     """
 
@@ -39,8 +40,8 @@ class DamageReport:
 
     def note(self, damaged: StoreDamaged) -> StoreFailed:
         """Log the first failure with what to do, and return it."""
-        if self.first is None:
-            self.first = damaged
+        is_first, self.first = self.first is None, self.first or damaged
+        if is_first and not self._is_secondary:
             log.error(
                 "%s. Requests that need it fail, and the rest is served. Stop the node, and run `entresol verify` on "
                 "its directory: if it reads every block, `entresol rebuild` restores the rest; otherwise restore a "

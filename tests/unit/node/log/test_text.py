@@ -100,6 +100,11 @@ def test_a_message_has_its_level_and_the_stack_trace_below() -> None:
     ) == ("error: it broke\nTraceback…\nValueError")
 
 
+def test_a_message_of_the_node_is_not_cut_before_it_says_what_to_do() -> None:
+    message = "a long reason. " * 40 + "Run `entresol verify`"
+    assert TEXT.message(LogMessage("error", message, "entresol.x")) == f"error: {message}"
+
+
 def test_colours_are_used_only_if_enabled() -> None:
     entry = RequestServed("eth_call", 0.001, None)
     assert "\x1b" not in TEXT.request(entry)
