@@ -12,6 +12,7 @@ from benchmarks.harness import Peer, Row, Target
 from entresol.errors import EntresolError
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, decode, sign
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from entresol.sequencer.inline import InlineSequencer
 from tests.robustness import account_floods
 from tests.support.contracts.accounts import (
     EAT_GAS,
@@ -65,7 +66,7 @@ def rate(make: Callable[[int], Transaction]) -> float:
     start = time.process_time()
     for at in range(0, COUNT, 500):
         for raw in raws[at : at + 500]:
-            l2.chain.submit(raw)
+            InlineSequencer(l2.chain).submit(raw)
         l2.chain.seal()
     seconds = time.process_time() - start
     assert l2.nonce(ALICE) == COUNT
@@ -83,7 +84,7 @@ def sponsored_rate() -> float:
     start = time.perf_counter()
     for at in range(0, count, PAYMASTER_BLOCK):
         for raw in raws[at : at + PAYMASTER_BLOCK]:
-            l2.chain.submit(raw)
+            InlineSequencer(l2.chain).submit(raw)
         l2.chain.seal()
     seconds = time.perf_counter() - start
     assert l2.nonce(ALICE) == count
@@ -119,7 +120,7 @@ def validation() -> Row:
         l2.from_contract(account, n.to_bytes(65), gas_limit=2_000_000).raw for n in range(FLOOD)
     ]
     admitted = microseconds(late, lambda raw: l2.chain.validation(decode(raw)))
-    validated = microseconds(late, l2.chain.submit)
+    validated = microseconds(late, InlineSequencer(l2.chain).submit)
     l2.close()
     return Row(
         what="late failure, on the worker",

@@ -21,6 +21,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.sequencer.inline import InlineSequencer
 
 MIDNIGHT: Final = 1_767_225_600.0
 """The time of the node's clock, always: the first second of 2026."""
@@ -138,7 +139,7 @@ class Recorder:
             self._node.chain.clock = Clock(lambda: MIDNIGHT)
             self._node.chain.instance_id = Hash32.parse(STAND_IN)
             for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):
-                self._node.chain.submit(transaction.raw)
+                InlineSequencer(self._node.chain).submit(transaction.raw)
             await self._settle(self._node)
         return self._node
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, ParamSpec
+
+_P = ParamSpec("_P")
 
 
-class Listeners:
+class Listeners(Generic[_P]):
     """What is called when something has happened, in the order in which it was added.
 
     Remembers: the callbacks. Persists: nothing. Fails: as a callback does; those after it are not called.
     """
 
     def __init__(self) -> None:
-        self._callbacks: tuple[Callable[[], object], ...] = ()
+        self._callbacks: tuple[Callable[_P, object], ...] = ()
 
-    def add(self, callback: Callable[[], object]) -> None:
+    def add(self, callback: Callable[_P, object]) -> None:
         """Have `callback` called from now on."""
         self._callbacks = (*self._callbacks, callback)
 
-    def notify(self) -> None:
+    def notify(self, *args: _P.args, **kwargs: _P.kwargs) -> None:
         """Call all callbacks."""
         for callback in self._callbacks:
-            callback()
+            callback(*args, **kwargs)

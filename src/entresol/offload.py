@@ -27,17 +27,12 @@ class Offload(Generic[_T_co]):
 
 
 class Deferred(Generic[_T_co]):
-    """What a method that is no coroutine returns if its result depends on something on the event loop.
+    """What a method that is no coroutine returns if its result depends on something on the event loop."""
 
-    `hurry` is called if nothing else of its request can share that: the result may be there when it returns. A
-    coroutine that has one is started at once then, and must not need a task before it is suspended.
-    """
+    __slots__ = ("result",)
 
-    __slots__ = ("hurry", "result")
-
-    def __init__(self, result: Awaitable[_T_co], hurry: Callable[[], None] | None = None) -> None:
+    def __init__(self, result: Awaitable[_T_co]) -> None:
         self.result = result
-        self.hurry = hurry
 
 
 class _Suspended(Generic[_T_co]):
@@ -65,17 +60,17 @@ class _Suspended(Generic[_T_co]):
 
 
 def started(
-    coroutine: Coroutine[Any, Any, _T], hurry: Callable[[], None] | None = None
+    coroutine: Coroutine[Any, Any, _T], flush: Callable[[], None] | None = None
 ) -> _T | Deferred[_T]:
-    """Run a coroutine until it is suspended, and return its result if it never is, or not after `hurry`.
+    """Run a coroutine until it is suspended, and return its result if it never is, or not after `flush`.
 
     That saves the task and the turn of the event loop that awaiting it takes. Until then, it must not need a task:
     no timeouts, no task groups.
     """
     try:
         awaited = coroutine.send(None)
-        if hurry is not None:
-            hurry()
+        if flush is not None:
+            flush()
             # A coroutine yields the future that it awaits, or None for a turn of the event loop.
             if awaited is not None and awaited.done():
                 awaited = coroutine.send(None)

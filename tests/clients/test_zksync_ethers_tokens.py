@@ -13,6 +13,7 @@ from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.calls import EthCalls
 from entresol.rpc.namespaces.eth.client import EthClient
 from entresol.rpc.namespaces.eth.fees import EthFees
+from entresol.rpc.namespaces.eth.response_hold import ResponseHold
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
@@ -24,9 +25,9 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.native_reads import new_fee_history
 from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.sending.response_hold import ResponseHold
-from entresol.rpc.services.sending.submission import Submission
 from entresol.rpc.threads.client_threads import ClientThreads
+from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.submission import Submission
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo
 from tests.support.http_server import running_server
@@ -53,7 +54,11 @@ def dispatcher_of(l2: LayerTwo, threads: ClientThreads) -> Dispatcher:
             EthCalls(resolver, runner),
             EthFees(chain, resolver, new_fee_history(chain)),
             EthState(resolver, chain.blocks, chain.state_trie, chain.pool, 1_024),
-            EthTransactions(chain, resolver, rendered, Submission(chain), ResponseHold(chain, 0.0)),
+            EthTransactions(
+                *(chain, resolver, rendered),
+                Submission(chain, InlineSequencer(chain)),
+                ResponseHold(chain, 0.0),
+            ),
             ZksFees(resolver, runner, FeeModel()),
             ZksProtocol(chain.blocks, l2.genesis),
             ZksBytecode(chain.bytecodes),

@@ -18,6 +18,7 @@ from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
 from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import decode
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.blobs import (
     BLOB_GAS,
     BLOB_SIZE,
@@ -59,7 +60,7 @@ def balance(chain: Chain, index: int = 0) -> int:
 
 def test_blob_gas_is_paid_and_burnt(chain: Chain) -> None:
     before = balance(chain)
-    chain.submit(blob_transaction(SECRETS[0], sample_sidecar(1, 2), tip=0))
+    InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(1, 2), tip=0))
     header = chain.head
     spent = header.gas_used * header.base_fee_per_gas + 2 * BLOB_GAS
     assert balance(chain) == before - spent
@@ -102,11 +103,13 @@ def test_a_transaction_waits_until_the_price_falls_to_its_cap(chain: Chain) -> N
         chain.seal()
     assert chain.head.blob_gas_used == BLOB_GAS
     with pytest.raises(errors.InvalidTransaction):
-        chain.submit(blob_transaction(SECRETS[2], sample_sidecar(1), blob_fee=0, nonce=1))
+        InlineSequencer(chain).submit(
+            blob_transaction(SECRETS[2], sample_sidecar(1), blob_fee=0, nonce=1)
+        )
 
 
 def test_a_reorg_makes_blobs_pending_again(chain: Chain) -> None:
-    sent = chain.submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
+    sent = InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
     chain.rewind(0)
     assert chain.sidecars.get(sent) is None
     pending = chain.pool.get(sent)
@@ -118,7 +121,7 @@ def test_a_reorg_makes_blobs_pending_again(chain: Chain) -> None:
 
 def test_a_snapshot_has_pending_blobs(chain: Chain) -> None:
     chain.schedule.seal_on_request()
-    sent = chain.submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
+    sent = InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
     chain.seal()
@@ -131,7 +134,7 @@ def test_a_snapshot_has_pending_blobs(chain: Chain) -> None:
 
 def test_a_restart_has_the_chain_without_its_blobs(tmp_path: Path) -> None:
     chain = open_layer_one(tmp_path)
-    sent = chain.submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
+    sent = InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
     head = chain.ledger.head_hash
     chain.close()
     chain = open_layer_one(tmp_path)
@@ -139,7 +142,7 @@ def test_a_restart_has_the_chain_without_its_blobs(tmp_path: Path) -> None:
     assert chain.blocks.locate_transaction(sent) is not None
     assert chain.sidecars.get(sent) is None
     chain.verify()
-    chain.submit(blob_transaction(SECRETS[0], sample_sidecar(2), nonce=1))
+    InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(2), nonce=1))
     assert chain.number == 2
     chain.close()
 
@@ -151,7 +154,7 @@ def test_a_chain_from_before_the_fields_goes_on_with_them(tmp_path: Path) -> Non
     assert chain.head.withdrawals_root is None
     chain.close()
     chain = open_layer_one(tmp_path)
-    chain.submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
+    InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
     assert (chain.head.excess_blob_gas, chain.head.blob_gas_used) == (0, BLOB_GAS)
     chain.verify()
     chain.close()
@@ -176,7 +179,7 @@ def test_an_l2_rejects_the_type_before_it_looks_at_the_blobs() -> None:
 def test_a_huge_sidecar_is_rejected_by_its_size(chain: Chain) -> None:
     blobs = SampleSidecar((bytes(BLOB_SIZE),) * 8, (bytes(48),) * 8, (bytes(48),) * 8)
     with pytest.raises(errors.TransactionTooLarge):
-        chain.submit(blob_transaction(SECRETS[0], blobs))
+        InlineSequencer(chain).submit(blob_transaction(SECRETS[0], blobs))
 
 
 @pytest.mark.parametrize(
@@ -188,14 +191,14 @@ def test_parts_that_do_not_match_are_rejected(
     sidecar = sample_sidecar(1)
     broken = sidecar._replace(**part)  # type: ignore[arg-type]
     with pytest.raises((errors.InvalidSidecar, errors.MalformedTransaction)):
-        chain.submit(blob_transaction(SECRETS[0], broken, hashes=sidecar.hashes))
+        InlineSequencer(chain).submit(blob_transaction(SECRETS[0], broken, hashes=sidecar.hashes))
     assert len(chain.pool) == 0
 
 
 def test_a_field_element_above_the_modulus_is_rejected(chain: Chain) -> None:
     broken = sample_sidecar(1)._replace(blobs=(b"\xff" * BLOB_SIZE,))
     with pytest.raises(errors.InvalidSidecar):
-        chain.submit(blob_transaction(SECRETS[0], broken))
+        InlineSequencer(chain).submit(blob_transaction(SECRETS[0], broken))
 
 
 def test_a_thousand_blob_transactions_take_no_more_memory_than_the_pool_has() -> None:
@@ -205,7 +208,9 @@ def test_a_thousand_blob_transactions_take_no_more_memory_than_the_pool_has() ->
     rejected = 0
     for nonce in range(1_000):
         try:
-            chain.submit(blob_transaction(SECRETS[nonce % 4], sample_sidecar(1), nonce=nonce // 4))
+            InlineSequencer(chain).submit(
+                blob_transaction(SECRETS[nonce % 4], sample_sidecar(1), nonce=nonce // 4)
+            )
         except errors.PoolRejection:
             rejected += 1
         assert chain.pool.size <= limit

@@ -16,6 +16,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.node.api.api import Api
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.programs import call_to, create, program, store, work
 from tests.support.rpc_client import DispatcherClient
@@ -40,7 +41,7 @@ def peer() -> Iterator[Anvil]:
 def api() -> Iterator[Api]:
     genesis = Genesis.development(31337, [Address.parse(SENDER)], 10_000 * 10**18)
     chain = Chain.open(None, ChainRules.layer_1(), genesis)
-    api = Api(chain, wake=lambda: None)
+    api = Api(chain, InlineSequencer(chain), wake=lambda: None)
     yield api
     api.close()
     chain.close()

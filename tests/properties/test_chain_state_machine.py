@@ -17,6 +17,7 @@ from entresol.dev.reverts import Reverts
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import (
     ALICE,
     BOB,
@@ -70,7 +71,7 @@ class ChainMachine(RuleBasedStateMachine):
             return
         sent = signed(nonce, by=by, wei=wei, tip=tip)
         try:
-            self.chain.submit(sent.raw)
+            InlineSequencer(self.chain).submit(sent.raw)
         except (InvalidTransaction, PoolRejection):
             return
         self.given[sent.hash] = sent

@@ -16,6 +16,7 @@ from entresol.l1.operator_keys import OperatorKeys
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.rollup.layer_ones import (
     CHAIN_ID,
     Embedded,
@@ -68,7 +69,7 @@ class Race:
         for raw in transactions:
             # A settler that saw both sides of the reorg may have used a nonce twice.
             with contextlib.suppress(EntresolError):
-                self.embedded.chain.submit(raw)
+                InlineSequencer(self.embedded.chain).submit(raw)
 
     async def commit_one(self) -> Settler:
         """Seal and commit a batch; return the settler, whose next step is the proof."""
@@ -220,8 +221,8 @@ def test_a_step_that_reverts_after_a_reorg_does_not_stop_settlement() -> None:
 
         def replace_the_commit() -> None:
             it.reorg()
-            it.embedded.chain.submit(_transfer(decode(proof).payload.nonce - 1))
-            it.embedded.chain.submit(proof)
+            InlineSequencer(it.embedded.chain).submit(_transfer(decode(proof).payload.nonce - 1))
+            InlineSequencer(it.embedded.chain).submit(proof)
             it.embedded.mine()
 
         # The totals were read before that, and had the commit.
@@ -311,7 +312,7 @@ def test_whichever_of_two_attempts_is_included_is_recorded(tmp_path: Path, resta
         await settler.step(31.0)
         assert _committed_by(it) == decode(dear).hash
         it.reorg()
-        it.embedded.chain.submit(cheap)
+        InlineSequencer(it.embedded.chain).submit(cheap)
         it.embedded.mine()
         if restarts:
             it.scenario.restart()
@@ -401,7 +402,7 @@ def test_a_node_that_lags_neither_stops_nor_doubles_a_step(
     methods: tuple[str, ...], lag: int
 ) -> None:
     embedded = Embedded()
-    lagging = LaggingLayerOne(embedded.chain)
+    lagging = LaggingLayerOne(embedded.chain, embedded.sequencer)
     embedded.l1 = l1 = EventfulLayerOne(lagging)
 
     async def play(scenario: Scenario) -> None:

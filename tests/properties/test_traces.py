@@ -32,6 +32,7 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.differential import contracts
 from tests.support.hex_data import hexed, word
@@ -91,7 +92,7 @@ def random_chain(random: Random) -> Chain:
             by = random.randrange(len(SECRETS))
             payload = transaction(random, by, chain.pool.next_nonce(SENDERS[by]))
             try:
-                chain.submit(sign(payload, SECRETS[by]).raw)
+                InlineSequencer(chain).submit(sign(payload, SECRETS[by]).raw)
             except (InvalidTransaction, PoolRejection):
                 continue
         chain.seal()

@@ -16,6 +16,7 @@ from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import (
     ASK_PAYMASTER,
     SELECTORS,
@@ -187,7 +188,7 @@ def measure(way: Callable[[World, int], Prepared], count: int) -> Cost:
         start = time.thread_time()
         for transaction in prepared.transactions:
             try:
-                world.chain.submit(transaction.raw)
+                InlineSequencer(world.chain).submit(transaction.raw)
             except (InvalidTransaction, PoolRejection):
                 continue
         pooled = len(world.chain.pool)

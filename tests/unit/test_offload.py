@@ -225,3 +225,26 @@ def test_an_error_that_a_coroutine_waits_for_is_its_own() -> None:
 
     with pytest.raises(ValueError, match="late"):
         asyncio.run(run())
+
+
+async def _result_of(future: asyncio.Future[bytes]) -> bytes:
+    return await future
+
+
+def test_a_started_coroutine_has_its_result_at_once_if_a_flush_makes_it() -> None:
+    async def scenario() -> bytes | Deferred[bytes]:
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        return started(_result_of(future), lambda: future.set_result(b"sent"))
+
+    assert asyncio.run(scenario()) == b"sent"
+
+
+def test_a_started_coroutine_that_a_flush_does_not_end_goes_on_where_it_was() -> None:
+    async def scenario() -> bytes:
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        response = started(_result_of(future), lambda: None)
+        assert isinstance(response, Deferred)
+        future.set_result(b"later")
+        return await response.result
+
+    assert asyncio.run(scenario()) == b"later"

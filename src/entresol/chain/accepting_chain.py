@@ -9,9 +9,9 @@ from msgspec import structs
 
 from entresol.chain.edits import PreparedEdit
 from entresol.chain.events import TransactionPending
-from entresol.chain.mempool.validation import check_raw, check_transaction
+from entresol.chain.mempool.validation import check_transaction
 from entresol.chain.sealing.sealing_chain import SealingChain
-from entresol.errors import InvalidTransaction, MissingSidecar, StoreFailed
+from entresol.errors import MissingSidecar
 from entresol.execution.account_validation import runs_in_steps, validate
 from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.transactions import (
@@ -19,67 +19,24 @@ from entresol.primitives.transactions import (
     PriorityTransaction,
     Transaction,
     ZkTransaction,
-    decode,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypeAlias
 
     from entresol._native import Overlay
     from entresol.chain.block_settings import BlockSettings
-    from entresol.chain.clock import Clock
-    from entresol.chain.genesis.genesis import Genesis
-    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
-    from entresol.chain.mempool import PoolConfig
-    from entresol.chain.rules import ChainRules
     from entresol.primitives.values import Address, Hash32
-    from entresol.storage.store import Store
-
-    OnIncluded: TypeAlias = Callable[[Exception | None], None]
-    """Called once a transaction is in a block, or only others can change whether it will be; with what prevented it."""
 
 
 class AcceptingChain(SealingChain):
-    """Accepts transactions, and seals them in automine mode; `Chain` adds reverts.
+    """Accepts transactions; `Chain` adds reverts.
 
     Remembers: what `SealingChain` does. Persists: sealed blocks, through the ledger. Assumes: one thread writes; any
     thread may read sealed blocks. Fails: an error leaves the chain unchanged.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        rules: ChainRules,
-        genesis: Genesis | ExpectedGenesis,
-        *,
-        clock: Clock | None = None,
-        pool: PoolConfig | None = None,
-    ) -> None:
-        super().__init__(store, rules, genesis, clock=clock, pool=pool)
-        self.automine: Callable[[], None] = self.seal_pending
-        """Called in automine mode when a transaction is pending; a node may seal in the background."""
-        self.include: Callable[[Hash32, OnIncluded], None] = self._include
-        """Seal a transaction of the pool with automine, and report when its sender can have its response; a node seals
-        those of many senders together."""
-        self.seal_included: Callable[[], None] = lambda: None
-        """Seal at once what is to be included, if a node would collect more first."""
-        self.accepts_known = False
-        """Whether a transaction may be sent again that is pending or in a block, as after a lost response."""
-
     # Transactions
-
-    def submit(self, raw: bytes) -> Hash32:
-        """Add a raw transaction to the pool, and seal it in automine mode."""
-        check_raw(raw, self.pool.rules)
-        return self.send(decode(raw))
-
-    def send(self, transaction: Transaction) -> Hash32:
-        """Add a transaction to the pool, and seal it in automine mode."""
-        self.add(transaction)
-        if self.schedule.is_automine:
-            self._automine_for(transaction.hash)
-        return transaction.hash
 
     def add(self, transaction: Transaction, *, is_validated: bool = False) -> None:
         """Add a transaction to the pool.
@@ -154,24 +111,3 @@ class AcceptingChain(SealingChain):
         self._edits.restore(edit.after, len(edited))
         self.pool.on_block([], edit.after, self.next_base_fee(), touched=edited)
         return True
-
-    # Automine
-
-    def _include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
-        try:
-            if self.schedule.is_automine:
-                self._automine_for(transaction_hash)
-        except (InvalidTransaction, StoreFailed) as error:
-            on_included(error)
-        else:
-            on_included(None)
-
-    def _automine_for(self, transaction_hash: Hash32) -> None:
-        try:
-            self.automine()
-        except StoreFailed as error:
-            # The sender receives the error, so the transaction must not be sealed later.
-            if self.pool.remove(transaction_hash, str(error)) is not None:
-                raise
-        if (rejection := self.rejections.of(transaction_hash)) is not None:
-            raise rejection

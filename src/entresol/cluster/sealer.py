@@ -13,13 +13,13 @@ from entresol.errors import GasBudgetSpent, ProducerUnavailable
 from entresol.execution.work_budget import WorkBudget
 
 if TYPE_CHECKING:
-    from entresol.chain.accepting_chain import OnIncluded
     from entresol.chain.chain import Chain
     from entresol.chain.sealing.open_block import OpenBlock
     from entresol.cluster.journal import ClusterJournal
     from entresol.cluster.pool_rows import PoolRows
     from entresol.primitives.headers import Header
     from entresol.primitives.values import Hash32
+    from entresol.sequencer.sequencer import OnIncluded
 
 TICK_SECONDS: Final = 0.02
 BLOCKS_WAITED: Final = 4
@@ -47,7 +47,8 @@ class ClusterSealer:
         self, chain: Chain, journal: ClusterJournal, rows: PoolRows, renew_seconds: float
     ) -> None:
         self._chain = chain
-        self._journal = journal
+        self.journal = journal
+        """Where blocks become durable."""
         self._rows = rows
         self._renew_seconds = renew_seconds
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seal")
@@ -89,7 +90,7 @@ class ClusterSealer:
         added, removed = self._rows.changes({it.hash for it in executed.transactions})
         waiting, self._served, self._pending = self._served + self._pending, [], []
         try:
-            header = await self._journal.seal(executed, prices, added, removed)
+            header = await self.journal.seal(executed, prices, added, removed)
         except BaseException:
             self._served = waiting + self._served
             raise
@@ -127,12 +128,12 @@ class ClusterSealer:
             if header is not None and not header.gas_used:
                 break
         if self._rows.has_changes:
-            await self._rows.flush(self._journal)
+            await self._rows.flush(self.journal)
         await self._renew()
 
     async def _renew(self) -> None:
-        if time.monotonic() - self._journal.written_at >= self._renew_seconds:
-            await self._journal.update_pool()
+        if time.monotonic() - self.journal.written_at >= self._renew_seconds:
+            await self.journal.update_pool()
 
     async def _tick(self) -> None:
         """Return when woken, and otherwise after a tick."""

@@ -11,7 +11,7 @@ from entresol.node.log.console_log import console_lines
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
-    from entresol.execution.console import ConsoleCalls, ReportConsole
+    from entresol.execution.console import ConsoleCalls
 
 MAX_RECORDED: Final = 1_000
 MAX_BYTES: Final = 4 << 20
@@ -65,12 +65,3 @@ class ConsoleRecorder:
                     self.record(layer, "transaction", calls)
 
         chain.events.listen(on_event, BlockSealed)
-
-    def also(self, layer: str, report: ReportConsole) -> ReportConsole:
-        """Return a `report` of calls and estimates that records them, too."""
-
-        def reported(method: str, calls: ConsoleCalls) -> None:
-            self.record(layer, method, calls)
-            report(method, calls)
-
-        return reported

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
@@ -264,7 +264,7 @@ class Devnet:
     ) -> DevnetLayer:
         label, api, chain = name.upper(), service.api, service.chain
         self.console.follow(chain, label)
-        api.report_console = self.console.also(label, api.report_console)
+        api.on_console.add(partial(self.console.record, label))
         channel = LayerChannel(self._loop, service.handler, self.config.server.body_limit_bytes)
         chain_id = chain.rules.chain_id
         return DevnetLayer(label, service.address, chain_id, accounts, channel, self.console)

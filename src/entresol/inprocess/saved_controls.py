@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from entresol.chain.mining import MiningState
+    from entresol.chain.mining_schedule import MiningState
     from entresol.dev.keyring import Impersonation
     from entresol.node.chain_service import ChainService
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from entresol._native import Account, keccak256
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.logs import find_logs
+from entresol.chain.mempool.validation import check_raw
 from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, PoolRejection
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
@@ -23,7 +24,9 @@ from entresol.l1.layer_one import (
     L1Receipt,
 )
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
+from entresol.sequencer.sequencer import included
 from entresol.storage.log_index import LogQuery
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.logs import LocatedLog
+    from entresol.sequencer.sequencer import Sequencer
 
 _REJECTED: Final = -32000
 
@@ -42,8 +46,9 @@ class EmbeddedLayerOne:
     as `RemoteLayerOne`, but it is always reachable.
     """
 
-    def __init__(self, chain: Chain, name: str = "the embedded L1") -> None:
+    def __init__(self, chain: Chain, sequencer: Sequencer, name: str = "the embedded L1") -> None:
         self.name = name
+        self._sequencer = sequencer
         # Only a developer reverts it.
         self.reorg_level = logging.DEBUG
         self._chain = chain
@@ -99,11 +104,14 @@ class EmbeddedLayerOne:
         if self._chain.blocks.locate_transaction(transaction_hash) is not None:
             return transaction_hash
         try:
-            return self._chain.submit(raw)
+            check_raw(raw, self._chain.pool.rules)
+            self._chain.add(decode(raw))
+            await included(self._sequencer, transaction_hash)
         except AlreadyKnown:
             return transaction_hash
         except (InvalidTransaction, PoolRejection) as error:
             raise LayerOneRejected("eth_sendRawTransaction", _REJECTED, str(error)) from error
+        return transaction_hash
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
         """Return the receipt of a transaction, or None if it is in no block."""

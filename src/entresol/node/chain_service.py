@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.chain.mining import MiningMode
 from entresol.chain.rules import BLOB_TYPE
-from entresol.errors import ListenFailed, StoreFailed
+from entresol.errors import ListenFailed
 from entresol.explorer.files import explorer_files
-from entresol.node.automine import Automine
 from entresol.node.beacon_pages import BeaconPages
-from entresol.node.block_sealer import BlockSealer
 from entresol.node.metrics import (
     chain_samples,
     garbage_samples,
@@ -40,13 +35,9 @@ if TYPE_CHECKING:
     from entresol.node.explorer.explorer_page import ExplorerPage
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
+    from entresol.sequencer.local import LocalSequencer
     from entresol.server.config import ServerConfig
     from entresol.server.handler import Handler, Page, PageResponse, PageTree
-
-logger = logging.getLogger(__name__)
-
-TICK_SECONDS: Final = 0.02
-RETRY_SECONDS: Final = 1.0
 
 JSON: Final = "application/json; charset=utf-8"
 PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -70,8 +61,6 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
 class ServiceRole:
     """What a service does as the process of a node that serves alone; others share their port and their work."""
 
-    seals: bool = True
-    """Whether the service seals blocks; otherwise another process does, or what holds the lease of a cluster."""
     sharing: PortSharing = PortSharing.NONE
 
     def serving(self, handler: Handler) -> Handler:
@@ -84,7 +73,7 @@ class ServiceRole:
 
 
 class ChainService:
-    """Serves a chain over RPC, and seals its blocks on schedule.
+    """Serves a chain over RPC, beside the sequencer of its blocks, if that is in this process.
 
     Remembers: nothing of its own. Persists: nothing; the chain does. Assumes: one event loop, whose thread
     alone changes the chain. Fails: to start, with the error that says why.
@@ -99,6 +88,7 @@ class ChainService:
         log: ChainLog | None = None,
         hooks: ServiceHooks | None = None,
         explorer: ExplorerPage | None = None,
+        sequencer: LocalSequencer | None = None,
         role: ServiceRole | None = None,
         is_layer_one: bool = False,
     ) -> None:
@@ -117,8 +107,8 @@ class ChainService:
         if log is not None:
             self.handler = log.wrap(self.handler)
             log.follow(chain)
-            self.api.set_logging = log.set_enabled
-            self.api.report_console = log.report_console
+            self.api.on_logging_enabled.add(log.set_enabled)
+            self.api.on_console.add(log.report_console)
         # Around the log: what nodes send each other is no JSON-RPC.
         self.handler = hooks.wrap(self.handler)
         on_rejection = None if log is None else log.on_rejection()
@@ -134,14 +124,7 @@ class ChainService:
             trees=self._trees(),
             sharing=role.sharing,
         )
-        self._tick_task: asyncio.Task[None] | None = None
-        self._sealer = BlockSealer(chain)
-        self._automine = Automine(chain, self._sealer) if role.seals else None
-        if self._automine is not None:
-            chain.automine = self._automine.seal
-            chain.include = self._automine.include
-            chain.seal_included = self._automine.seal_included
-            chain.mine = self._sealer.seal
+        self._sequencer = sequencer
 
     @property
     def address(self) -> str:
@@ -156,54 +139,24 @@ class ChainService:
         return self._server.port
 
     async def start(self) -> None:
-        """Listen, and start sealing blocks."""
+        """Listen, and start to seal blocks."""
         try:
             await self._server.start()
         except ListenFailed as error:
             raise error.of_layer_one() if self._is_layer_one else error from error.__cause__
-        if self._role.seals:
-            self._tick_task = asyncio.create_task(self._tick())
+        if self._sequencer is not None:
+            self._sequencer.start()
 
     async def stop(self) -> None:
         """Let requests in progress finish, and stop listening."""
-        if self._tick_task is not None:
-            self._tick_task.cancel()
         await self._server.stop()
-        if self._automine is not None:
-            await self._automine.stop()
-        await self._sealer.stop()
+        if self._sequencer is not None:
+            await self._sequencer.stop()
 
     def close(self) -> None:
         """Close the API and the chain."""
         self.api.close()
         self.chain.close()
-
-    async def _tick(self) -> None:
-        failure: str | None = None
-        while True:
-            pause = TICK_SECONDS
-            try:
-                if not self.chain.recover():
-                    pause = RETRY_SECONDS
-                elif self.chain.is_due(time.monotonic()):
-                    await self._seal_due()
-                    failure = None
-            except StoreFailed as error:
-                # A full disk may have space again later.
-                if str(error) != failure:
-                    logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
-                failure, pause = str(error), RETRY_SECONDS
-            except Exception:
-                logger.exception("a block could not be sealed; trying again")
-                pause = RETRY_SECONDS
-            await asyncio.sleep(pause)
-
-    async def _seal_due(self) -> None:
-        """Seal a block; one that follows what is sent is not sealed if it would reject all of it."""
-        if self.chain.schedule.mode is MiningMode.DELAYED:
-            await self._sealer.seal_work()
-        else:
-            await self._sealer.seal()
 
     def _schedule_notifications(self) -> None:
         """Notify subscribers once the current callback ends, of all events until then together."""

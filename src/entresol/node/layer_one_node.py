@@ -16,6 +16,7 @@ from entresol.node.dev_features import init_signers, open_keyring, requested_acc
 from entresol.node.explorer.explorer_page import ExplorerPage
 from entresol.node.startup.info import NodeInfo
 from entresol.node.state_files import StateDumper, load_at_start
+from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,10 +51,12 @@ class LayerOneNode:
 
     def _serve(self, chain: Chain, control: DevControl) -> None:
         config, log = self._config, self._log
+        sequencer = LocalSequencer(chain)
 
         def make_api(wake: Callable[[], None]) -> Api:
             return Api(
                 chain,
+                sequencer,
                 wake,
                 keyring=self._keyring,
                 config=config.api,
@@ -65,7 +68,10 @@ class LayerOneNode:
         chain_log = None if log is None else log.for_chain()
         explorer = ExplorerPage(layer=1) if config.api.explorer else None
         self.service = ChainService(
-            chain, make_api, config.server, log=chain_log, explorer=explorer
+            *(chain, make_api, config.server),
+            log=chain_log,
+            explorer=explorer,
+            sequencer=sequencer,
         )
 
     @classmethod

@@ -38,6 +38,7 @@ from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.startup.l1_checks import check_batches, check_gas_limit
 from entresol.node.state_files import StateDumper, load_at_start
 from entresol.node.workers.pool import WorkerPool
+from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,13 +87,15 @@ class Node:
         )
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(chain.close)
+            sequencer = LocalSequencer(chain)
             self.keyring = _keyring(config, chain, config.chain.init)
             l1_chain = (
                 open_layer_one(config, chain) if settles and settlement_layer is None else None
             )
             if l1_chain is not None:
                 cleanup.callback(l1_chain.close)
-                settlement_layer = _embedded_settlement_layer(l1_chain)
+                l1_sequencer = LocalSequencer(l1_chain)
+                settlement_layer = _embedded_settlement_layer(l1_chain, l1_sequencer)
             control = DevControl(
                 *(it for it in (l1_chain, chain) if it is not None),
                 settling=chain if settles else None,
@@ -103,10 +106,12 @@ class Node:
             load_at_start(config, control.states, chain, l1_chain)
             self._dumper = StateDumper(config, control.states, chain, l1_chain)
             if settlement_layer is not None:
-                self.rollup = Rollup(chain, settlement_layer, fees, config)
-            self._serve(config, chain, fees, control)
+                self.rollup = Rollup(
+                    *(chain, sequencer, settlement_layer, fees, config), on_batch=self._on_batch
+                )
+            self._serve(chain, sequencer, fees, control)
             if l1_chain is not None:
-                self._serve_layer_one(config, l1_chain, control)
+                self._serve_layer_one(l1_chain, l1_sequencer, control)
             connect_layers(config, self.layer_two, self.layer_one, self.rollup)
             cleanup.pop_all()
 
@@ -204,12 +209,15 @@ class Node:
     def _services(self) -> list[ChainService]:
         return [self.layer_two, *([] if self.layer_one is None else [self.layer_one])]
 
-    def _serve(self, config: NodeConfig, chain: Chain, fees: FeeModel, control: DevControl) -> None:
-        rollup = self.rollup
+    def _serve(
+        self, chain: Chain, sequencer: LocalSequencer, fees: FeeModel, control: DevControl
+    ) -> None:
+        config, rollup = self._config, self.rollup
 
         def make_api(wake: Callable[[], None]) -> Api:
             return Api(
                 chain,
+                sequencer,
                 wake,
                 keyring=self.keyring,
                 config=config.api,
@@ -219,7 +227,7 @@ class Node:
                 layer_two=L2Components(fees, rollup),
             )
 
-        role = (
+        self._role = (
             None if self._workers is None else self._workers.share(chain, lambda: fees.l1_gas_price)
         )
         log = (
@@ -236,28 +244,29 @@ class Node:
             log=log,
             hooks=ServiceHooks(health=self._health, degraded=degraded, metrics=metrics),
             explorer=explorer_page(config, 2, rollup),
-            role=role,
+            sequencer=sequencer,
+            role=self._role,
         )
-        api = self.layer_two.api
 
-        def on_batch(batch: Batch) -> None:
-            api.batch_sealed(batch)
-            if role is not None:
-                role.publisher.batch_sealed(batch)
-
-        if rollup is not None:
-            rollup.on_batch = on_batch
+    def _on_batch(self, batch: Batch) -> None:
+        self.layer_two.api.batch_sealed(batch)
+        if self._role is not None:
+            self._role.publisher.batch_sealed(batch)
 
     def _health(self) -> dict[str, Any]:
         health = {} if self.rollup is None else self.rollup.health()
         return health if self._workers is None else {**health, **self._workers.health()}
 
-    def _serve_layer_one(self, config: NodeConfig, chain: Chain, control: DevControl) -> None:
+    def _serve_layer_one(
+        self, chain: Chain, sequencer: LocalSequencer, control: DevControl
+    ) -> None:
+        config = self._config
         held_seconds = CACHED_SECONDS if config.l1.l1_delay is None else 0.0
 
         def make_api(wake: Callable[[], None]) -> Api:
             return Api(
                 chain,
+                sequencer,
                 wake,
                 keyring=_keyring(config, chain, config.l1.l1_init, is_layer_one=True),
                 config=config.api,
@@ -280,7 +289,12 @@ class Node:
         role = None if self._workers is None else self._workers.share(chain)
         page = explorer_page(config, 1, self.rollup)
         self.layer_one = ChainService(
-            chain, make_api, server, log=log, explorer=page, role=role, is_layer_one=True
+            *(chain, make_api, server),
+            log=log,
+            explorer=page,
+            sequencer=sequencer,
+            role=role,
+            is_layer_one=True,
         )
 
 
@@ -301,9 +315,9 @@ def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) 
             )
 
 
-def _embedded_settlement_layer(chain: Chain) -> SettlementLayer:
+def _embedded_settlement_layer(chain: Chain, sequencer: LocalSequencer) -> SettlementLayer:
     return SettlementLayer(
-        l1=EmbeddedLayerOne(chain),
+        l1=EmbeddedLayerOne(chain, sequencer),
         l1_chain_id=chain.rules.chain_id,
         contracts=contracts_on(chain),
         operator_keys=OperatorKeys.of(OPERATOR.secret),

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from entresol.background_task import cancel, supervised
 from entresol.errors import EntresolError, InvalidConfig
-from entresol.node.background_task import cancel, supervised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

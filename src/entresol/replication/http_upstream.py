@@ -60,7 +60,7 @@ class ClusterView(Protocol):
         """The last entry of the log that was applied."""
 
     @property
-    def changed(self) -> Listeners:
+    def changed(self) -> Listeners[[]]:
         """Notified when the producer may be another one."""
 
     async def wait_for(self, seq: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.chain.journal import StoreJournal
 from entresol.errors import DepositsMissing, LayerOneMismatch
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
 from entresol.primitives.values import Hash32
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.chain.journal import Journal
     from entresol.l1.contracts import Deposit, ZkChain
     from entresol.rollup.deposit_reader import DepositRange
+    from entresol.sequencer.sequencer import Sequencer
 
 log = logging.getLogger(__name__)
 
@@ -53,9 +56,17 @@ class DepositWatcher:
     """
 
     def __init__(
-        self, chain: Chain, contract: ZkChain, config: DepositConfig | None = None
+        self,
+        chain: Chain,
+        sequencer: Sequencer,
+        contract: ZkChain,
+        config: DepositConfig | None = None,
+        *,
+        journal: Journal | None = None,
     ) -> None:
         self._chain = chain
+        self._sequencer = sequencer
+        self._journal = journal or StoreJournal(chain.batches)
         self._l1 = contract.l1
         self._contract = contract
         self._reader = DepositReader(contract, chain.rules.gas_limit)
@@ -111,7 +122,7 @@ class DepositWatcher:
             if not self._chain.producer.priority:
                 block, block_hash, next_id = self._cursor
                 entry = DepositsEntry(block, bytes(block_hash), next_id)
-                await self._chain.journal.write(entry)
+                await self._journal.write(entry)
         return enqueued
 
     async def run(self) -> None:
@@ -230,8 +241,8 @@ class DepositWatcher:
             transaction_hash = self._chain.enqueue(deposit.payload)
             self._origins[transaction_hash] = (deposit.block, deposit.block_hash)
             expected += 1
-        if self._chain.producer.priority and self._chain.schedule.is_automine:
-            self._chain.automine()
+        if self._chain.producer.priority:
+            self._sequencer.wake()
         return expected - first
 
     def _check_executed(self, deposit: Deposit) -> None:

@@ -7,6 +7,7 @@ import pytest
 from entresol.errors import AccountRejection, NonceTooLow
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.rollup.system_contracts import NONCE_HOLDER
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,
@@ -138,7 +139,7 @@ def test_a_validation_that_writes_for_others_is_not_admitted(l2: ScriptedWorld) 
     counter = l2.put("60015401600155", at=0x47)
     l2.script(account, VALIDATE, use_nonce(0), (counter, 0, b""), output=AGREES, is_logged=False)
     with pytest.raises(AccountRejection, match="Touched disallowed storage slots"):
-        l2.chain.submit(l2.from_contract(account).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     assert not any(l2.chain.latest.slot(counter, (1).to_bytes(32)))
 
 

@@ -27,6 +27,7 @@ from entresol.execution.trace.call_trace import trace_call
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,
@@ -74,7 +75,7 @@ def test_the_estimate_of_a_multisig_transaction_suffices(
 ) -> None:
     gas = estimate(l2, sender=multisig, value=5)
     payload = fill(multisig, value=5, gas_limit=gas)
-    l2.chain.submit(sign_by(payload, *OWNERS).encode())
+    InlineSequencer(l2.chain).submit(sign_by(payload, *OWNERS).encode())
     assert l2.last().succeeded
     assert l2.balance(NOBODY) == 5
 
@@ -85,7 +86,7 @@ def test_the_estimate_of_an_owner_suffices_for_the_account(
     gas = estimate(l2, sender=ALICE, to=BOB, value=5, zk=ZkCall(has_meta=True))
     assert gas == 21_000 + OWNER_MARGIN
     payload = fill(multisig, to=BOB, value=5, gas_limit=gas)
-    l2.chain.submit(sign_by(payload, *OWNERS).encode())
+    InlineSequencer(l2.chain).submit(sign_by(payload, *OWNERS).encode())
     assert l2.last().succeeded
 
 
@@ -101,7 +102,7 @@ def test_a_sender_without_ether_has_an_estimate_with_a_paymaster(l2: ScriptedWor
     poor = Address(address_of(public_key(secret)))
     gas = estimate(l2, sender=poor, zk=FREE)
     payload = fill(poor, gas_limit=gas, paymaster=TESTNET_PAYMASTER)
-    l2.chain.submit(sign_by(payload, secret).encode())
+    InlineSequencer(l2.chain).submit(sign_by(payload, secret).encode())
     assert l2.last().succeeded
 
 
@@ -245,7 +246,7 @@ class Paying(NamedTuple):
             paymaster=call.zk.paymaster,
             paymaster_input=call.zk.paymaster_input,
         )
-        self.l2.chain.submit(sign_by(payload, *keys).encode())
+        InlineSequencer(self.l2.chain).submit(sign_by(payload, *keys).encode())
         return self.l2.last().succeeded
 
 

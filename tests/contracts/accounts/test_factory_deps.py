@@ -21,6 +21,7 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
 from entresol.rpc.types.eip712_meta import Eip712Meta, PaymasterParams
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import GENERAL, NOBODY, ScriptedWorld, fill, sign_by
 from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, SECRETS
 
@@ -81,7 +82,7 @@ def test_the_pool_rejects_a_gas_limit_that_does_not_cover_them(
 ) -> None:
     transaction = senders(l2, multisig, NEEDED - 1)[kind]
     with pytest.raises(IntrinsicGasTooLow) as rejection:
-        l2.chain.submit(transaction.raw)
+        InlineSequencer(l2.chain).submit(transaction.raw)
     assert rejection.value.needed >= NEEDED
 
 
@@ -93,14 +94,14 @@ def test_a_block_rejects_a_gas_limit_that_does_not_cover_them(
     with pytest.raises(IntrinsicGasTooLow) as in_block:
         l2.include(transaction)
     with pytest.raises(IntrinsicGasTooLow) as in_pool:
-        l2.chain.submit(transaction.raw)
+        InlineSequencer(l2.chain).submit(transaction.raw)
     assert in_block.value.needed == in_pool.value.needed
 
 
 @pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
 def test_whoever_publishes_pays_for_them(l2: ScriptedWorld, multisig: Address, kind: str) -> None:
     before = {address: l2.balance(address) for address in (ALICE, TESTNET_PAYMASTER, multisig)}
-    l2.chain.submit(senders(l2, multisig, 500_000)[kind].raw)
+    InlineSequencer(l2.chain).submit(senders(l2, multisig, 500_000)[kind].raw)
     result = l2.last()
     assert result.succeeded
     assert result.gas_used >= NEEDED
@@ -118,7 +119,7 @@ def test_the_estimate_covers_them(l2: ScriptedWorld, multisig: Address, kind: st
     request = CallRequest(sender=sender, to=NOBODY, zk=meta.call())
     gas = estimate_gas(l2.evm_env(), request).gas
     assert gas >= NEEDED
-    l2.chain.submit(senders(l2, multisig, gas)[kind].raw)
+    InlineSequencer(l2.chain).submit(senders(l2, multisig, gas)[kind].raw)
     assert l2.last().succeeded
 
 
@@ -144,7 +145,7 @@ def test_the_estimate_of_a_deposit_covers_them(l2: ScriptedWorld) -> None:
 def test_what_fills_a_disk_costs_more_than_a_block_has(l2: ScriptedWorld) -> None:
     transaction = l2.from_key(factory_deps=(b"\x01" * (65_535 * 32),), gas_limit=30_000_000)
     with pytest.raises(IntrinsicGasTooLow):
-        l2.chain.submit(transaction.raw)
+        InlineSequencer(l2.chain).submit(transaction.raw)
 
 
 class TestOnAChainThatWasCreatedWithoutTheCharge:
@@ -170,7 +171,7 @@ class TestOnAChainThatWasCreatedWithoutTheCharge:
         assert l2.trace()["gasUsed"] == hex(21_000)
 
     def test_they_cost_nothing_there(self, l2: ScriptedWorld) -> None:
-        l2.chain.submit(l2.from_key(factory_deps=DEPS, gas_limit=21_000).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(factory_deps=DEPS, gas_limit=21_000).raw)
         assert l2.last().gas_used == 21_000
         assert l2.take(priority(21_000, *DEPS)).succeeded
         meta = Eip712Meta(factory_deps=list(DEPS))  # type: ignore[arg-type]

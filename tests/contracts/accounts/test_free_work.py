@@ -31,6 +31,7 @@ from entresol.execution.work_budget import GAS_PER_SECOND, WorkBudget
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Paymaster, Transaction, sign
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import deposit, long_transaction
 from tests.support.contracts.accounts import (
     ASK_PAYMASTER,
@@ -87,7 +88,7 @@ class World:
     def send(self, *transactions: Transaction) -> None:
         """Add transactions to the pool."""
         for it in transactions:
-            self.chain.submit(it.raw)
+            InlineSequencer(self.chain).submit(it.raw)
 
     def replace_paymaster(self, code: str) -> None:
         """Let the paymaster have other code, which the pool does not see."""
@@ -151,7 +152,7 @@ def test_python_and_the_crate_agree_whether_there_is_a_paymaster(
 
 def test_a_key_that_names_itself_as_its_paymaster_is_not_admitted(l2: ScriptedWorld) -> None:
     with pytest.raises(AccountRejection, match="invalid context"):
-        l2.chain.submit(l2.from_key(paymaster=ALICE).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE).raw)
 
 
 def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(
@@ -162,13 +163,13 @@ def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(
     l2.chain.edit(ALICE, lambda it: it.set_code(ALICE, delegation))
     l2.chain.seal()
     with pytest.raises(AccountRejection, match=RULES):
-        l2.chain.submit(l2.from_key(paymaster=ALICE, gas_limit=MUCH).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE, gas_limit=MUCH).raw)
 
 
 def test_an_account_may_be_its_own_paymaster(l2: ScriptedWorld) -> None:
     account = l2.account(is_logged=False)
     l2.script(account, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS)
-    l2.chain.submit(l2.from_contract(account, paymaster=account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account, paymaster=account).raw)
     result = l2.last()
     assert result.succeeded
     assert l2.balance(account) == ETHER - result.gas_used * FEE
@@ -178,7 +179,7 @@ def test_the_ether_of_a_sender_that_is_its_paymaster_counts_once(l2: ScriptedWor
     account = l2.account(is_logged=False, ether=GAS * FEE)
     l2.script(account, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS)
     with pytest.raises(InsufficientFunds):
-        l2.chain.submit(l2.from_contract(account, paymaster=account, value=1).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, paymaster=account, value=1).raw)
 
 
 # The same bound in the pool and in a block
@@ -410,6 +411,6 @@ def test_a_sender_is_told_that_a_block_has_rejected_its_transaction(l2: Scripted
     l2.chain.add(transaction)
     l2.chain.edit(paymaster, lambda it: it.set_code(paymaster, bytes.fromhex("5f5ffd")))
     outcomes: list[Exception | None] = []
-    l2.chain.include(transaction.hash, outcomes.append)
+    InlineSequencer(l2.chain).include(transaction.hash, outcomes.append)
     assert [type(it) for it in outcomes] == [AccountRejection]
     assert (l2.chain.number, len(l2.chain.pool)) == (number, 0)

@@ -20,6 +20,7 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import GENERAL, NOBODY, ScriptedWorld
 from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE
 
@@ -73,7 +74,7 @@ def test_it_has_its_blocks_and_executes_them_as_before(
 def test_it_has_no_paymaster(l2: ScriptedWorld) -> None:
     assert l2.balance(TESTNET_PAYMASTER) == 0
     with pytest.raises(PaymasterNotSupported, match="paymasters are not supported"):
-        l2.chain.submit(l2.from_key(paymaster=TESTNET_PAYMASTER).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=TESTNET_PAYMASTER).raw)
     zk = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)
     request = CallRequest(sender=ALICE, to=BOB, zk=zk)
     with pytest.raises(PaymasterNotSupported):
@@ -83,13 +84,13 @@ def test_it_has_no_paymaster(l2: ScriptedWorld) -> None:
 def test_its_contracts_are_no_accounts(l2: ScriptedWorld) -> None:
     contract = l2.contract(ether=ETHER)
     with pytest.raises(InvalidSignature):
-        l2.chain.submit(l2.from_contract(contract).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(contract).raw)
     assert transaction_count(l2.chain.latest, contract) == l2.nonce(contract) == 1
 
 
 def test_its_keys_send_as_before(l2: ScriptedWorld) -> None:
     before = l2.balance(ALICE)
-    l2.chain.submit(l2.from_key(value=5).raw)
+    InlineSequencer(l2.chain).submit(l2.from_key(value=5).raw)
     assert l2.last().gas_used == 21_000
     assert l2.balance(ALICE) == before - 5 - 21_000 * FEE
     zk = ZkCall(has_meta=True)

@@ -25,6 +25,7 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Transaction, decode, impersonate
 from entresol.primitives.transactions.zk import ZkTransaction
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,
@@ -60,7 +61,7 @@ def manual(l2: ScriptedWorld) -> None:
 def rejection(l2: ScriptedWorld, transaction: Transaction) -> str:
     """Return why the pool does not admit a transaction."""
     with pytest.raises(AccountRejection) as raised:
-        l2.chain.submit(transaction.raw)
+        InlineSequencer(l2.chain).submit(transaction.raw)
     return str(raised.value)
 
 
@@ -68,7 +69,7 @@ def rejection(l2: ScriptedWorld, transaction: Transaction) -> str:
 
 
 def test_a_contract_account_sends_through_the_pool(l2: ScriptedWorld, account: Address) -> None:
-    l2.chain.submit(l2.from_contract(account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     assert l2.last().succeeded
     assert l2.min_nonce(account) == 1
     assert l2.chain.pool.next_nonce(account) == 1
@@ -78,7 +79,9 @@ def test_a_paymaster_pays_through_the_pool(l2: ScriptedWorld) -> None:
     paymaster, token = l2.paymaster(), l2.token()
     before = l2.balance(ALICE)
     message = approval_based(token, 10)
-    l2.chain.submit(l2.from_key(paymaster=paymaster, paymaster_input=message, value=3).raw)
+    InlineSequencer(l2.chain).submit(
+        l2.from_key(paymaster=paymaster, paymaster_input=message, value=3).raw
+    )
     assert l2.last().succeeded
     assert l2.balance(ALICE) == before - 3
 
@@ -98,14 +101,14 @@ def test_a_system_contract_neither_sends_nor_pays(l2: ScriptedWorld, number: int
 
 def test_a_contract_account_signs_with_something(l2: ScriptedWorld, account: Address) -> None:
     with pytest.raises(InvalidSignature, match="not signed"):
-        l2.chain.submit(l2.from_contract(account, b"").raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, b"").raw)
 
 
 @pytest.mark.parametrize("size", [64, 66])
 def test_a_key_signs_with_65_bytes(l2: ScriptedWorld, size: int) -> None:
     payload = fill(ALICE, custom_signature=bytes(size))
     with pytest.raises(InvalidSignature, match="65 bytes"):
-        l2.chain.submit(payload.encode())
+        InlineSequencer(l2.chain).submit(payload.encode())
 
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -124,7 +127,7 @@ def test_a_key_signs_in_one_way_only(l2: ScriptedWorld, *, is_high: bool) -> Non
         (ORDER - s).to_bytes(32) + bytes([55 - v]) if is_high else s.to_bytes(32) + bytes([v - 27])
     )
     with pytest.raises(InvalidSignature):
-        l2.chain.submit(fill(BOB, custom_signature=r + other).encode())
+        InlineSequencer(l2.chain).submit(fill(BOB, custom_signature=r + other).encode())
 
 
 def test_a_key_does_not_sign_for_another(l2: ScriptedWorld) -> None:
@@ -132,7 +135,7 @@ def test_a_key_does_not_sign_for_another(l2: ScriptedWorld) -> None:
     assert isinstance(signed, ZkTransaction)
     forged = fill(ALICE, custom_signature=signed.signature)
     with pytest.raises(InvalidSignature, match="sent from"):
-        l2.chain.submit(forged.encode())
+        InlineSequencer(l2.chain).submit(forged.encode())
 
 
 def test_both_forms_of_a_signature_are_one_transaction(l2: ScriptedWorld) -> None:
@@ -147,25 +150,25 @@ def test_both_forms_of_a_signature_are_one_transaction(l2: ScriptedWorld) -> Non
         custom_signature=plain.payload.signature,
     )
     assert decode(custom.encode()).hash == plain.hash
-    l2.chain.submit(plain.raw)
+    InlineSequencer(l2.chain).submit(plain.raw)
     with pytest.raises(AlreadyKnown):
-        l2.chain.submit(custom.encode())
+        InlineSequencer(l2.chain).submit(custom.encode())
 
 
 def test_a_used_nonce_is_too_low_and_a_gap_waits(l2: ScriptedWorld, account: Address) -> None:
-    l2.chain.submit(l2.from_contract(account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     with pytest.raises(NonceTooLow):
-        l2.chain.submit(l2.from_contract(account, b"other").raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, b"other").raw)
     l2.script(account, VALIDATE, use_nonce(3), output=AGREES, is_logged=False)
     number = l2.chain.number
-    l2.chain.submit(l2.from_contract(account, nonce=3).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account, nonce=3).raw)
     assert (l2.chain.number, l2.chain.pool.counts().queued) == (number, 1)
 
 
 def test_an_impersonated_account_is_not_asked(l2: ScriptedWorld, account: Address) -> None:
     l2.script(account, VALIDATE, ending=REVERT)
     payload = fill(account, nonce=l2.nonce(account), value=5)
-    l2.chain.send(impersonate(payload, account))
+    InlineSequencer(l2.chain).send(impersonate(payload, account))
     assert l2.last().succeeded
     assert l2.balance(NOBODY) == 5
 
@@ -174,14 +177,14 @@ def test_nobody_impersonates_by_raw_bytes(l2: ScriptedWorld, account: Address) -
     for sender in (ALICE, account):
         forged = impersonate(fill(sender, nonce=l2.nonce(sender), value=5), sender)
         with pytest.raises(InvalidSignature):
-            l2.chain.submit(forged.raw)
+            InlineSequencer(l2.chain).submit(forged.raw)
 
 
 def test_impersonated_and_own_transactions_do_not_mix(l2: ScriptedWorld, account: Address) -> None:
     manual(l2)
-    l2.chain.submit(l2.from_contract(account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     with pytest.raises(MixedNonces):
-        l2.chain.send(impersonate(fill(account, nonce=l2.nonce(account)), account))
+        InlineSequencer(l2.chain).send(impersonate(fill(account, nonce=l2.nonce(account)), account))
 
 
 def test_an_old_genesis_rejects_as_before(l2: ScriptedWorld, account: Address) -> None:
@@ -189,9 +192,9 @@ def test_an_old_genesis_rejects_as_before(l2: ScriptedWorld, account: Address) -
     l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
     l2.chain.seal()
     with pytest.raises(PaymasterNotSupported, match="paymasters are not supported"):
-        l2.chain.submit(l2.from_key(paymaster=paymaster).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster).raw)
     with pytest.raises(InvalidSignature):
-        l2.chain.submit(l2.from_contract(account).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     assert l2.chain.pool.next_nonce(account) == l2.nonce(account)
 
 
@@ -277,7 +280,7 @@ def test_a_validation_reads_what_belongs_to_the_sender(
 ) -> None:
     program = l2.put(code)
     l2.script(account, VALIDATE, use_nonce(0), (program, 0, b""), output=AGREES, is_logged=False)
-    l2.chain.submit(l2.from_contract(account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     assert l2.last().succeeded
 
 
@@ -324,7 +327,7 @@ def test_a_validation_has_a_gas_limit(l2: ScriptedWorld, account: Address, funct
 def test_a_paymaster_has_a_gas_limit_and_no_rules(l2: ScriptedWorld) -> None:
     paymaster, clock = l2.paymaster(fee=2_000_000 * FEE), l2.put("4250")
     l2.script(paymaster, ASK_PAYMASTER, (clock, 0, b""), pay(2_000_000 * FEE), output=PAYS)
-    l2.chain.submit(l2.from_key(paymaster=paymaster, gas_limit=2_000_000).raw)
+    InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster, gas_limit=2_000_000).raw)
     assert l2.last().succeeded
     l2.script(paymaster, ASK_PAYMASTER, ending=EAT_GAS)
     text = rejection(l2, l2.from_key(paymaster=paymaster, gas_limit=2_000_000))
@@ -350,9 +353,9 @@ def test_a_contract_account_has_few_transactions_in_the_pool(
     l2.script(account, PAY, pay(COST), is_logged=False)
     manual(l2)
     for nonce in range(ACCOUNT_LIMIT):
-        l2.chain.submit(l2.from_contract(account, nonce=nonce).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, nonce=nonce).raw)
     with pytest.raises(SenderLimitExceeded):
-        l2.chain.submit(l2.from_contract(account, nonce=ACCOUNT_LIMIT).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, nonce=ACCOUNT_LIMIT).raw)
     l2.chain.seal()
     assert l2.min_nonce(account) == ACCOUNT_LIMIT
 
@@ -362,10 +365,10 @@ def test_a_paymaster_promises_no_ether_twice(l2: ScriptedWorld) -> None:
     manual(l2)
     nonce = l2.nonce(ALICE)
     for count in range(2):
-        l2.chain.submit(l2.from_key(paymaster=paymaster, nonce=nonce + count).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster, nonce=nonce + count).raw)
     third = l2.from_key(1, paymaster=paymaster)
     with pytest.raises(InsufficientFunds):
-        l2.chain.submit(third.raw)
+        InlineSequencer(l2.chain).submit(third.raw)
     l2.chain.seal()
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
 
@@ -377,8 +380,8 @@ def test_what_has_become_invalid_is_dropped_and_the_block_goes_on(
     l2: ScriptedWorld, account: Address
 ) -> None:
     manual(l2)
-    l2.chain.submit(l2.from_contract(account).raw)
-    l2.chain.submit(l2.from_key(1, value=3).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_key(1, value=3).raw)
     # A token of state that the account reads has changed: it has no ether any more.
     l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
     l2.chain.seal()
@@ -393,15 +396,15 @@ def test_an_account_that_fails_again_and_again_is_rejected_for_a_while(
     manual(l2)
     for signature in (b"1", b"2", b"3"):
         l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
-        l2.chain.submit(l2.from_contract(account, signature).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, signature).raw)
         l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
         l2.chain.seal()
     l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
     with pytest.raises(Throttled):
-        l2.chain.submit(l2.from_contract(account, b"4").raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, b"4").raw)
     for _ in range(THROTTLE_BLOCKS):
         l2.chain.seal()
-    l2.chain.submit(l2.from_contract(account, b"5").raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account, b"5").raw)
 
 
 def test_a_checkpoint_restores_who_has_failed(l2: ScriptedWorld, account: Address) -> None:
@@ -410,42 +413,42 @@ def test_a_checkpoint_restores_who_has_failed(l2: ScriptedWorld, account: Addres
     checkpoint = reverts.checkpoint()
     for signature in (b"1", b"2", b"3"):
         l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
-        l2.chain.submit(l2.from_contract(account, signature).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, signature).raw)
         l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
         l2.chain.seal()
     assert l2.chain.pool.checkpoint().size > 0
     reverts.restore(checkpoint)
-    l2.chain.submit(l2.from_contract(account, b"4").raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account, b"4").raw)
 
 
 def test_an_account_that_resigns_loses_its_transactions(
     l2: ScriptedWorld, account: Address
 ) -> None:
     manual(l2)
-    l2.chain.submit(l2.from_contract(account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     slot = account_slot(account)
     l2.chain.edit(account, lambda it: it.set_slot(CONTRACT_DEPLOYER, slot, bytes(32)))
     assert len(l2.chain.pool) == 0
     with pytest.raises((AccountRejection, SenderNotEOA)):
-        l2.chain.submit(l2.from_contract(account).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
 
 
 def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Address) -> None:
     paymaster = l2.paymaster(ether=COST)
     manual(l2)
-    l2.chain.submit(l2.from_contract(account).raw)
-    l2.chain.submit(l2.from_key(paymaster=paymaster).raw)
+    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
+    InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster).raw)
     reverts = Reverts(l2.chain)
     checkpoint = reverts.checkpoint()
     l2.chain.seal()
     assert reverts.restore(checkpoint)
     assert l2.chain.pool.counts().pending == 2
     with pytest.raises(InsufficientFunds):
-        l2.chain.submit(l2.from_key(1, paymaster=paymaster).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(1, paymaster=paymaster).raw)
     l2.chain.seal()
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
 
 
 def test_a_nonce_beyond_32_bits_is_rejected(l2: ScriptedWorld, account: Address) -> None:
     with pytest.raises(NonceOverflow, match="nonce has max value"):
-        l2.chain.submit(fill(account, nonce=2**32, custom_signature=b"x").encode())
+        InlineSequencer(l2.chain).submit(fill(account, nonce=2**32, custom_signature=b"x").encode())

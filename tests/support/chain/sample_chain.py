@@ -35,6 +35,7 @@ from entresol.rpc.cache.blocks import RenderedCache
 from entresol.rpc.render.inclusion import BatchReader
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
 from entresol.rpc.services.rendered_chain import RenderedChain, Result
+from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import ETHER, LOG_CODE, LOGGER, NOBODY
 from tests.support.chain.priority_transactions import priority_transaction
@@ -124,7 +125,7 @@ class SampleChain:
         self.sent: dict[str, Transaction] = {}
         for (name, payload), secret in zip(payloads().items(), SECRETS, strict=False):
             self.sent[name] = sign(payload, secret)
-            self.hashes[name] = self.chain.submit(self.sent[name].raw)
+            self.hashes[name] = InlineSequencer(self.chain).submit(self.sent[name].raw)
         self.chain.seal()
         self.cache = RenderedCache(cache_bytes)
         self.rendered = RenderedChain(

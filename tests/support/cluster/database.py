@@ -56,7 +56,6 @@ class EmptyCluster:
         assert held is not None
         await Follower(chain, lambda _: None).catch_up(connection)
         journal = ClusterJournal(chain, LogWriter(connection, held, LEASE_SECONDS), lambda _: None)
-        chain.journal = journal
         rows = PoolRows(chain, await read_pool(connection))
         return ClusterSealer(chain, journal, rows, LEASE_SECONDS / 3)
 

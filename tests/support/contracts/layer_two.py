@@ -27,6 +27,7 @@ from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
+from entresol.sequencer.inline import InlineSequencer
 
 ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
 
@@ -165,7 +166,7 @@ class LayerTwo:
             max_fee_per_gas=FEE,
             max_priority_fee_per_gas=0,
         )
-        self.chain.submit(sign(payload, SECRETS[by]).raw)
+        InlineSequencer(self.chain).submit(sign(payload, SECRETS[by]).raw)
         return self.last()
 
     def from_l1(

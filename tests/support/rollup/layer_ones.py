@@ -30,6 +30,7 @@ from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.anvil import Anvil, running_anvil
 
 CHAIN_ID = 31337
@@ -80,7 +81,8 @@ class Embedded:
         rules = ChainRules.layer_1(CHAIN_ID)
         self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
         self.reverts = Reverts(self.chain)
-        self.l1: LayerOne = EmbeddedLayerOne(self.chain)
+        self.sequencer = InlineSequencer(self.chain)
+        self.l1: LayerOne = EmbeddedLayerOne(self.chain, self.sequencer)
 
     def mine(self, blocks: int = 1) -> None:
         """Seal empty blocks."""

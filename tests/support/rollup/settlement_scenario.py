@@ -15,6 +15,7 @@ from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.deposits import DepositWatcher
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
@@ -59,7 +60,7 @@ class Scenario:
         validators = [it.address for it in self.keys.keys]
         self.contracts = await deploy(self.l1, CHAIN_ID, genesis, *validators)
         self.settler = self.new_settler()
-        self.watcher = DepositWatcher(self.chain, self.contracts.chain)
+        self.watcher = DepositWatcher(self.chain, InlineSequencer(self.chain), self.contracts.chain)
 
     def new_settler(
         self, on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None
@@ -82,7 +83,7 @@ class Scenario:
         self.chain.close()
         self.open()
         self.settler = self.new_settler()
-        self.watcher = DepositWatcher(self.chain, self.contracts.chain)
+        self.watcher = DepositWatcher(self.chain, InlineSequencer(self.chain), self.contracts.chain)
 
     def seal_batch(self, *messages: int) -> int:
         """Seal a batch of one block with these messages."""

@@ -15,6 +15,7 @@ from entresol.chain.logs import find_logs
 from entresol.errors import InsufficientFunds, NonceTooLow, StoreFull, UnknownBlock
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Hash32
+from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import (
     ALICE,
@@ -31,7 +32,7 @@ from tests.support.chain.dev_chain import (
 
 
 def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
-    sent = chain.submit(transaction(0, wei=5).raw)
+    sent = InlineSequencer(chain).submit(transaction(0, wei=5).raw)
     assert chain.number == 1
     assert chain.blocks.locate_transaction(sent) == (1, 0)
     assert balance(chain, NOBODY) == 5
@@ -46,41 +47,41 @@ def test_a_transaction_whose_block_cannot_be_written_is_not_in_the_pool(
     with monkeypatch.context() as patched:
         patched.setattr(chain.ledger, "append", fail)
         with pytest.raises(StoreFull):
-            chain.submit(transaction(0, wei=5).raw)
+            InlineSequencer(chain).submit(transaction(0, wei=5).raw)
     assert (chain.number, len(chain.pool)) == (0, 0)
-    chain.submit(transaction(0, wei=5).raw)
+    InlineSequencer(chain).submit(transaction(0, wei=5).raw)
     assert (chain.number, balance(chain, NOBODY)) == (1, 5)
 
 
 def test_a_manual_chain_seals_all_pending_transactions_in_one_block(manual: Chain) -> None:
     for nonce in range(3):
-        manual.submit(transaction(nonce).raw)
+        InlineSequencer(manual).submit(transaction(nonce).raw)
     assert manual.number == 0
     assert manual.seal().gas_used == 3 * 21_000
     assert len(manual.blocks.record(1).transactions) == 3
 
 
 def test_a_transaction_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) -> None:
-    chain.submit(transaction(1).raw)
+    InlineSequencer(chain).submit(transaction(1).raw)
     assert chain.number == 0
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     assert len(chain.blocks.record(1).transactions) == 2
 
 
 def test_the_better_tip_goes_first(manual: Chain) -> None:
-    low = manual.submit(transaction(0, by=0, tip=1).raw)
-    high = manual.submit(transaction(0, by=1, tip=2).raw)
+    low = InlineSequencer(manual).submit(transaction(0, by=0, tip=1).raw)
+    high = InlineSequencer(manual).submit(transaction(0, by=1, tip=2).raw)
     manual.seal()
     locations = [manual.blocks.locate_transaction(sent) for sent in (high, low)]
     assert locations == [(1, 0), (1, 1)]
 
 
 def test_a_rejected_transaction_changes_nothing(chain: Chain) -> None:
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     with pytest.raises(NonceTooLow):
-        chain.submit(transaction(0, wei=2).raw)
+        InlineSequencer(chain).submit(transaction(0, wei=2).raw)
     with pytest.raises(InsufficientFunds):
-        chain.submit(transaction(1, wei=1_000 * ETHER).raw)
+        InlineSequencer(chain).submit(transaction(1, wei=1_000 * ETHER).raw)
     assert chain.number == 1
 
 
@@ -96,7 +97,7 @@ def test_an_empty_block_can_be_sealed(chain: Chain) -> None:
 
 
 def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
-    manual.submit(transaction(0, tip=10).raw)
+    InlineSequencer(manual).submit(transaction(0, tip=10).raw)
     first = manual.enqueue(deposit(0))
     second = manual.enqueue(deposit(1))
     manual.seal()
@@ -157,7 +158,7 @@ def test_a_priority_transaction_with_more_gas_than_any_l1_accepts_fails_within_a
 
 def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -> None:
     manual.enqueue(deposit(0, wei=ETHER, gas_limit=20_000))
-    manual.submit(transaction(0).raw)
+    InlineSequencer(manual).submit(transaction(0).raw)
     manual.seal()
     failed, other = manual.blocks.record(1).results
     assert (failed.succeeded, failed.gas_used, other.succeeded) == (False, 20_000, True)
@@ -165,7 +166,7 @@ def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -
 
 
 def test_the_pending_block_is_what_would_be_sealed(manual: Chain) -> None:
-    manual.submit(transaction(0, wei=9).raw)
+    InlineSequencer(manual).submit(transaction(0, wei=9).raw)
     pending = manual.pending()
     assert pending.env.number == 1
     assert [it.hash for it in pending.transactions] == [transaction(0, wei=9).hash]
@@ -175,7 +176,7 @@ def test_the_pending_block_is_what_would_be_sealed(manual: Chain) -> None:
 
 def test_a_block_includes_no_more_than_its_gas_limit(manual: Chain) -> None:
     for nonce in range(400):
-        manual.submit(transaction(nonce, by=nonce % 3 and 0).raw)
+        InlineSequencer(manual).submit(transaction(nonce, by=nonce % 3 and 0).raw)
     first = manual.seal()
     assert first.gas_used <= manual.rules.gas_limit
     manual.seal_pending()
@@ -184,8 +185,8 @@ def test_a_block_includes_no_more_than_its_gas_limit(manual: Chain) -> None:
 
 def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
     for nonce, data in enumerate((b"one", b"two", b"three")):
-        chain.submit(transaction(nonce, to=LOGGER, wei=0, data=data).raw)
-    chain.submit(transaction(0, by=1, to=LOGGER, wei=0, data=b"bob's").raw)
+        InlineSequencer(chain).submit(transaction(nonce, to=LOGGER, wei=0, data=data).raw)
+    InlineSequencer(chain).submit(transaction(0, by=1, to=LOGGER, wei=0, data=b"bob's").raw)
     topic = Hash32(bytes(12) + ALICE)
     query = LogQuery(addresses=frozenset({LOGGER}), topics=(frozenset({topic}),))
     found = list(find_logs(chain.blocks, query, 0, chain.number))
@@ -201,7 +202,7 @@ def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
 
 def test_events_tell_of_transactions_and_blocks(chain: Chain) -> None:
     subscription = chain.events.subscribe()
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     (pending, sealed), lost = subscription.take()
     assert isinstance(pending, TransactionPending)
     assert pending.transaction.hash == transaction(0).hash
@@ -211,9 +212,9 @@ def test_events_tell_of_transactions_and_blocks(chain: Chain) -> None:
 
 def test_transactions_of_rewound_blocks_are_pending_again(manual: Chain) -> None:
     first = manual.enqueue(deposit(0))
-    manual.submit(transaction(0).raw)
+    InlineSequencer(manual).submit(transaction(0).raw)
     manual.seal()
-    manual.submit(transaction(1).raw)
+    InlineSequencer(manual).submit(transaction(1).raw)
     manual.seal()
     manual.rewind(0)
     assert manual.number == 0
@@ -224,7 +225,7 @@ def test_transactions_of_rewound_blocks_are_pending_again(manual: Chain) -> None
 
 def test_safe_and_finalized_start_at_genesis_and_are_moved(chain: Chain) -> None:
     for nonce in range(3):
-        chain.submit(transaction(nonce).raw)
+        InlineSequencer(chain).submit(transaction(nonce).raw)
     assert (chain.resolve(BlockTag.SAFE), chain.resolve(BlockTag.FINALIZED)) == (0, 0)
     chain.set_finality(safe=2)
     chain.set_finality(finalized=1)
@@ -238,23 +239,23 @@ def test_a_block_to_come_has_no_state(chain: Chain) -> None:
 
 def test_a_chain_survives_being_closed(tmp_path: Path) -> None:
     chain = open_chain(tmp_path)
-    chain.submit(transaction(0, wei=5).raw)
+    InlineSequencer(chain).submit(transaction(0, wei=5).raw)
     head = chain.head
     chain.close()
     again = open_chain(tmp_path)
     assert again.head == head
     assert balance(again, NOBODY) == 5
-    again.submit(transaction(1, wei=5).raw)
+    InlineSequencer(again).submit(transaction(1, wei=5).raw)
     assert balance(again, NOBODY) == 10
     again.close()
 
 
 def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
     for nonce in range(4):
-        chain.submit(transaction(nonce).raw)
+        InlineSequencer(chain).submit(transaction(nonce).raw)
     follower = open_chain()
     follower.schedule.seal_on_request()
-    follower.submit(transaction(0).raw)
+    InlineSequencer(follower).submit(transaction(0).raw)
     for record in list(chain.blocks.records())[1:]:
         follower.import_block(record)
     assert follower.head == chain.head
@@ -264,7 +265,7 @@ def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
 
 def test_a_block_is_due_at_its_interval(chain: Chain) -> None:
     chain.schedule.seal_every(1.0, now=0.0)
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     assert not chain.is_due(0.9)
     assert chain.is_due(1.0)
     header = chain.seal()

@@ -7,6 +7,7 @@ import pytest
 from entresol.chain.chain_use import ChainUse
 from entresol.dev.reverts import Reverts
 from entresol.errors import ChainReplaced, StoreFailed
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import open_chain, transaction
 
 
@@ -55,7 +56,7 @@ def test_reverts_and_replacements_are_noted_and_new_blocks_are_not() -> None:
     chain = open_chain()
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     assert chain.use.removals == 0
     reverts.restore(checkpoint)
     assert chain.use.removals == 1

@@ -12,6 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.finality import BlockTag
 from entresol.dev.reverts import Reverts
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import (
     ALICE,
     ETHER,
@@ -56,7 +57,7 @@ def test_a_chain_with_edits_verifies(chain: Chain) -> None:
     code = bytes.fromhex("5f5ff3")
     chain.edit(NOBODY, lambda state: state.set_code(NOBODY, code))
     chain.edit(NOBODY, lambda state: state.set_slot(NOBODY, bytes(32), b"\1" * 32))
-    chain.submit(transaction(0, to=NOBODY, wei=0).raw)
+    InlineSequencer(chain).submit(transaction(0, to=NOBODY, wei=0).raw)
     chain.seal()
     chain.seal()
     chain.verify()
@@ -65,13 +66,13 @@ def test_a_chain_with_edits_verifies(chain: Chain) -> None:
 
 def test_transactions_run_on_what_was_edited(chain: Chain) -> None:
     give(chain, ALICE, 500 * ETHER)
-    chain.submit(transaction(0, wei=400 * ETHER).raw)
+    InlineSequencer(chain).submit(transaction(0, wei=400 * ETHER).raw)
     chain.seal()
     assert balance(chain, NOBODY) == 400 * ETHER
 
 
 def test_the_pool_hears_of_an_edit(chain: Chain) -> None:
-    sent = chain.submit(transaction(0, wei=50 * ETHER).raw)
+    sent = InlineSequencer(chain).submit(transaction(0, wei=50 * ETHER).raw)
     give(chain, ALICE, 1)
     assert chain.pool.get(sent) is None
 

@@ -10,7 +10,6 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.cluster.applying import apply_entry
 from entresol.cluster.follower import Follower
-from entresol.cluster.journal import ClusterJournal
 from entresol.cluster.log import read_page
 from entresol.errors import DepositsNotNext
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
@@ -48,14 +47,14 @@ async def produce(cluster: EmptyCluster, chain: Chain) -> None:
     """Write entries of every kind."""
     async with cluster.connected() as connection:
         sealer = await cluster.producer(connection, chain)
-        batcher = Batcher(chain.blocks, chain.batches, NEVER, journal=chain.journal)
+        batcher = Batcher(chain.blocks, chain.batches, NEVER, journal=sealer.journal)
         chain.enqueue(deposit(0))
         chain.add(transaction(0))
         await sealer.seal()
         chain.add(transaction(1))
         await sealer.round()
         await batcher.seal(0.0)
-        write = chain.journal.write
+        write = sealer.journal.write
         await write(OutgoingEntry(COMMIT, b"raw"))
         await write(SettledEntry.of(range(1, 2), COMMIT, DONE, ends_outgoing=True))
         await write(ConfirmedEntry(2, 0))
@@ -165,8 +164,7 @@ def test_a_block_whose_deposits_do_not_continue_the_chains_is_rejected(postgres:
             with pytest.raises(DepositsNotNext):
                 await sealer.seal()
             assert producer.number == 1
-            assert isinstance(producer.journal, ClusterJournal)
-            assert isinstance(producer.journal.failure, DepositsNotNext)
+            assert isinstance(sealer.journal.failure, DepositsNotNext)
             assert await connection.fetchval("select seq from lease") == 1
         replica = open_chain()
         twice = execute_block(replica.ledger, *producer.ledger.record(1).decoded())

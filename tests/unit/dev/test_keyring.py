@@ -15,6 +15,7 @@ from entresol.dev.keyring import MAX_IMPERSONATED, Keyring
 from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, UnknownAccount
 from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
 from entresol.primitives.values import Address, Hash32
+from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
 from tests.support.chain.dev_chain import transaction as signed
@@ -117,7 +118,7 @@ def test_a_locked_keyring_rejects_everything_with_its_reason(
 def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
     with_directory = open_chain(tmp_path / "chain")
     with_directory.edit(LOGGER, lambda state: state.set_balance(LOGGER, ETHER))
-    sent = with_directory.send(impersonate(payload(1, wei=5), LOGGER))
+    sent = InlineSequencer(with_directory).send(impersonate(payload(1, wei=5), LOGGER))
     assert balance(with_directory, NOBODY) == 5
     with_directory.close()
 
@@ -131,7 +132,7 @@ def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
 
 def test_the_indexes_of_such_a_block_can_be_rebuilt(tmp_path: Path) -> None:
     chain = open_chain(tmp_path / "chain")
-    sent = chain.send(impersonate(payload(), ALICE))
+    sent = InlineSequencer(chain).send(impersonate(payload(), ALICE))
     chain.close()
     store = Store.open(tmp_path / "chain")
     rebuild(store)

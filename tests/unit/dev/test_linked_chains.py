@@ -15,6 +15,7 @@ from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, NOBODY, balance, deposit, open_chain, transaction
 from tests.support.coroutines import completed
 
@@ -43,7 +44,7 @@ def test_transactions_of_blocks_that_are_gone_are_not_pending_again(
 ) -> None:
     chain, _ = chains
     linked = LinkedChains(Reverts(chain))
-    chain.send(transaction(0))
+    InlineSequencer(chain).send(transaction(0))
     time = chain.blocks.header(0).timestamp
     linked.roll_back(chain, 1)
     assert (chain.number, balance(chain, NOBODY), len(chain.pool)) == (0, 0, 0)
@@ -111,9 +112,9 @@ def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> 
     genesis = [chain.ledger.head_hash for chain in chains]
     instances = [chain.instance_id for chain in chains]
     for chain in chains:
-        chain.send(transaction(0))
+        InlineSequencer(chain).send(transaction(0))
         chain.schedule.seal_on_request()
-        chain.send(transaction(1))
+        InlineSequencer(chain).send(transaction(1))
         chain.enqueue(deposit(0))
         chain.edit(ALICE, lambda it: it.set_balance(ALICE, 1))
     linked.reset()
@@ -129,7 +130,7 @@ def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> 
 def test_subscribers_see_all_blocks_go(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
     for nonce in range(3):
-        chain.send(transaction(nonce))
+        InlineSequencer(chain).send(transaction(nonce))
     events = chain.events.subscribe()
     LinkedChains(Reverts(chain)).reset()
     reverted = [it for it in events.take()[0] if isinstance(it, BlocksReverted)]

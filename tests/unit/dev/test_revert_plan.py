@@ -11,6 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
 from entresol.dev.revert_plan import QUICK_BLOCKS, QUICK_TRANSACTIONS, RevertPlan
 from entresol.dev.reverts import Reverts
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import NOBODY, balance, open_chain, transaction
 
 
@@ -24,13 +25,13 @@ def chain() -> Iterator[Chain]:
 
 def seal(chain: Chain, count: int, first: int = 0) -> None:
     for nonce in range(first, first + count):
-        chain.submit(transaction(nonce, wei=1).raw)
+        InlineSequencer(chain).submit(transaction(nonce, wei=1).raw)
         chain.seal()
 
 
 def fill_pool(chain: Chain, count: int, first: int = 0) -> None:
     for nonce in range(first, first + count):
-        chain.submit(transaction(nonce, wei=1).raw)
+        InlineSequencer(chain).submit(transaction(nonce, wei=1).raw)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_a_rollback_keeps_what_the_state_allows(chain: Chain) -> None:
     reverts = Reverts(chain)
     reverts.roll_back(1)
     assert (chain.number, len(chain.pool), list(chain.pool.best())) == (1, 2, [])
-    chain.submit(transaction(1, wei=3).raw)
+    InlineSequencer(chain).submit(transaction(1, wei=3).raw)
     assert len(list(chain.pool.best())) == 3
 
 

@@ -16,6 +16,7 @@ from entresol.dev.replaced_stores import MAX_REPLACED
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import StoreFailed
+from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, NOBODY, balance, transaction
 
@@ -26,13 +27,13 @@ def genesis_store(chain: Chain) -> Store:
 
 
 def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:
-    manual.submit(transaction(0, wei=5).raw)
+    InlineSequencer(manual).submit(transaction(0, wei=5).raw)
     manual.set_finality(safe=0)
     reverts = Reverts(manual)
     checkpoint = reverts.checkpoint()
     manual.clock.increase(1_000)
     manual.seal()
-    manual.submit(transaction(1).raw)
+    InlineSequencer(manual).submit(transaction(1).raw)
     manual.set_finality(safe=1, finalized=1)
     assert reverts.restore(checkpoint)
     assert manual.number == 0
@@ -97,7 +98,7 @@ def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
     assert sys.getrefcount(state) == holders
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     assert reverts.restore(checkpoint)
     assert chain.pool.next_nonce(ALICE) == 0
 
@@ -105,8 +106,8 @@ def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:
 def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
-    chain.submit(transaction(0).raw)
-    chain.submit(transaction(1).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(1).raw)
     subscription = chain.events.subscribe()
     reverts.restore(checkpoint)
     (removed,), _ = subscription.take()

@@ -12,6 +12,7 @@ from entresol.execution.witness import ExecutionWitness, witness_of
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
+from entresol.sequencer.inline import InlineSequencer
 from entresol.state.state_trie import StateTrie
 from tests.support.chain.dev_chain import NOBODY
 from tests.support.chain.sample_chain import CHAIN_ID, FEE, SECRETS, SampleChain, sample_chain
@@ -68,7 +69,7 @@ def test_a_block_that_reads_hashes_and_deletes_slots_executes_with_its_witness(
     ours.edit(NOBODY, lambda it: it.replace_storage(NOBODY, storage))
     ours.edit(NOBODY, lambda it: it.set_code(NOBODY, READER))
     ours.seal()
-    ours.submit(_call(1))
+    InlineSequencer(ours).submit(_call(1))
     ours.seal()
     executes_without_a_store(chain, ours.number)
     assert ours.latest.slot(NOBODY, bytes(32)) == bytes(32)

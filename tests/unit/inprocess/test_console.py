@@ -26,15 +26,6 @@ def test_what_was_printed_since_a_position_is_returned() -> None:
     assert len(recorder.since(0)) == 4
 
 
-def test_calls_are_recorded_and_still_reported() -> None:
-    recorder, reported = ConsoleRecorder(), list[tuple[str, ConsoleCalls]]()
-    report = recorder.also("L2", lambda method, calls: reported.append((method, calls)))
-    calls = printing("hello")
-    report("eth_call", calls)
-    assert reported == [("eth_call", calls)]
-    assert recorder.since(0) == ["[L2 eth_call] hello"]
-
-
 def test_old_calls_are_dropped() -> None:
     recorder = ConsoleRecorder()
     for number in range(MAX_RECORDED + 5):

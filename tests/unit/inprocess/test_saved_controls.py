@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol import Devnet, devnet
-from entresol.chain.mining import MiningMode
+from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import MethodFailed
 from entresol.inprocess.layer import DevnetLayer
 

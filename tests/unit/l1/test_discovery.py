@@ -69,7 +69,7 @@ class Pruned(EmbeddedLayerOne):
 def test_the_block_is_zero_if_l1_has_no_old_states() -> None:
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        steered.l1 = Pruned(steered.chain)
+        steered.l1 = Pruned(steered.chain, steered.sequencer)
 
         async def play(l1: LayerOne) -> None:
             contract, _ = await deploy(steered)
@@ -94,7 +94,7 @@ class LyingOnce(EmbeddedLayerOne):
 def test_one_wrong_response_does_not_move_the_block(lie: int) -> None:
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        steered.l1 = lying = LyingOnce(steered.chain)
+        steered.l1 = lying = LyingOnce(steered.chain, steered.sequencer)
 
         async def play(l1: LayerOne) -> None:
             contract, block = await deploy(steered)

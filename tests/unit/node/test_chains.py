@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.mining import MiningMode
+from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
@@ -20,6 +20,7 @@ from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
 from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY
+from entresol.sequencer.inline import InlineSequencer
 
 
 @contextmanager
@@ -105,7 +106,10 @@ def test_the_development_l1_accepts_requests_up_to_the_gas_of_a_block(
         chain = ChainConfig(data_dir=str(tmp_path / "chain"), gas_limit=gas_limit)
         config = NodeConfig(chain=chain)
         with opened(chain) as layer_two, closing(open_layer_one(config, layer_two)) as layer_one:
-            contract = ZkChain(EmbeddedLayerOne(layer_one), development_contracts().chain)
+            contract = ZkChain(
+                EmbeddedLayerOne(layer_one, InlineSequencer(layer_one)),
+                development_contracts().chain,
+            )
             assert asyncio.run(contract.priority_tx_max_gas()) == gas_limit
             layer_one.seal()
             assert asyncio.run(contract.priority_tx_max_gas()) == gas_limit

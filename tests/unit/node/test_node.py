@@ -8,12 +8,12 @@ import pytest
 
 from entresol.errors import StoreFull
 from entresol.execution.work_budget import WorkBudget
-from entresol.node import chain_service as module
 from entresol.node import node as node_module
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
 from entresol.primitives.headers import Header
+from entresol.sequencer import local as module
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -53,7 +53,7 @@ def test_a_node_that_fails_to_open_closes_both_of_its_chains(
 ) -> None:
     config = NodeConfig(chain=ChainConfig(data_dir=str(tmp_path / "chain")))
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_named: object) -> None:
         raise StoreFull(tmp_path)
 
     with monkeypatch.context() as patch:

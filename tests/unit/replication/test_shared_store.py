@@ -13,6 +13,7 @@ from entresol.primitives.transactions import Transaction
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
 from entresol.replication.workers.publisher import StatePublisher
 from entresol.replication.workers.state_page import StatePage
+from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, BOB, transaction
 from tests.support.chain.log_emitter import EmittingChain
@@ -48,7 +49,7 @@ class Pair:
 
     def seal(self, *transactions: Transaction) -> None:
         for it in transactions:
-            self.producer.send(it)
+            InlineSequencer(self.producer).send(it)
         self.producer.seal()
 
     def catch_up(self) -> list[str]:

@@ -25,6 +25,7 @@ from entresol.primitives.abi import encode_call
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
+from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.batch_table import DepositCursor
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
@@ -57,7 +58,9 @@ class Scenario:
         self.watcher = self.new_watcher()
 
     def new_watcher(self) -> DepositWatcher:
-        return DepositWatcher(self.chain, ZkChain(self.l1, MAILBOX), self.config)
+        return DepositWatcher(
+            self.chain, InlineSequencer(self.chain), ZkChain(self.l1, MAILBOX), self.config
+        )
 
     async def post(self, *payloads: PriorityTransaction) -> None:
         """Request priority transactions on L1, one a block."""
@@ -151,7 +154,7 @@ def test_blocks_that_l1_does_not_have_confirm_nothing() -> None:
 
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        steered.l1 = Ahead(steered.chain)
+        steered.l1 = Ahead(steered.chain, steered.sequencer)
         run(steered, play, DepositConfig(confirmations=3))
 
 
@@ -317,7 +320,7 @@ def test_a_restart_continues_from_the_stored_cursor(tmp_path: Path) -> None:
         again = Scenario(steered, tmp_path / "chain")
         await again.post(DEPOSITS[3])
         contract = RecordingZkChain(steered.l1, MAILBOX)
-        assert await DepositWatcher(again.chain, contract).step() == 1
+        assert await DepositWatcher(again.chain, InlineSequencer(again.chain), contract).step() == 1
         ranges.extend(contract.ranges)
         again.chain.close()
 
@@ -328,7 +331,7 @@ def test_a_restart_continues_from_the_stored_cursor(tmp_path: Path) -> None:
 
 def test_empty_logs_of_a_node_that_lags_lose_no_deposit(tmp_path: Path) -> None:
     async def whole(steered: Embedded) -> None:
-        lying = LyingLayerOne(steered.chain)
+        lying = LyingLayerOne(steered.chain, steered.sequencer)
         steered.l1 = lying
         scenario = Scenario(steered, tmp_path / "chain")
         await scenario.post(DEPOSITS[0])
@@ -404,7 +407,9 @@ def test_a_reorg_between_two_requests_is_noticed(call: int, name: str) -> None:
         before = scenario.layer_one.checkpoint()
         await scenario.post(DEPOSITS[0])
         eventful = EventfulLayerOne(scenario.l1)
-        watcher = DepositWatcher(scenario.chain, ZkChain(eventful, MAILBOX))
+        watcher = DepositWatcher(
+            scenario.chain, InlineSequencer(scenario.chain), ZkChain(eventful, MAILBOX)
+        )
 
         def reorg() -> None:
             scenario.layer_one.restore(before)
@@ -478,7 +483,7 @@ def test_a_reorg_rereads_a_bounded_number_of_blocks(steered: SteeredLayerOne) ->
         await scenario.post(DEPOSITS[0])
         scenario.layer_one.mine(300)
         recording = RecordingZkChain(scenario.l1, MAILBOX)
-        watcher = DepositWatcher(scenario.chain, recording)
+        watcher = DepositWatcher(scenario.chain, InlineSequencer(scenario.chain), recording)
         assert await watcher.step() == 1
         before = scenario.layer_one.checkpoint()
         scenario.layer_one.mine(2)
@@ -500,7 +505,10 @@ def test_nothing_is_read_before_the_contract_was_deployed() -> None:
         scenario.layer_one.mine(20)
         await scenario.post(DEPOSITS[0])
         recording = RecordingZkChain(scenario.l1, MAILBOX, first_block=15)
-        assert await DepositWatcher(scenario.chain, recording).step() == 1
+        assert (
+            await DepositWatcher(scenario.chain, InlineSequencer(scenario.chain), recording).step()
+            == 1
+        )
         assert recording.ranges == [(15, 21)]
 
     lying(play)
@@ -538,7 +546,7 @@ class Unreliable(EmbeddedLayerOne):
 def test_run_retries_while_l1_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
     async def whole() -> None:
         steered = Embedded()
-        l1 = Unreliable(steered.chain)
+        l1 = Unreliable(steered.chain, steered.sequencer)
         steered.l1 = l1
         scenario = Scenario(steered)
         await scenario.post(*DEPOSITS[:2])

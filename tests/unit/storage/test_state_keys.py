@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from entresol.chain.chain import Chain
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain, transaction
 
 
@@ -14,7 +15,7 @@ def set_slot(chain: Chain, slot: int, value: int) -> None:
 def test_each_address_is_listed_once_however_often_it_changed() -> None:
     chain = open_chain()
     for nonce in range(3):
-        chain.send(transaction(nonce))
+        InlineSequencer(chain).send(transaction(nonce))
     listed = list(chain.ledger.store.state_keys.addresses())
     chain.close()
     assert listed == sorted(set(listed))

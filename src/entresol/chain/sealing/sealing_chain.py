@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from entresol.chain.chain_view import ChainView
 from entresol.chain.events import BlockSealed, ChainEvents
-from entresol.chain.journal import StoreJournal
 from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mempool.sidecars import BlobSidecars
-from entresol.chain.mining import MiningMode, MiningSchedule
+from entresol.chain.mining_schedule import MiningMode, MiningSchedule
 from entresol.chain.sealing.block_producer import BlockProducer
 from entresol.chain.sealing.block_write import BlockWrite
 from entresol.chain.sealing.open_block import BuildState, OpenBlock
@@ -19,13 +18,12 @@ from entresol.primitives.values import Address
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from entresol.chain.clock import Clock
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
-    from entresol.chain.journal import Journal
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.execution.work_budget import WorkBudget
@@ -57,21 +55,15 @@ class SealingChain(ChainView):
     ) -> None:
         super().__init__(store, rules, genesis, clock)
         self.events = ChainEvents()
-        self.schedule = MiningSchedule()
-        self.journal: Journal = StoreJournal(self.batches, self.set_finality)
-        """Where batches, their settlement and finality become durable; a node of a cluster has another one."""
         self.pool = Mempool(
             rules.validation_rules(), self.ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
         self.pool.blob_base_fee = self.next_blob_base_fee()
         self.sidecars = BlobSidecars()
         self.rejections = Rejections(self.pool)
-        self.schedule.on_change = self._set_pool_order
-        self._set_pool_order()
+        self.schedule = MiningSchedule(self._set_pool_order)
         self.producer = BlockProducer(self.ledger, self.pool)
         self._pending = PendingBlock(self.ledger, self.pool, self.producer, self.clock, self._edits)
-        self.mine: Callable[[], Awaitable[Header]] = self._mine
-        """Seal the next block on request, even if it is empty; a node may execute it on a thread."""
         self._writing: BlockWrite | None = None
         self.clock.before_change(self.flush)
 
@@ -262,12 +254,9 @@ class SealingChain(ChainView):
         )
         self._on_new_head(executed.record, executed.transactions, sealed)
 
-    async def _mine(self) -> Header:
-        return self.seal()
-
-    def _set_pool_order(self) -> None:
+    def _set_pool_order(self, mode: MiningMode) -> None:
         """With automine transactions are included as they arrive: a later one may build on any before it."""
-        self.pool.order = "fifo" if self.schedule.is_automine else self.pool.config.order
+        self.pool.order = "fifo" if mode.is_automine else self.pool.config.order
 
     def _build_state(self) -> BuildState:
         return BuildState(self.ledger.head_hash, self.latest, self.clock.state, self.settings)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.dev.control import DevControl
+from entresol.listeners import Listeners
 from entresol.node.api.adapters import request_limits
 from entresol.node.api.development import development_namespaces
 from entresol.node.api.ethereum import ethereum_namespaces
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.dev.keyring import Keyring
-    from entresol.execution.console import ConsoleCalls, ReportConsole
+    from entresol.execution.console import ConsoleCalls
     from entresol.node.api.dialect import Dialect
     from entresol.node.config.api import ApiConfig
     from entresol.node.config.limits import LimitsConfig
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
     from entresol.replication.workers.shipped_events import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
+    from entresol.sequencer.sequencer import Sequencer
 
 
 class Api:
@@ -43,6 +45,7 @@ class Api:
     def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
+        sequencer: Sequencer,
         wake: Callable[[], None],
         *,
         keyring: Keyring | None = None,
@@ -55,12 +58,13 @@ class Api:
         notified: ShippedEvents | None = None,
         dialect: Dialect | None = None,
     ) -> None:
-        self.set_logging: Callable[[bool], None] = lambda _enabled: None
+        self.on_logging_enabled: Listeners[[bool]] = Listeners()
         """Called by `anvil_setLoggingEnabled`."""
-        self.report_console: ReportConsole = lambda _method, _calls: None
-        """Called with what calls and estimates log by `console.log`."""
+        self.on_console: Listeners[[str, ConsoleCalls]] = Listeners()
+        """Called with the method and with what its call or estimate logs by `console.log`."""
         self.services = ApiServices(
             chain,
+            sequencer,
             wake,
             is_layer_two=layer_two is not None,
             dialect=dialect,
@@ -78,7 +82,7 @@ class Api:
         namespaces = ethereum_namespaces(
             self.services,
             unfunded_transfers=dev_methods and layer_two is None,
-            report_console=self._report_console,
+            report_console=self.on_console.notify,
         )
         namespaces += inspection_namespaces(self.services)
         if layer_two is not None:
@@ -88,7 +92,7 @@ class Api:
                 self.services,
                 self._control,
                 rollup=None if layer_two is None else layer_two.rollup,
-                set_logging=self._set_logging,
+                set_logging=self.on_logging_enabled.notify,
             )
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
         self.dispatcher = Dispatcher(
@@ -97,6 +101,7 @@ class Api:
             limits=request_limits(self.services.limits),
             router=router,
             reads=NativeReads(self.services.reads, self.services.fees),
+            flush=self.services.submission.flush,
         )
         self.services.rendered.invalidated.add(self.dispatcher.invalidate_cache)
 
@@ -133,9 +138,3 @@ class Api:
     def blocks_batched(self, first: int, last: int) -> None:
         """Invalidate cached responses of the blocks from `first` to `last`, which now have a batch."""
         self.services.rendered.batch_sealed(first, last)
-
-    def _set_logging(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives
-        self.set_logging(enabled)
-
-    def _report_console(self, method: str, calls: ConsoleCalls) -> None:
-        self.report_console(method, calls)

@@ -55,27 +55,30 @@ def _both_layers(
     services: ApiServices, control: DevControl, set_logging: Callable[[bool], None]
 ) -> list[Namespace]:
     chain, keyring, executor = services.chain, services.keyring, services.executor
+    sequencer = services.sequencer
     rendered, submission, filler = services.rendered, services.submission, services.filler
     limit = services.limits.load_state_limit_bytes
     client_version = services.dialect.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, services.threads))
     reverts = RevertRunner(executor, [it.use for it in control.linked.chains])
     return [
-        Evm(chain, control.checkpoints, reverts),
+        Evm(chain, sequencer, control.checkpoints, reverts),
         AccountEdits(chain),
-        MineDetailed("evm", chain, rendered),
+        MineDetailed("evm", chain, sequencer, rendered),
         BalanceEdits("tenderly", chain),
         TimeTravel("anvil", chain, control.checkpoints, reverts),
-        HardhatMiningModes(chain) if services.dialect.is_hardhat else MiningModes("evm", chain),
-        MiningModes("anvil", chain),
+        HardhatMiningModes(chain, sequencer)
+        if services.dialect.is_hardhat
+        else MiningModes("evm", chain, sequencer),
+        MiningModes("anvil", chain, sequencer),
         StateEdits("anvil", chain),
         AnvilBlockControl(chain),
         AnvilImpersonation(keyring),
-        AnvilMine(chain),
-        MineDetailed("anvil", chain, rendered),
+        AnvilMine(chain, sequencer),
+        MineDetailed("anvil", chain, sequencer, rendered),
         AnvilNode(chain, control.checkpoints, client_version, set_logging),
         AnvilPool(chain.pool),
-        AnvilReorg(chain, control.linked, reverts, keyring, filler),
+        AnvilReorg(chain, sequencer, control.linked, reverts, keyring, filler),
         AnvilState(chain, control.states, reverts, executor, limit),
         AnvilTokens(tokens),
         RejectedControls(),
@@ -83,7 +86,7 @@ def _both_layers(
         HardhatStateEdits(chain),
         HardhatBlockControl(chain),
         HardhatImpersonation(keyring),
-        HardhatMine(chain),
+        HardhatMine(chain, sequencer),
         HardhatNode(chain, client_version, set_logging),
         HardhatPool(chain.pool, chain.blocks),
         HardhatReset(control.linked, reverts),

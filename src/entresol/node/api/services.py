@@ -29,9 +29,9 @@ from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.native_reads import new_fee_history, new_state_reads
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.sending.account_validations import AccountValidations
-from entresol.rpc.services.sending.submission import Submission
 from entresol.rpc.threads.client_threads import ClientThreads
+from entresol.sequencer.account_validations import AccountValidations
+from entresol.sequencer.submission import Submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
     from entresol.replication.workers.shipped_events import ShippedEvents
+    from entresol.sequencer.sequencer import Sequencer
 
 
 class ApiServices:
@@ -51,6 +52,7 @@ class ApiServices:
     def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
+        sequencer: Sequencer,
         wake: Callable[[], None],
         *,
         is_layer_two: bool,
@@ -62,6 +64,7 @@ class ApiServices:
         notified: ShippedEvents | None,
     ) -> None:
         self.chain = chain
+        self.sequencer = sequencer
         self.config = config or ApiConfig()
         dialect_of = Dialect.layer_two if is_layer_two else Dialect.layer_one
         self.dialect = dialect or dialect_of(self.config)
@@ -85,7 +88,13 @@ class ApiServices:
         )
         self.reads = new_state_reads(chain, self.resolver, self.runner, self.filler)
         self.validations = AccountValidations(chain, self.executor)
-        self.submission = self.new_submission(hardhat_errors=self.dialect.is_hardhat)
+        self.submission = Submission(
+            chain,
+            sequencer,
+            self.executor,
+            validations=self.validations,
+            hardhat_errors=self.dialect.is_hardhat,
+        )
         self.log_limits = log_limits(self.limits, is_layer_two=is_layer_two)
         self.criteria = CriteriaMemory(self.limits.filter_limit_bytes)
         self.filters = self._new_filters()
@@ -98,15 +107,6 @@ class ApiServices:
         self.chain.events.remove(self._on_event)
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.threads.close()
-
-    def new_submission(self, *, hardhat_errors: bool = False) -> Submission:
-        """Return a submission of transactions, which shares its validations with the others."""
-        return Submission(
-            self.chain,
-            self.executor,
-            validations=self.validations,
-            hardhat_errors=hardhat_errors,
-        )
 
     def _on_event(self, event: Event) -> None:
         """Invalidate cached responses before the next request can be handled."""

@@ -45,7 +45,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
             batch_status,
             services.pending,
             services.rendered,
-            services.executor,
+            services.submission,
             limits.answer_limit_bytes,
             threads=services.threads,
             validations=services.validations,

@@ -9,6 +9,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from entresol.background_task import cancel
 from entresol.cluster.connection import BROKEN, Notifications
 from entresol.cluster.follower import Follower
 from entresol.cluster.lease import (
@@ -32,8 +33,7 @@ from entresol.errors import (
     StoreFailed,
 )
 from entresol.listeners import Listeners
-from entresol.node.background_task import cancel
-from entresol.node.cluster.production import Production, retire
+from entresol.node.cluster.production import Production
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     import asyncpg
 
     from entresol.chain.chain import Chain
+    from entresol.chain.journal import Journal
     from entresol.cluster.connection import ClusterDatabase
     from entresol.cluster.distance import DatabaseDistance
     from entresol.cluster.lease import HeldLease
+    from entresol.cluster.sequencer import ClusterSequencer
     from entresol.node.settlement.rollup import Rollup
     from entresol.storage.replication.entries import Entry
 
@@ -66,13 +68,15 @@ class Member:
     def __init__(
         self,
         chain: Chain,
+        sequencer: ClusterSequencer,
         database: ClusterDatabase,
-        make_rollup: Callable[[], Rollup],
+        make_rollup: Callable[[Journal], Rollup],
         on_applied: Callable[[Entry], None],
         *,
         takes_over: bool,
     ) -> None:
         self._chain = chain
+        self._sequencer = sequencer
         self._database = database
         self._make_rollup = make_rollup
         self._on_applied = on_applied
@@ -81,7 +85,7 @@ class Member:
         self._notifications = Notifications()
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._change = asyncio.Event()
-        self.changed = Listeners()
+        self.changed: Listeners[[]] = Listeners()
         """Notified when the lease was read again, or the role has changed."""
         self._caught_up_at = self._lease_read_at = time.monotonic()
         self._takes_over_from = 0.0
@@ -97,7 +101,6 @@ class Member:
         """Why the log is not followed at the moment."""
         self.is_stopped = False
         """Whether the log is not the one that this node has followed, so that only an operator can help."""
-        retire(chain)
 
     # State
 
@@ -261,7 +264,8 @@ class Member:
         rows = await read_pool(connection)
         writer = LogWriter(connection, held, seconds)
         production = Production(
-            self._chain, writer, rows, self._make_rollup, self._applied, seconds
+            *(self._chain, self._sequencer, writer, rows),
+            *(self._make_rollup, self._applied, seconds),
         )
         log.info("producing blocks since epoch %d, after block %d", held.epoch, self._chain.number)
         self.production = production

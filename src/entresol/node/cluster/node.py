@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from entresol.cluster.sequencer import ClusterSequencer
 from entresol.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.api.api import Api
-from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
+from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member import Member
 from entresol.node.cluster.pending_feed import PendingFeed, PendingFollower
@@ -31,6 +32,7 @@ from entresol.storage.replication.entries import BatchEntry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from entresol.chain.journal import Journal
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
     from entresol.storage.replication.entries import Entry
@@ -38,12 +40,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, not bound
-
-
-class ClusterRole(ServiceRole):
-    """A node of a cluster: it seals blocks only while it holds the lease, and then its production does."""
-
-    seals = False
 
 
 class ClusterNode:
@@ -62,11 +58,11 @@ class ClusterNode:
         processes = worker_count(config.api)
         silence = config.api.worker_silence_seconds
         self._workers = WorkerPool(processes - 1, log, silence) if processes > 1 else None
-        self._role = (
-            None if self._workers is None else self._workers.share(joined.chain, seals=False)
-        )
+        self._role = None if self._workers is None else self._workers.share(joined.chain)
+        self._sequencer = ClusterSequencer()
         self.member = Member(
             joined.chain,
+            self._sequencer,
             joined.database,
             self._make_rollup,
             self._on_applied,
@@ -103,7 +99,7 @@ class ClusterNode:
                 metrics=self._metrics,
                 wrap=lambda handler: ClusterHandler(self.member, handler, feed.accept),
             ),
-            role=self._role or ClusterRole(),
+            role=self._role,
         )
         self._pending.serve(self.service.api.subscriptions)
         if self._role is not None:
@@ -182,6 +178,7 @@ class ClusterNode:
         joined, config = self._joined, self._config
         return Api(
             joined.chain,
+            self._sequencer,
             wake,
             keyring=_keyring(),
             config=config.api,
@@ -195,9 +192,13 @@ class ClusterNode:
         is_producing = self.member.production is not None
         return ReplicaState.PRODUCING if is_producing else ReplicaState.MEMBER
 
-    def _make_rollup(self) -> Rollup:
+    def _make_rollup(self, journal: Journal) -> Rollup:
         joined = self._joined
-        self._rollup = Rollup(joined.chain, joined.settlement_layer, joined.fees, joined.config)
+        self._rollup = Rollup(
+            *(joined.chain, self._sequencer, joined.settlement_layer),
+            *(joined.fees, joined.config),
+            journal=journal,
+        )
         return self._rollup
 
     def _on_applied(self, entry: Entry) -> None:

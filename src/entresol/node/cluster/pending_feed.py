@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import aiohttp
 
+from entresol.background_task import cancel, supervised
 from entresol.chain.events import TransactionPending
 from entresol.errors import EntresolError
-from entresol.node.background_task import cancel, supervised
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.replication.http_upstream import FEED_PATH
@@ -110,7 +110,7 @@ class TransactionSubscribers(Protocol):
     """Subscribers of this process, or of other processes of the node."""
 
     @property
-    def changed(self) -> Listeners:
+    def changed(self) -> Listeners[[]]:
         """Notified when what they want may have changed."""
 
     @property

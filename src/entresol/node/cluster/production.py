@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from entresol.cluster.journal import ClusterJournal
 from entresol.cluster.pool_rows import PoolRows
 from entresol.cluster.sealer import ClusterSealer
-from entresol.errors import ProducerUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.chain.journal import Journal
     from entresol.cluster.distance import DatabaseDistance
+    from entresol.cluster.sequencer import ClusterSequencer
     from entresol.cluster.writer import LogWriter, PoolRow
     from entresol.node.settlement.rollup import Rollup
     from entresol.storage.replication.entries import Entry
@@ -31,25 +32,26 @@ class Production:
     journal. Fails: `run` returns why it ended.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - independent parts
         self,
         chain: Chain,
+        sequencer: ClusterSequencer,
         writer: LogWriter,
         rows: Sequence[PoolRow],
-        make_rollup: Callable[[], Rollup],
+        make_rollup: Callable[[Journal], Rollup],
         on_applied: Callable[[Entry], None],
         lease_seconds: float,
     ) -> None:
         self._chain = chain
+        self._sequencer = sequencer
         self._writer = writer
         self.epoch = writer.epoch
         self.journal = ClusterJournal(chain, writer, on_applied)
         chain.drop_pending()
-        chain.journal = self.journal
         self._sealer = ClusterSealer(
             chain, self.journal, PoolRows(chain, rows), lease_seconds / RENEWALS
         )
-        self.rollup = make_rollup()
+        self.rollup = make_rollup(self.journal)
 
     @property
     def distance(self) -> DatabaseDistance | None:
@@ -64,8 +66,7 @@ class Production:
     async def run(self) -> Exception:
         """Produce until the journal fails; return what it failed with."""
         chain, sealer = self._chain, self._sealer
-        chain.automine, chain.include, chain.mine = sealer.wake, sealer.include, sealer.seal
-        chain.accepts_known = True
+        self._sequencer.lead(sealer)
         sealing = asyncio.create_task(sealer.run())
         failing = asyncio.create_task(self.journal.failed.wait())
         self.rollup.start()
@@ -73,7 +74,7 @@ class Production:
         try:
             await asyncio.wait({sealing, failing}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            retire(chain)
+            self._sequencer.follow()
             await self.rollup.stop_workers()
             for task in (sealing, failing):
                 task.cancel()
@@ -83,17 +84,3 @@ class Production:
         failure = self.journal.failure if self.journal.failure is not None else ended[0]
         assert isinstance(failure, Exception)
         return failure
-
-
-def retire(chain: Chain) -> None:
-    """Let a chain accept nothing, as on a node that follows."""
-    chain.automine, chain.mine = _reject, _reject
-    chain.include = lambda _hash, on_included: on_included(_elsewhere())
-
-
-def _reject() -> NoReturn:
-    raise _elsewhere()
-
-
-def _elsewhere() -> ProducerUnavailable:
-    return ProducerUnavailable("is another node")

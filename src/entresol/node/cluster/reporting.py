@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+from entresol.background_task import cancel, supervised
 from entresol.cluster.connection import BROKEN
 from entresol.errors import EntresolError
-from entresol.node.background_task import cancel, supervised
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from entresol.background_task import cancel, supervised
 from entresol.chain.events import BlocksReverted
 from entresol.errors import LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
-from entresol.node.background_task import cancel, supervised
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
 from entresol.node.settlement.l1_clock import L1Clock
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
     from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.journal import Journal
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import Batch
     from entresol.primitives.values import Hash32
+    from entresol.sequencer.sequencer import Sequencer
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +52,18 @@ class Rollup:
     changes the chain. Fails: each worker reports its problem in `health`, and retries.
     """
 
-    def __init__(
-        self, chain: Chain, settlement_layer: SettlementLayer, fees: FeeModel, config: NodeConfig
+    def __init__(  # noqa: PLR0913 - independent parts
+        self,
+        chain: Chain,
+        sequencer: Sequencer,
+        settlement_layer: SettlementLayer,
+        fees: FeeModel,
+        config: NodeConfig,
+        *,
+        journal: Journal | None = None,
+        on_batch: Callable[[Batch], None] = lambda _batch: None,
     ) -> None:
+        """Make the parts; `journal` is where they persist, the store by default, and `on_batch` gets sealed batches."""
         settings = config.settlement
         policy = SealingPolicy(
             max_age=settings.settle_interval,
@@ -72,12 +83,14 @@ class Rollup:
             chain.blocks,
             chain.batches,
             policy,
-            journal=chain.journal,
+            journal=journal,
             on_sealed=self._on_sealed,
             is_deferred=self._is_settling,
         )
         self.watcher = DepositWatcher(
-            chain, contract, DepositConfig(confirmations=confirmations, finality=finality)
+            *(chain, sequencer, contract),
+            DepositConfig(confirmations=confirmations, finality=finality),
+            journal=journal,
         )
         keys, limits = settlement_layer.operator_keys.keys, fee_limits(config.l1)
         low = int(config.l1.operator_low_balance * ETHER)
@@ -98,9 +111,9 @@ class Rollup:
             SettlementConfig(
                 confirmations=confirmations, finality=finality, is_on_request=not settings.settle
             ),
+            journal=journal,
         )
-        self.on_batch: Callable[[Batch], None] = lambda _batch: None
-        """Called with each batch that is sealed."""
+        self._on_batch = on_batch
         self._chain = chain
         self._fees = fees
         self._limits = limits
@@ -240,7 +253,7 @@ class Rollup:
         _ = self.batcher.last
 
     def _on_sealed(self, batch: Batch) -> None:
-        self.on_batch(batch)
+        self._on_batch(batch)
         self.settler.wake()
 
     async def _observe_gas_price(self) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.node.background_task import cancel
+from entresol.background_task import cancel
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample
 from entresol.node.workers.producer_role import ProducerRole
@@ -68,11 +68,9 @@ class WorkerPool:
         self,
         chain: Chain,
         l1_gas_price: Callable[[], int] | None = None,
-        *,
-        seals: bool = True,
     ) -> ProducerRole:
         """Return the role of the service of a chain, whose layer is the next one."""
-        role = ProducerRole(self, len(self._roles), chain, l1_gas_price, seals=seals)
+        role = ProducerRole(self, len(self._roles), chain, l1_gas_price)
         self._roles.append(role)
         return role
 

@@ -53,11 +53,8 @@ class ProducerRole(ServiceRole):
         layer: int,
         chain: Chain,
         l1_gas_price: Callable[[], int] | None,
-        *,
-        seals: bool = True,
     ) -> None:
-        self.seals = seals
-        self.changed = Listeners()
+        self.changed: Listeners[[]] = Listeners()
         """Notified when the workers have other subscribers."""
         self._workers = workers
         self._layer = layer

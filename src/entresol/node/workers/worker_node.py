@@ -36,6 +36,7 @@ from entresol.replication.workers.messages import (
 from entresol.replication.workers.shipped_events import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.rollup.proofs import LogProver
+from entresol.sequencer.elsewhere import SequencerElsewhere
 from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
 
@@ -59,7 +60,6 @@ class WorkerRole(ServiceRole):
     Remembers: what this process has of what the producer has. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
     """
 
-    seals = False
     sharing = PortSharing.JOIN
 
     def __init__(self, start: WorkerStart, layer: int, channel: Channel) -> None:
@@ -265,6 +265,7 @@ class WorkerNode:
         def make_api(wake: Callable[[], None]) -> Api:
             api = Api(
                 chain,
+                SequencerElsewhere(),
                 wake,
                 keyring=Keyring(),
                 config=config.api,

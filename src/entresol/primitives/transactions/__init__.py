@@ -12,6 +12,7 @@ from entresol.primitives.transactions.envelope import (
     sign,
     unsigned,
     with_sidecar,
+    without_sidecar,
 )
 from entresol.primitives.transactions.ethereum import (
     Access,
@@ -49,4 +50,5 @@ __all__ = [
     "sign",
     "unsigned",
     "with_sidecar",
+    "without_sidecar",
 ]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SignedPayload: TypeAlias = EthereumTransaction | ZkTransaction
 Payload: TypeAlias = SignedPayload | PriorityTransaction
 
+_LONGEST_STRING_PREFIX: Final = 0xBF
+_LONGEST_SHORT_LIST_PREFIX: Final = 0xF7
 _ZK_PREFIX: Final = bytes([ZK_TYPE])
 
 # No point of the curve has this coordinate, so no key can sign with it and no sender can be recovered
@@ -149,6 +151,26 @@ def sign(
     signature = _native.sign(payload.signing_hash(), secret)
     raw = payload.with_signature(signature).encode()
     return with_sidecar(decode(raw) if sender is None else load(raw, sender), sidecar)
+
+
+def without_sidecar(raw: bytes) -> bytes:
+    """Return a raw blob transaction without the blobs and proofs that it may come with; what is malformed stays so."""
+    start, _ = _rlp_list(raw, 1)
+    first, end = _rlp_list(raw, start)
+    return raw if first == start else raw[:1] + raw[start:end]
+
+
+def _rlp_list(raw: bytes, at: int) -> tuple[int, int]:
+    """Return where the items of a list begin and end; the same position twice if there is no list."""
+    prefix = raw[at] if at < len(raw) else 0
+    if prefix <= _LONGEST_STRING_PREFIX:
+        return at, at
+    size_bytes = max(0, prefix - _LONGEST_SHORT_LIST_PREFIX)
+    start = at + 1 + size_bytes
+    size = (
+        int.from_bytes(raw[at + 1 : start]) if size_bytes else prefix - _LONGEST_STRING_PREFIX - 1
+    )
+    return start, start + size
 
 
 def with_sidecar(transaction: Transaction, sidecar: BlobSidecar | None) -> Transaction:

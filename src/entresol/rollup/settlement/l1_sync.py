@@ -16,6 +16,7 @@ from entresol.storage.replication.entries import ConfirmedEntry
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.journal import Journal
     from entresol.l1.contracts import ZkChain
     from entresol.l1.layer_one import L1Block, L1Finality, L1Log, L1Receipt
 
@@ -44,10 +45,13 @@ class L1Sync:
         contract: ZkChain,
         confirmations: int,
         finality: L1Finality = "latest",
+        *,
+        journal: Journal,
     ) -> None:
         self._chain = chain
         self._batches = chain.batches
-        self._journal = SettlementJournal(chain.batches, chain.journal)
+        self._confirmed = journal
+        self._journal = SettlementJournal(chain.batches, journal)
         self._l1 = contract.l1
         self._contract = contract
         self._confirmations = confirmations
@@ -238,7 +242,7 @@ class L1Sync:
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):
             if await self._l1.block(head.number) != head:
                 raise LayerOneMismatch(f"{self._l1.name} has another block {head.number} now")
-            await self._chain.journal.write(ConfirmedEntry(safe, final))
+            await self._confirmed.write(ConfirmedEntry(safe, final))
 
     def _last_settled_block(self, step: SettlementStep, number: int, confirmed: int) -> int:
         """Return the last block of the last batch whose step is in an L1 block up to `confirmed`."""

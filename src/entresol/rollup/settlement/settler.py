@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from entresol.chain.journal import StoreJournal
 from entresol.errors import (
     ChainReplaced,
     EntresolError,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.chain.journal import Journal
     from entresol.l1.contracts import BatchTotals, ZkChain
     from entresol.l1.operator import Operator
     from entresol.primitives.values import Address
@@ -74,7 +76,7 @@ class Settler:
     that cannot pay, while the others go on. The chain goes on either way.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         contract: ZkChain,
@@ -82,6 +84,7 @@ class Settler:
         timelock: Address,
         config: SettlementConfig | None = None,
         *,
+        journal: Journal | None = None,
         on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
     ) -> None:
         self._config = config = config or SettlementConfig()
@@ -89,11 +92,14 @@ class Settler:
         self._use = chain.use
         self._l1 = contract.l1
         self._contract = contract
-        self._l1_sync = L1Sync(chain, contract, config.confirmations, config.finality)
+        journal = journal or StoreJournal(chain.batches, chain.set_finality)
+        self._l1_sync = L1Sync(
+            chain, contract, config.confirmations, config.finality, journal=journal
+        )
         self._plan = SettlementPlan(
             chain.rules.chain_id, chain.blocks, contract.address, self._l1_sync, config.max_batches
         )
-        self._journal = SettlementJournal(chain.batches, chain.journal)
+        self._journal = SettlementJournal(chain.batches, journal)
         self._stop = SettlementStop(
             chain.batches, self._l1_sync, Backoff(config.retry_seconds, config.max_retry_seconds)
         )

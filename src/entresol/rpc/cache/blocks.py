@@ -53,7 +53,7 @@ class BlockCache(Generic[_K, _V]):
         self._lock = threading.Lock()
         self.generation = 0
         """How often values were invalidated."""
-        self.invalidated = Listeners()
+        self.invalidated: Listeners[[]] = Listeners()
         """Notified when blocks are invalidated, for caches that derive from this one."""
 
     def __len__(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
 from itertools import islice
 from time import perf_counter
 from typing import Any, Generic, TypeVar, cast
 
-from entresol.offload import POLICY, Deferred, started
+from entresol.offload import POLICY
 
 Response = bytes | None | Awaitable[bytes | None]
 """A response, None for a notification, or an awaitable of either."""
@@ -22,22 +22,18 @@ class DeferredResponse:
     One task awaits those of a whole batch, where a task for each would take longer than the call.
     """
 
-    __slots__ = ("_hurry", "_respond", "future")
+    __slots__ = ("_respond", "future")
 
     def __init__(
         self,
         future: asyncio.Future[Any],
         respond: Callable[[asyncio.Future[Any]], bytes | None],
-        hurry: Callable[[], None] | None = None,
     ) -> None:
         self.future = future
         self._respond = respond
-        self._hurry = hurry
 
-    def alone(self) -> Response:
-        """Return the response to a request that is no batch: at once, if what was called can hurry."""
-        if self._hurry is not None:
-            self._hurry()
+    def now(self) -> Response:
+        """Return the response if it is there, else itself."""
         return self._respond(self.future) if self.future.done() else self
 
     def __await__(self) -> Generator[Any, None, bytes | None]:
@@ -45,26 +41,6 @@ class DeferredResponse:
         with suppress(Exception):
             yield from self.future
         return self._respond(self.future)
-
-
-class HurriedResponse:
-    """The response of a coroutine that may `hurry` in a request that is no batch; in a batch a task awaits it."""
-
-    __slots__ = ("_coroutine", "_hurry")
-
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, bytes | None], hurry: Callable[[], None]
-    ) -> None:
-        self._coroutine = coroutine
-        self._hurry = hurry
-
-    def alone(self) -> Response:
-        """Return the response to a request that is no batch: at once, if the coroutine is done after it has hurried."""
-        response = started(self._coroutine, self._hurry)
-        return response.result if isinstance(response, Deferred) else response
-
-    def __await__(self) -> Generator[Any, None, bytes | None]:
-        return self._coroutine.__await__()
 
 
 class RequestBatch(Generic[_T]):

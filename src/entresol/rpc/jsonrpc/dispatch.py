@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from entresol.rpc.jsonrpc.batch import DeferredResponse, HurriedResponse, RequestBatch, Response
+from entresol.offload import Deferred, started
+from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
 from entresol.rpc.jsonrpc.envelope import (
     MAX_SEARCHED_BYTES,
     NULL,
@@ -42,6 +43,7 @@ from entresol.rpc.jsonrpc.native_methods import (
 )
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.responder import Responder
+from entresol.rpc.jsonrpc.scan_order import ScanOrder
 from entresol.rpc.threads.client import serve
 from entresol.rpc.threads.client_threads import LoopThreads, Threads
 from entresol.server.handler import ClientConnection, completed
@@ -68,7 +70,7 @@ class Dispatcher:
     Fails:     never: whatever a method raises becomes an error response.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         namespaces: Iterable[Namespace],
         *,
@@ -77,7 +79,10 @@ class Dispatcher:
         metrics: Metrics | None = None,
         router: Router | None = None,
         reads: NativeReads | None = None,
+        flush: Callable[[], None] = lambda: None,
     ) -> None:
+        """Dispatch to the methods of `namespaces`; `flush` is called after a request that is alone and not done."""
+        self._flush = flush
         self._discovery = Discovery()
         self._methods = methods_of([*namespaces, self._discovery])
         self._discovery.methods = self.methods
@@ -90,6 +95,7 @@ class Dispatcher:
         self._last = {name for name, method in self._methods.items() if method.is_last}
         self._forwarding = None if router is None else Forwarding(router, self._methods)
         self._batches = RequestBatchReader(limits.batch)
+        self._scans = ScanOrder()
         self._native = native_dispatcher(
             own_methods(self._methods.values(), router),
             reads,
@@ -140,19 +146,29 @@ class Dispatcher:
             return self._finish_getter(*known)
         if len(body) > MAX_NATIVE_BODY_BYTES:
             return self._handle_long(body, connection)
+        if self._scans.is_behind(connection):
+            return self._scans.call(
+                connection, _nothing(), lambda _: self._handle_text(body, connection)
+            )
         return self._handle_text(body, connection)
 
-    async def _handle_long(self, body: bytes, connection: ClientConnection) -> bytes | None:
+    def _handle_long(self, body: bytes, connection: ClientConnection) -> Response:
         """Respond to a request or a batch that takes long to scan, which a thread does without the GIL."""
         # Not on the threads of the methods, where it would wait for those that run.
-        found = await asyncio.get_running_loop().run_in_executor(None, self._read_long, body)
+        scan = asyncio.get_running_loop().run_in_executor(None, self._read_long, body)
+        return self._scans.call(connection, scan, partial(self._handle_scanned, body, connection))
+
+    def _handle_scanned(
+        self,
+        body: bytes,
+        connection: ClientConnection,
+        found: LongRequest | list[Item] | None,
+    ) -> Response:
         if found is None:
-            response = self._handle_text(body, connection)
-        elif isinstance(found, list):
-            response = self._handle_requests(found, connection)
-        else:
-            response = self._call(connection, found)
-        return await completed(response)
+            return self._handle_text(body, connection)
+        if isinstance(found, list):
+            return self._handle_requests(found, connection)
+        return self._call(connection, found)
 
     def _read_long(self, body: bytes) -> LongRequest | list[Request | Raw] | None:
         """Read a long request or a batch on a thread, with parameters that would be decoded on the event loop."""
@@ -172,8 +188,13 @@ class Dispatcher:
         except (ValueError, RecursionError):
             return self._handle_malformed(body, connection)
         response = self._call(connection, request)
-        if isinstance(response, DeferredResponse | HurriedResponse):
-            return response.alone()
+        if type(response) is DeferredResponse:
+            # Nothing else of its request can share a block with it.
+            self._flush()
+            return response.now()
+        if asyncio.iscoroutine(response) and self._is_grouped(request):
+            first = started(response, self._flush)
+            return first.result if isinstance(first, Deferred) else first
         return response
 
     def respond_natively(self, body: bytes) -> bytes | None:
@@ -299,3 +320,7 @@ class Dispatcher:
             return None
         known = self._native.item(bytes(item.id), item.method, params)
         return known if known is None or type(known) is bytes else self._finish_getter(*known)
+
+
+async def _nothing() -> None:
+    """Return nothing: a short request is not scanned."""

@@ -13,7 +13,7 @@ from msgspec import Raw
 from entresol._native import TraceWriter
 from entresol.errors.base import without_frames
 from entresol.offload import Deferred, Offload
-from entresol.rpc.jsonrpc.batch import DeferredResponse, HurriedResponse
+from entresol.rpc.jsonrpc.batch import DeferredResponse
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
     CLOSING,
@@ -69,11 +69,8 @@ class Responder:
         """Respond once the result is there; to calls of a group that share a block, without a task for each."""
         if method.is_grouped and type(result) is Deferred and asyncio.isfuture(result.result):
             done = partial(self._respond_done, method, request_id, started)
-            return DeferredResponse(result.result, done, result.hurry)
-        response = self.respond_later(method, request_id, result, started)
-        if type(result) is Deferred and result.hurry is not None:
-            return HurriedResponse(response, result.hurry)
-        return response
+            return DeferredResponse(result.result, done)
+        return self.respond_later(method, request_id, result, started)
 
     async def respond_later(
         self, method: Method, request_id: bytes, result: Any, started: float

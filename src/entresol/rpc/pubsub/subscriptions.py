@@ -89,7 +89,7 @@ class Subscriptions:
             kind: {} for kind in SubscriptionKind
         }
         self._by_connection: dict[Subscriber, dict[str, SubscriptionKind]] = {}
-        self.changed = Listeners()
+        self.changed: Listeners[[]] = Listeners()
         """Notified when there is another subscription, or one less."""
         self._new_syncing: list[str] = []
         # Events are numbered, so that a subscription gets none from before it was made.

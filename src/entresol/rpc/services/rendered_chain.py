@@ -80,7 +80,7 @@ class RenderedChain:
         return self._cache.size
 
     @property
-    def invalidated(self) -> Listeners:
+    def invalidated(self) -> Listeners[[]]:
         """Notified when cached responses about blocks are invalidated."""
         return self._cache.invalidated
 

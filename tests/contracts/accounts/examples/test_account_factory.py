@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_by
 from tests.support.contracts.layer_two import (
     ALICE,
@@ -42,7 +43,7 @@ def test_an_account_has_ether_before_it_is_deployed(l2: ScriptedWorld, factory: 
     event = topic("AccountDeployed(address,address[],uint256)")
     ((_, topics, _),) = logs_of(deployed, factory, event)
     assert topics[1] == padded(account)
-    l2.chain.submit(sign_by(fill(account, value=5), *SECRETS).encode())
+    InlineSequencer(l2.chain).submit(sign_by(fill(account, value=5), *SECRETS).encode())
     assert l2.balance(NOBODY) == 5
 
 
@@ -65,6 +66,6 @@ def test_an_account_deploys_through_the_factory(l2: ScriptedWorld, factory: Addr
     """An account's own transaction may create another account."""
     first = l2.multisig()
     payload = fill(first, to=factory, data=calldata(DEPLOY, SALT, *OWNERS), gas_limit=3_000_000)
-    l2.chain.submit(sign_by(payload, *SECRETS).encode())
+    InlineSequencer(l2.chain).submit(sign_by(payload, *SECRETS).encode())
     assert l2.last().succeeded
     assert l2.min_nonce(address(l2, factory)) == 0

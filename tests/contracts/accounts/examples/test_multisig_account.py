@@ -10,6 +10,7 @@ from eth_account.messages import encode_typed_data
 from entresol._native import address_of, keccak256, public_key
 from entresol.errors import AccountRejection, ExecutionReverted
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_by, sign_message
 from tests.support.contracts.layer_two import (
     ALICE,
@@ -35,7 +36,7 @@ def account(l2: ScriptedWorld) -> Address:
 
 @pytest.mark.parametrize("keys", [*combinations(KEYS, 2)], ids=["1 and 2", "1 and 3", "2 and 3"])
 def test_any_two_owners_send(l2: ScriptedWorld, account: Address, keys: tuple[bytes, ...]) -> None:
-    l2.chain.submit(sign_by(fill(account, value=5), *keys).encode())
+    InlineSequencer(l2.chain).submit(sign_by(fill(account, value=5), *keys).encode())
     assert l2.balance(NOBODY) == 5
 
 
@@ -46,14 +47,14 @@ def test_any_two_owners_send(l2: ScriptedWorld, account: Address, keys: tuple[by
 )
 def test_nothing_else_is_signed(l2: ScriptedWorld, account: Address, keys: list[bytes]) -> None:
     with pytest.raises(AccountRejection, match="invalid magic value"):
-        l2.chain.submit(sign_by(fill(account, value=5), *keys).encode())
+        InlineSequencer(l2.chain).submit(sign_by(fill(account, value=5), *keys).encode())
 
 
 def test_a_signature_is_for_one_transaction(l2: ScriptedWorld, account: Address) -> None:
     signature = sign_by(fill(account, value=5), *KEYS[:2]).custom_signature
     other = l2.from_contract(account, signature, value=6)
     with pytest.raises(AccountRejection, match="invalid magic value"):
-        l2.chain.submit(other.raw)
+        InlineSequencer(l2.chain).submit(other.raw)
 
 
 def test_contracts_can_check_signatures(l2: ScriptedWorld, account: Address) -> None:

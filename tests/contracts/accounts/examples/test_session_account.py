@@ -12,6 +12,7 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import (
     GAS,
     NOBODY,
@@ -60,7 +61,7 @@ def open_session(l2: ScriptedWorld, account: Address, target: Address, budget: i
 def send(l2: ScriptedWorld, payload: ZkTransaction, key: bytes) -> None:
     """Send a transaction of the account, with its next nonce."""
     whole = fill_nonce(l2, payload)
-    l2.chain.submit(sign_by(whole, key).encode())
+    InlineSequencer(l2.chain).submit(sign_by(whole, key).encode())
 
 
 def fill_nonce(l2: ScriptedWorld, payload: ZkTransaction) -> ZkTransaction:
@@ -166,7 +167,7 @@ FREE = {"to": Address.zero(), "paymaster": TESTNET_PAYMASTER}
 def test_an_invalid_signature_is_not_a_session(l2: ScriptedWorld, account: Address) -> None:
     for signature in (bytes(65), b"\x01" * 65, b"\x01"):
         with pytest.raises(AccountRejection, match="invalid magic value"):
-            l2.chain.submit(l2.from_contract(account, signature, **FREE).raw)
+            InlineSequencer(l2.chain).submit(l2.from_contract(account, signature, **FREE).raw)
 
 
 def test_an_unknown_key_is_not_a_session(l2: ScriptedWorld, account: Address) -> None:
@@ -194,7 +195,7 @@ def test_no_session_is_for_the_key_of_an_invalid_signature(
     send(l2, fill(account, to=account, data=data), OWNER)
     assert not l2.last().succeeded
     with pytest.raises(AccountRejection, match="invalid magic value"):
-        l2.chain.submit(l2.from_contract(account, bytes(65), to=game, nonce=1).raw)
+        InlineSequencer(l2.chain).submit(l2.from_contract(account, bytes(65), to=game, nonce=1).raw)
 
 
 def test_the_owner_signs_messages_and_a_session_does_not(

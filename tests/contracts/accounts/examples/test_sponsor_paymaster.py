@@ -6,6 +6,7 @@ import pytest
 
 from entresol.errors import AccountRejection
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import ScriptedWorld, approval_based, fill, sign_by
 from tests.support.contracts.layer_two import (
     ALICE,
@@ -28,14 +29,14 @@ def paymaster(l2: ScriptedWorld) -> Address:
 
 def test_it_pays_for_a_sender_on_its_list(l2: ScriptedWorld, paymaster: Address) -> None:
     before = l2.balance(BOB)
-    l2.chain.submit(l2.from_key(1, paymaster=paymaster, value=3).raw)
+    InlineSequencer(l2.chain).submit(l2.from_key(1, paymaster=paymaster, value=3).raw)
     assert l2.balance(BOB) == before - 3
     assert l2.balance(paymaster) == ETHER - l2.last().gas_used * FEE
 
 
 def test_it_pays_for_no_other_sender(l2: ScriptedWorld, paymaster: Address) -> None:
     with pytest.raises(AccountRejection, match=calldata("NotSponsored(address)", ALICE).hex()):
-        l2.chain.submit(l2.from_key(paymaster=paymaster).raw)
+        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster).raw)
 
 
 def test_its_owner_changes_the_list(l2: ScriptedWorld, paymaster: Address) -> None:
@@ -44,12 +45,12 @@ def test_its_owner_changes_the_list(l2: ScriptedWorld, paymaster: Address) -> No
     remove = calldata("setSponsored(address,bool)", account, False)
     assert l2.send(paymaster, add).succeeded
     first = fill(account, paymaster=paymaster)
-    l2.chain.submit(sign_by(first, *SECRETS).encode())
+    InlineSequencer(l2.chain).submit(sign_by(first, *SECRETS).encode())
     assert l2.balance(account) == ETHER
     assert l2.send(paymaster, remove).succeeded
     second = fill(account, nonce=1, paymaster=paymaster)
     with pytest.raises(AccountRejection):
-        l2.chain.submit(sign_by(second, *SECRETS).encode())
+        InlineSequencer(l2.chain).submit(sign_by(second, *SECRETS).encode())
 
 
 def test_a_sponsored_sender_does_not_change_it(l2: ScriptedWorld, paymaster: Address) -> None:
@@ -71,4 +72,4 @@ def test_it_takes_no_tokens(l2: ScriptedWorld, paymaster: Address) -> None:
     transaction = l2.from_key(1, paymaster=paymaster, paymaster_input=approval_based(token, 1))
     reason = calldata("UnsupportedPaymasterFlow()").hex()
     with pytest.raises(AccountRejection, match=reason):
-        l2.chain.submit(transaction.raw)
+        InlineSequencer(l2.chain).submit(transaction.raw)

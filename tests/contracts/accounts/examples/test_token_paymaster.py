@@ -6,6 +6,7 @@ import pytest
 
 from entresol.errors import AccountRejection
 from entresol.primitives.values import Address
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.contracts.accounts import GENERAL, ScriptedWorld, approval_based
 from tests.support.contracts.layer_two import ALICE, ETHER, artifact_for_tests, failure
 
@@ -27,7 +28,7 @@ def paymaster(l2: ScriptedWorld, token: Address) -> Address:
 def test_it_takes_its_token_and_pays(l2: ScriptedWorld, token: Address, paymaster: Address) -> None:
     before = l2.balance(ALICE)
     transaction = l2.from_key(paymaster=paymaster, paymaster_input=approval_based(token, 1))
-    l2.chain.submit(transaction.raw)
+    InlineSequencer(l2.chain).submit(transaction.raw)
     assert l2.last().succeeded
     assert l2.balance(ALICE) == before
     assert (l2.token_balance(token, ALICE), l2.token_balance(token, paymaster)) == (49, 1)
@@ -52,7 +53,9 @@ def test_it_takes_nothing_less(
 ) -> None:
     content = message(token)  # type: ignore[operator]
     with pytest.raises(AccountRejection) as raised:
-        l2.chain.submit(l2.from_key(paymaster=paymaster, paymaster_input=content).raw)
+        InlineSequencer(l2.chain).submit(
+            l2.from_key(paymaster=paymaster, paymaster_input=content).raw
+        )
     assert raised.value.reason == reason
 
 
@@ -60,4 +63,4 @@ def test_it_takes_no_other_token(l2: ScriptedWorld, paymaster: Address) -> None:
     other = l2.token()
     transaction = l2.from_key(paymaster=paymaster, paymaster_input=approval_based(other, 1))
     with pytest.raises(AccountRejection, match="Invalid token"):
-        l2.chain.submit(transaction.raw)
+        InlineSequencer(l2.chain).submit(transaction.raw)

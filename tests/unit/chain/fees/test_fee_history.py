@@ -16,6 +16,7 @@ from entresol.chain.fees.fee_history import (
 )
 from entresol.errors import InvalidPercentiles
 from entresol.primitives.transactions import Transaction
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import FEE, deposit, seal_block, transaction
 
 
@@ -40,7 +41,7 @@ def test_the_ratio_is_at_most_one(chain: Chain) -> None:
 
 
 def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     header = chain.seal()
     assert (
         block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio
@@ -50,7 +51,7 @@ def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
 
 def test_tips_are_in_order_of_size(chain: Chain) -> None:
     for sender, tip in enumerate((30, 10, 20)):
-        chain.submit(transaction(0, by=sender, tip=tip).raw)
+        InlineSequencer(chain).submit(transaction(0, by=sender, tip=tip).raw)
     chain.seal()
     tips = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
     assert tips == [(10, 21_000), (20, 21_000), (30, 21_000)]

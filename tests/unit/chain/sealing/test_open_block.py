@@ -8,6 +8,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.sealing.open_block import OpenBlock
 from entresol.primitives.headers import Header
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, ETHER, deposit, open_chain, transaction
 
 
@@ -31,7 +32,7 @@ def test_an_opened_block_is_the_one_that_sealing_would_make(manual: Chain) -> No
     other = open_chain()
     for chain in (manual, other):
         chain.schedule.seal_on_request()
-        chain.submit(transaction(0).raw)
+        InlineSequencer(chain).submit(transaction(0).raw)
         for number in range(3):
             chain.enqueue(deposit(number))
     assert sealed(manual, executed(manual)) == other.seal()
@@ -42,7 +43,7 @@ def test_an_opened_block_is_the_one_that_sealing_would_make(manual: Chain) -> No
 
 
 def test_transactions_of_the_mempool_wait_for_priority_transactions(manual: Chain) -> None:
-    manual.submit(transaction(0).raw)
+    InlineSequencer(manual).submit(transaction(0).raw)
     manual.enqueue(deposit(0, gas_limit=30_000_000))
     manual.enqueue(deposit(1, gas_limit=30_000_000))
     assert sealed(manual, executed(manual)) is not None
@@ -76,7 +77,7 @@ def test_a_block_is_not_sealed_on_a_chain_that_has_changed(
 ) -> None:
     manual.seal()
     manual.enqueue(deposit(0))
-    manual.submit(transaction(0).raw)
+    InlineSequencer(manual).submit(transaction(0).raw)
     block = executed(manual)
     change(manual)
     head = manual.head

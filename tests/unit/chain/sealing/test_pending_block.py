@@ -14,6 +14,7 @@ from entresol.chain.rules import ChainRules
 from entresol.dev.reverts import Reverts
 from entresol.errors import AlreadyKnown
 from entresol.execution.block_executor import BlockExecutor
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, balance, deposit, transaction
 
 
@@ -24,7 +25,7 @@ class Counted:
         self.now = 1_000.0
         self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: self.now))
         self.chain.schedule.seal_on_request()
-        self.chain.submit(transaction(0, wei=9).raw)
+        InlineSequencer(self.chain).submit(transaction(0, wei=9).raw)
         self.built = 0
         self._fill = self.chain.producer.fill
         self.chain.producer.fill = self._count  # type: ignore[method-assign]
@@ -53,7 +54,7 @@ def test_the_pool_is_executed_once_for_any_number_of_calls(counted: Counted) -> 
 
 def reject(counted: Counted) -> None:
     with pytest.raises(AlreadyKnown):
-        counted.chain.submit(transaction(0, wei=9).raw)
+        InlineSequencer(counted.chain).submit(transaction(0, wei=9).raw)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_an_unrelated_change_leaves_the_block_cached(
 def restore(counted: Counted) -> None:
     reverts = Reverts(counted.chain)
     checkpoint = reverts.checkpoint()
-    counted.chain.submit(transaction(1).raw)
+    InlineSequencer(counted.chain).submit(transaction(1).raw)
     counted.chain.pending()
     reverts.restore(checkpoint)
 
@@ -86,8 +87,8 @@ def restore(counted: Counted) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda it: it.chain.submit(transaction(1).raw),
-        lambda it: it.chain.submit(transaction(0, tip=10**8).raw),
+        lambda it: it.chain.add(transaction(1)),
+        lambda it: it.chain.add(transaction(0, tip=10**8)),
         lambda it: it.chain.pool.remove(transaction(0, wei=9).hash, "nobody wants it"),
         lambda it: it.chain.enqueue(deposit(0)),
         lambda it: it.chain.edit(NOBODY, lambda overlay: overlay.set_balance(NOBODY, 5)),
@@ -116,7 +117,7 @@ def test_a_change_of_an_input_rebuilds_the_block(
 def test_a_block_with_a_reverted_blocks_number_is_a_new_block(counted: Counted) -> None:
     chain = counted.chain
     chain.seal()
-    chain.submit(transaction(1, wei=1).raw)
+    InlineSequencer(chain).submit(transaction(1, wei=1).raw)
     before = chain.pending()
     chain.rewind(0)
     chain.seal(limit=0)

@@ -7,6 +7,7 @@ import pytest
 from entresol.chain.block_settings import BlockSettings
 from entresol.chain.chain import Chain
 from entresol.chain.sealing import pool_inclusion as module
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import BOB, transaction
 
 EACH_PART = pytest.mark.parametrize("part", [1, 2, 3, 128])
@@ -27,7 +28,7 @@ def test_what_does_not_fit_is_in_the_next_block(
     manual.configure(BlockSettings(gas_limit=150_000))
     sent = [transaction(nonce, by=by) for nonce in range(2) for by in range(3)]
     for it in sent:
-        manual.submit(it.raw)
+        InlineSequencer(manual).submit(it.raw)
     manual.seal()
     manual.seal()
     expected = [(it.sender, it.payload.nonce) for it in sent]
@@ -43,7 +44,7 @@ def test_an_invalid_transaction_is_dropped_with_those_behind_it_left_out(
     monkeypatch.setattr(module, "PART_TRANSACTIONS", part)
     sent = [transaction(nonce, by=by) for nonce in range(2) for by in range(3)]
     for it in sent:
-        manual.submit(it.raw)
+        InlineSequencer(manual).submit(it.raw)
     # An edit that the pool does not see.
     manual._edits.apply(manual.ledger.latest, lambda overlay: overlay.set_balance(BOB, 0))
     manual.seal()
@@ -54,7 +55,7 @@ def test_an_invalid_transaction_is_dropped_with_those_behind_it_left_out(
 
 def test_a_limit_counts_what_is_included(manual: Chain) -> None:
     for by in range(3):
-        manual.submit(transaction(0, by=by).raw)
+        InlineSequencer(manual).submit(transaction(0, by=by).raw)
     manual.seal(limit=2)
     assert len(included(manual, 1)) == 2
     manual.seal(limit=0)

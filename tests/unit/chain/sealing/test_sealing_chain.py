@@ -16,6 +16,7 @@ from entresol.chain.ledger import RevertedBlocks
 from entresol.chain.sealing.block_write import BlockWrite
 from entresol.dev.reverts import Reverts
 from entresol.errors import StoreFull
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import (
     ALICE,
     ETHER,
@@ -66,7 +67,7 @@ def chain(tmp_path: Path) -> Iterator[Chain]:
 
 def written(chain: Chain) -> BlockWrite:
     """Write the next block, of a transaction and a deposit."""
-    chain.submit(transaction(0).raw)
+    InlineSequencer(chain).submit(transaction(0).raw)
     chain.enqueue(deposit(0))
     block = chain.open_block()
     while block.prepare():
@@ -159,7 +160,7 @@ def test_a_block_that_cannot_be_durable_is_not_shown_and_leaves_nothing(
     assert chain.number == 1
     chain.pool.remove(transaction(0).hash, "its sender has the error")
     chain.producer.priority.replace(())
-    chain.submit(transaction(0, by=1).raw)
+    InlineSequencer(chain).submit(transaction(0, by=1).raw)
     chain.seal()
     assert chain.blocks.locate_transaction(transaction(0).hash) is None
     assert chain.ledger.store.next_priority_id() == 0

@@ -41,7 +41,7 @@ def test_transactions_of_canonical_blocks_are_pending_again_in_their_order(
                     chain.enqueue(deposit(0))
                 chain.add(transaction(nonce))
                 await sealer.seal()
-            await chain.journal.write(UnwindEntry(2))
+            await sealer.journal.write(UnwindEntry(2))
             chain.add(transaction(2, wei=5))
             await sealer.seal()
             plan = await plan_unwind(connection, 1)
@@ -80,7 +80,7 @@ def test_a_batch_that_l1_has_or_may_get_is_not_undone(
         async with cluster.connected() as connection:
             sealer = await cluster.producer(connection, chain)
             batcher = Batcher(
-                chain.blocks, chain.batches, SealingPolicy(max_age=1e9), journal=chain.journal
+                chain.blocks, chain.batches, SealingPolicy(max_age=1e9), journal=sealer.journal
             )
             chain.add(transaction(0))
             await sealer.seal()
@@ -88,7 +88,7 @@ def test_a_batch_that_l1_has_or_may_get_is_not_undone(
             chain.add(transaction(1))
             await sealer.seal()
             for entry in entries:
-                await chain.journal.write(entry)
+                await sealer.journal.write(entry)
             assert len((await plan_unwind(connection, 1)).pending) == 1
             if is_allowed:
                 assert len((await plan_unwind(connection, 0)).pending) == 2

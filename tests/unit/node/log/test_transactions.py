@@ -17,6 +17,7 @@ from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.evm.console import console_call, logging_code
 from tests.support.evm.in_memory_state import BOB
 from tests.support.polling import eventually
@@ -52,7 +53,7 @@ def send(chain: Chain, nonce: int, data: bytes = b"", to: bytes | None = None) -
         max_fee_per_gas=10**10,
         max_priority_fee_per_gas=0,
     )
-    return chain.submit(sign(payload, ALICE.secret).raw)
+    return InlineSequencer(chain).submit(sign(payload, ALICE.secret).raw)
 
 
 def logged(chain: Chain, work: Callable[[], object]) -> list[str]:

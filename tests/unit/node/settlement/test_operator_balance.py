@@ -50,7 +50,7 @@ def test_a_low_balance_is_reported_once_and_until_it_is_higher(
 
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        asyncio.run(play(Spending(steered.chain)))
+        asyncio.run(play(Spending(steered.chain, steered.sequencer)))
     low, higher = caplog.messages
     assert low.startswith(
         f"{name}, {OPERATOR.address.checksummed()}, has less than 0.5 ether on L1"

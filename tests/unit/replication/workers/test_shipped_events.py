@@ -16,6 +16,7 @@ from entresol.replication.workers.shipped_events import (
     encode_reverted,
 )
 from entresol.replication.workers.state_page import StatePage
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, BOB, deposit, open_chain, transaction
 
 
@@ -60,7 +61,7 @@ def shipping(chain: Chain) -> Iterator[Shipping]:
 
 def test_blocks_that_came_and_went_are_published_in_order(chain: Chain, shipping: Shipping) -> None:
     for nonce in range(2):
-        chain.send(transaction(nonce, to=BOB, wei=5))
+        InlineSequencer(chain).send(transaction(nonce, to=BOB, wei=5))
     chain.rewind(0)
     chain.seal()
     replica, producer = shipping.taken()
@@ -80,7 +81,7 @@ def _identity(event: Event) -> object:
 
 
 def test_the_record_of_a_reverted_block_is_found(chain: Chain, shipping: Shipping) -> None:
-    chain.send(transaction(0, to=BOB, wei=5))
+    InlineSequencer(chain).send(transaction(0, to=BOB, wei=5))
     sealed = chain.blocks.record(1)
     chain.rewind(0)
     assert chain.blocks.get_record(1) is None

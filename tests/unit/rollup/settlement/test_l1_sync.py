@@ -17,7 +17,7 @@ class RecordingLayerOne(EmbeddedLayerOne):
     """An embedded L1 that records from which block on it is searched."""
 
     def __init__(self, embedded: Embedded) -> None:
-        super().__init__(embedded.chain)
+        super().__init__(embedded.chain, embedded.sequencer)
         self.searched: list[int] = []
 
     async def logs(
@@ -88,7 +88,7 @@ def test_blocks_are_final_once_l1_finalized_their_settlement() -> None:
 
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        steered.l1 = LyingLayerOne(steered.chain)
+        steered.l1 = LyingLayerOne(steered.chain, steered.sequencer)
         run(steered, play, config=SettlementConfig(finality="finalized"))
 
 
@@ -104,5 +104,5 @@ def test_an_l1_that_shows_a_block_before_it_is_mined_is_read_again() -> None:
 
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        steered.l1 = LyingLayerOne(steered.chain)
+        steered.l1 = LyingLayerOne(steered.chain, steered.sequencer)
         run(steered, play)

@@ -18,6 +18,7 @@ from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, EventfulLayerOne, SteeredLayerOne
 from tests.support.rollup.settlement_scenario import (
     ONE_KEY,
@@ -249,7 +250,7 @@ def test_a_proof_that_a_reorg_puts_before_its_commit_does_not_stop_settlement(
         ((commit, _sender),) = l1.chain.blocks.record(l1.chain.number).transactions
         l1.restore(before)
         for raw in (proof, commit):
-            l1.chain.submit(raw)
+            InlineSequencer(l1.chain).submit(raw)
             l1.mine()
         assert await scenario.contracts.chain.totals() == BatchTotals(1, 0, 0)
         await scenario.settler.step(1.0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.rpc.cache.blocks import ENTRY_BYTES, RenderedCache, ResponseKind
 from entresol.rpc.render.inclusion import BatchInfo
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import SampleChain, parsed
 
@@ -120,7 +121,7 @@ def test_rendered_objects_are_cached(own_sample: SampleChain) -> None:
 def test_rendered_objects_follow_a_revert(own_sample: SampleChain) -> None:
     sample = own_sample
     events = sample.chain.events.subscribe()
-    one = sample.chain.submit(transaction(1).raw)
+    one = InlineSequencer(sample.chain).submit(transaction(1).raw)
     sample.chain.seal()
     before = sample.block(3)
     assert parsed(sample.rendered.receipt(one))["blockNumber"] == "0x3"

@@ -8,7 +8,7 @@ import pytest
 
 from entresol.offload import POLICY
 from entresol.rpc.jsonrpc import batch as module
-from entresol.rpc.jsonrpc.batch import DeferredResponse, HurriedResponse, RequestBatch, Response
+from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
 
 
 @pytest.fixture(autouse=True)
@@ -138,55 +138,18 @@ def test_what_a_batch_waits_for_is_cancelled_with_it() -> None:
     assert asyncio.run(live()) == [True, True]
 
 
-@pytest.mark.parametrize("hurries", [True, False])
-def test_a_deferred_response_alone_is_there_at_once_if_it_can_hurry(hurries: bool) -> None:
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_deferred_response_is_given_now_if_it_is_there(is_there: bool) -> None:
     async def live() -> bytes | None:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        deferred = DeferredResponse(future, text, lambda: future.set_result(b"sent"))
-        if hurries:
-            response = deferred.alone()
+        deferred = DeferredResponse(future, text)
+        if is_there:
+            future.set_result(b"sent")
+            response = deferred.now()
             assert isinstance(response, bytes)
             return response
         future.get_loop().call_soon(future.set_result, b"sent")
-        response = DeferredResponse(future, text).alone()
-        assert isinstance(response, DeferredResponse)
-        return await response
+        assert deferred.now() is deferred
+        return await deferred
 
     assert asyncio.run(live()) == b"sent"
-
-
-async def _text_of(future: asyncio.Future[bytes]) -> bytes:
-    return await future
-
-
-def test_a_coroutine_alone_has_its_response_at_once_if_it_can_hurry() -> None:
-    async def scenario() -> Response:
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        return HurriedResponse(_text_of(future), lambda: future.set_result(b"sent")).alone()
-
-    assert asyncio.run(scenario()) == b"sent"
-
-
-def test_a_coroutine_alone_that_cannot_hurry_goes_on_where_it_was() -> None:
-    async def scenario() -> bytes | None:
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        response = HurriedResponse(_text_of(future), lambda: None).alone()
-        assert not isinstance(response, bytes)
-        assert response is not None
-        future.set_result(b"later")
-        return await response
-
-    assert asyncio.run(scenario()) == b"later"
-
-
-def test_a_coroutine_in_a_batch_does_not_hurry() -> None:
-    async def scenario() -> bytes | None:
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        response = HurriedResponse(_text_of(future), lambda: pytest.fail("it hurries"))
-        batch = RequestBatch([0], lambda _item: response, 100)
-        assert not batch.advance()
-        asyncio.get_running_loop().call_soon(future.set_result, b"last")
-        await batch.finish()
-        return batch.joined()
-
-    assert asyncio.run(scenario()) == b"[last]"

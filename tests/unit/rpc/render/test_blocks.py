@@ -10,6 +10,7 @@ from eth_hash.auto import keccak
 
 from entresol.primitives.values import Hash32
 from entresol.rpc.render.inclusion import BatchInfo
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import SampleChain, parsed
 
@@ -132,7 +133,7 @@ def test_transactions_are_counted(sample: SampleChain) -> None:
 
 def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleChain) -> None:
     sample = own_sample
-    sent = sample.chain.submit(transaction(1).raw)
+    sent = InlineSequencer(sample.chain).submit(transaction(1).raw)
     pending = parsed(sample.rendered.pending.block(full=False))
     assert set(pending) == BLOCK_KEYS
     assert pending["hash"] is None
@@ -144,7 +145,7 @@ def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleCha
 
 def test_transactions_of_the_pending_block_have_no_location(own_sample: SampleChain) -> None:
     sample = own_sample
-    sent = sample.chain.submit(transaction(1).raw)
+    sent = InlineSequencer(sample.chain).submit(transaction(1).raw)
     (inside,) = parsed(sample.rendered.pending.block(full=True))["transactions"]
     assert inside == parsed(sample.rendered.transaction(sent))
     assert inside["blockHash"] is inside["blockNumber"] is inside["transactionIndex"] is None

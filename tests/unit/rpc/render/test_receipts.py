@@ -11,6 +11,7 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, DEPLOYMENTS
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import FEE, MADE, SENDERS, TIP, SampleChain, parsed, payloads
 
@@ -134,5 +135,5 @@ def test_a_deposit_reports_how_it_ended(sample: SampleChain) -> None:
 
 
 def test_a_pending_transaction_has_no_receipt(own_sample: SampleChain) -> None:
-    sent = own_sample.chain.submit(transaction(1).raw)
+    sent = InlineSequencer(own_sample.chain).submit(transaction(1).raw)
     assert own_sample.rendered.receipt(sent) is None

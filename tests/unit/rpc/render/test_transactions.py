@@ -10,6 +10,7 @@ from eth_account import Account
 from eth_keys.datatypes import Signature
 
 from entresol.primitives.transactions import sign
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.dev_chain import LOGGER, NOBODY, transaction
 from tests.support.chain.sample_chain import (
     CHAIN_ID,
@@ -156,7 +157,7 @@ def test_a_deposit_has_a_signature_of_zeros(sample: SampleChain) -> None:
 
 
 def test_a_pending_one_has_no_location_and_its_fee_cap_as_price(own_sample: SampleChain) -> None:
-    sent = own_sample.chain.submit(transaction(1, tip=TIP).raw)
+    sent = InlineSequencer(own_sample.chain).submit(transaction(1, tip=TIP).raw)
     shown = parsed(own_sample.rendered.transaction(sent))
     assert set(shown) == KEYS["fee_market"]
     for key in ("blockHash", "blockNumber", "transactionIndex", "blockTimestamp"):
@@ -190,7 +191,7 @@ def test_raw_transactions_are_the_bytes_that_were_sent(sample: SampleChain, name
 
 def test_the_bytes_of_a_pending_one(own_sample: SampleChain) -> None:
     waiting = transaction(1)
-    own_sample.chain.submit(waiting.raw)
+    InlineSequencer(own_sample.chain).submit(waiting.raw)
     assert parsed(own_sample.rendered.raw_transaction(waiting.hash)) == "0x" + waiting.raw.hex()
 
 

@@ -16,6 +16,7 @@ from entresol.chain.rules import ChainRules
 from entresol.offload import POLICY
 from entresol.primitives.values import Address
 from entresol.rpc.services.native_reads import new_fee_history
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, FEE, GENESIS, NOBODY, transaction
 from tests.support.evm.assembler import assemble
@@ -159,7 +160,7 @@ def test_a_filled_transaction_follows_pending_ones_edits_and_settings(client: Ap
     edit(client, "1 sload stop")
     assert int(filled(client)["gas"], 16) > int(before["gas"], 16)
     client("evm_setAutomine", False)
-    client.chain.submit(transaction(0, wei=1).raw)
+    InlineSequencer(client.chain).submit(transaction(0, wei=1).raw)
     assert (before["nonce"], filled(client)["nonce"]) == ("0x0", "0x1")
     client("anvil_setNextBlockBaseFeePerGas", hex(3 * FEE))
     assert filled(client)["maxFeePerGas"] == hex(6 * FEE)
@@ -170,7 +171,7 @@ def test_a_filled_transaction_follows_pending_ones_edits_and_settings(client: Ap
 def test_a_transaction_behind_a_heavy_pending_block_is_left_to_python(client: ApiClient) -> None:
     client("evm_setAutomine", False)
     for nonce in range(3):
-        client.chain.submit(transaction(nonce, gas=2_000_000).raw)
+        InlineSequencer(client.chain).submit(transaction(nonce, gas=2_000_000).raw)
     call = {"from": str(ALICE), "to": str(NOBODY)}
     assert native(client, "eth_fillTransaction", call) is None
     assert client("eth_fillTransaction", call)["tx"]["nonce"] == "0x3"
@@ -199,7 +200,7 @@ def seal_tips(chain: Chain, *tips: int) -> None:
     chain.schedule.seal_on_request()
     nonce = sum(len(chain.blocks.record(n).transactions) > 0 for n in range(chain.number + 1))
     for sender, tip in enumerate(tips):
-        chain.submit(transaction(nonce, by=sender, tip=tip).raw)
+        InlineSequencer(chain).submit(transaction(nonce, by=sender, tip=tip).raw)
     chain.seal()
 
 

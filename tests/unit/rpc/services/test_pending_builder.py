@@ -11,6 +11,7 @@ import pytest
 
 from entresol.chain.sealing.open_block import OpenBlock
 from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BLAKE2F, NOBODY, long_transaction, transaction
 
@@ -22,7 +23,7 @@ def heavy(client: ApiClient) -> ApiClient:
     """Return a chain whose pending transactions may use more gas than the event loop executes."""
     client("evm_setAutomine", False)
     for nonce in range(3):
-        client.chain.submit(transaction(nonce, wei=1, gas=HEAVY).raw)
+        InlineSequencer(client.chain).submit(transaction(nonce, wei=1, gas=HEAVY).raw)
     return client
 
 
@@ -72,7 +73,7 @@ def test_a_block_that_takes_longer_than_its_gas_executes_on_a_worker(
     client: ApiClient, threads: set[int]
 ) -> None:
     client("evm_setAutomine", False)
-    client.chain.submit(long_transaction(0, wei=1).raw)
+    InlineSequencer(client.chain).submit(long_transaction(0, wei=1).raw)
     assert asyncio.run(ask(client, "eth_getBalance", str(BLAKE2F), "pending")) == "0x1"
     assert threads
     assert threading.get_ident() not in threads
@@ -82,7 +83,7 @@ def test_it_is_found_out_once_that_a_block_takes_longer_than_its_gas(
     client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client("evm_setAutomine", False)
-    client.chain.submit(long_transaction(0, wei=1).raw)
+    InlineSequencer(client.chain).submit(long_transaction(0, wei=1).raw)
     begun = []
     fill = client.chain.producer.fill
 
@@ -99,7 +100,7 @@ def test_it_is_found_out_once_that_a_block_takes_longer_than_its_gas(
 
 def test_a_light_block_is_built_at_once(client: ApiClient) -> None:
     client("evm_setAutomine", False)
-    client.chain.submit(transaction(0, wei=1).raw)
+    InlineSequencer(client.chain).submit(transaction(0, wei=1).raw)
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["%b","pending"]}'
     response = client.api.dispatcher.handle(body % str(NOBODY).encode(), LocalConnection())
     assert b'"result":"0x1"' in response  # type: ignore[operator]
@@ -109,7 +110,7 @@ def test_what_was_sent_before_a_request_is_in_its_block(heavy: ApiClient) -> Non
     async def live() -> list[str]:
         first = asyncio.ensure_future(ask(heavy, "eth_getBalance", str(NOBODY), "pending"))
         await asyncio.sleep(0)
-        heavy.chain.submit(transaction(3, wei=1, gas=HEAVY).raw)
+        InlineSequencer(heavy.chain).submit(transaction(3, wei=1, gas=HEAVY).raw)
         second = asyncio.ensure_future(ask(heavy, "eth_getBalance", str(NOBODY), "pending"))
         return [await first, await second]
 

@@ -9,6 +9,7 @@ from entresol.node.api.api import Api
 from entresol.node.settlement.l2_components import L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import SettlingChain
@@ -49,7 +50,7 @@ def test_a_tag_means_another_block_after_the_next_one(client: ApiClient, tag: st
 def test_a_block_and_its_receipts_name_their_batch_once_it_is_sealed() -> None:
     chain = SettlingChain.begin()
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=10.0**9))
-    api = Api(chain, lambda: None, layer_two=L2Components(FeeModel(), None))
+    api = Api(chain, InlineSequencer(chain), lambda: None, layer_two=L2Components(FeeModel(), None))
     client = DispatcherClient(api.dispatcher)
     chain.seal_messages(1)
     for _ in range(2):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from entresol.chain.mining import MiningMode
+from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import MalformedValue, TimestampTooHigh
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.dev.checkpoints import Checkpoints
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
+    from entresol.sequencer.sequencer import Sequencer
 
 FIRST_MILLISECONDS: Final = 10**12
 """From here on a time is milliseconds, as in anvil: as seconds it is after the year 33,000."""
@@ -93,11 +94,14 @@ class TimeTravel:
 class Evm(TimeTravel):
     """The `evm_` namespace."""
 
-    def __init__(self, chain: Chain, checkpoints: Checkpoints, reverts: RevertRunner) -> None:
+    def __init__(
+        self, chain: Chain, sequencer: Sequencer, checkpoints: Checkpoints, reverts: RevertRunner
+    ) -> None:
         super().__init__("evm", chain, checkpoints, reverts)
+        self._sequencer = sequencer
 
     @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
     async def mine(self, options: MineRequest | None = None) -> Quantity:
         """Seal a block, optionally with a given timestamp, or several by `{timestamp, blocks}`."""
-        await seal_ordered(self._chain, options)
+        await seal_ordered(self._chain, self._sequencer, options)
         return Quantity(0)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import BlockExecutor
     from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.sequencer.sequencer import Sequencer
 
 MAX_BLOCKS: Final = 1_000
 """How many blocks one request may seal: each is returned in full."""
@@ -27,9 +28,12 @@ MAX_BLOCKS: Final = 1_000
 class MineDetailed:
     """`evm_mine_detailed` and its alias."""
 
-    def __init__(self, prefix: str, chain: Chain, rendered: RenderedChain) -> None:
+    def __init__(
+        self, prefix: str, chain: Chain, sequencer: Sequencer, rendered: RenderedChain
+    ) -> None:
         self.prefix = prefix
         self._chain = chain
+        self._sequencer = sequencer
         self._rendered = rendered
 
     @method(
@@ -46,7 +50,7 @@ class MineDetailed:
 
         One that failed has a `revertReason`, too.
         """
-        count = await seal_ordered(self._chain, options, MAX_BLOCKS)
+        count = await seal_ordered(self._chain, self._sequencer, options, MAX_BLOCKS)
         last = self._chain.number
         return Offload(
             lambda: [self._block(it) for it in cooperatively(range(last - count + 1, last + 1))]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from entresol.chain.chain import Chain
+    from entresol.sequencer.sequencer import Sequencer
 
 SLICE_SECONDS: Final = 0.002
 """How long blocks are sealed before the event loop serves other requests."""
@@ -41,14 +42,16 @@ async def sliced(count: int) -> AsyncIterator[int]:
         yield number
 
 
-async def seal_ordered(chain: Chain, request: MineRequest | None, limit: int = MAX_BLOCKS) -> int:
+async def seal_ordered(
+    chain: Chain, sequencer: Sequencer, request: MineRequest | None, limit: int = MAX_BLOCKS
+) -> int:
     """Seal the blocks of an `evm_mine` request; return how many."""
     wanted = MineOptions() if request is None else request.options
     count = block_count(wanted.blocks, limit)
     if wanted.timestamp is not None:
         chain.clock.set_next_timestamp(int(wanted.timestamp), chain.head.timestamp)
     async for _ in sliced(count):
-        await chain.mine()
+        await sequencer.seal()
     return count
 
 
@@ -57,8 +60,9 @@ class AnvilMine:
 
     prefix = "anvil"
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, sequencer: Sequencer) -> None:
         self._chain = chain
+        self._sequencer = sequencer
 
     @method(TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
@@ -66,7 +70,7 @@ class AnvilMine:
         async for _ in sliced(block_count(blocks)):
             if interval is not None:
                 self._chain.clock.increase(int(interval), self._chain.head.timestamp)
-            await self._chain.mine()
+            await self._sequencer.seal()
 
 
 class HardhatMine:
@@ -74,8 +78,9 @@ class HardhatMine:
 
     prefix = "hardhat"
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, sequencer: Sequencer) -> None:
         self._chain = chain
+        self._sequencer = sequencer
 
     @method(TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> bool:
@@ -85,11 +90,11 @@ class HardhatMine:
             if already and seconds:
                 parent = self._chain.head.timestamp
                 self._chain.clock.set_next_timestamp(parent + seconds, parent)
-            await self._chain.mine()
+            await self._sequencer.seal()
         return True
 
     @method(served_by=ServedBy.PRODUCER)
     async def interval_mine(self) -> bool:
         """Seal a block now, as Hardhat's timer does."""
-        await self._chain.mine()
+        await self._sequencer.seal()
         return True

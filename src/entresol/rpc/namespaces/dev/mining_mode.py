@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from entresol.chain.mining import MiningMode
+from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import (
     InvalidInterval,
     TimestampNotLater,
@@ -18,14 +18,16 @@ from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.sequencer.sequencer import Sequencer
 
 
 class MiningModes:
     """The methods as anvil takes them: an interval is in seconds, and replaces automine."""
 
-    def __init__(self, prefix: str, chain: Chain) -> None:
+    def __init__(self, prefix: str, chain: Chain, sequencer: Sequencer) -> None:
         self.prefix = prefix
         self._chain = chain
+        self._sequencer = sequencer
 
     @method(TimestampTooLow, TimestampTooHigh, served_by=ServedBy.PRODUCER)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
@@ -37,7 +39,7 @@ class MiningModes:
         """Enable or disable sealing a block for each transaction."""
         if enabled:
             self._chain.schedule.seal_at_once()
-            self._chain.automine()
+            self._sequencer.wake()
         else:
             self._chain.schedule.seal_on_request()
 
@@ -62,8 +64,9 @@ class HardhatMiningModes:
     prefix = "evm"
     acknowledges = True
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, sequencer: Sequencer) -> None:
         self._chain = chain
+        self._sequencer = sequencer
 
     @method(TimestampTooLow, TimestampNotLater, TimestampTooHigh, served_by=ServedBy.PRODUCER)
     def set_next_block_timestamp(self, timestamp: Number) -> str:
@@ -86,7 +89,7 @@ class HardhatMiningModes:
         else:
             schedule.seal_on_request()
         if enabled:
-            self._chain.automine()
+            self._sequencer.wake()
 
     @method(InvalidInterval, served_by=ServedBy.PRODUCER)
     def set_interval_mining(self, interval: MillisecondsRequest) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
+    from entresol.sequencer.sequencer import Sequencer
 
 _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
 
@@ -88,12 +89,14 @@ class AnvilReorg:
     def __init__(
         self,
         chain: Chain,
+        sequencer: Sequencer,
         linked: LinkedChains,
         reverts: RevertRunner,
         keyring: Keyring,
         filler: TransactionFiller,
     ) -> None:
         self._chain = chain
+        self._sequencer = sequencer
         self._linked = linked
         self._reverts = reverts
         self._keyring = keyring
@@ -133,7 +136,7 @@ class AnvilReorg:
             given = of_block.pop(number, [])
             async for at in sliced(len(given)):
                 await self._add(given[at])
-            await self._chain.mine()
+            await self._sequencer.seal()
 
     @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
     async def reset(self, options: ResetOptions | None = None) -> None:

@@ -11,15 +11,16 @@ from entresol.errors import (
     PoolRejection,
     UnknownAccount,
 )
+from entresol.offload import Deferred, started
 from entresol.primitives.transactions import impersonate
-from entresol.primitives.values import Hash32
+from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.call_request import TransactionObject
 
 if TYPE_CHECKING:
     from entresol.dev.keyring import Keyring
     from entresol.rpc.services.fill_transaction import TransactionFiller
-    from entresol.rpc.services.sending.submission import Submission
+    from entresol.sequencer.submission import Submission
 
 
 class EthUnsigned:
@@ -38,12 +39,22 @@ class EthUnsigned:
         InvalidTransaction,
         PoolRejection,
         ExecutionFailed,
+        ordered=True,
+        grouped=True,
         served_by=ServedBy.PRODUCER,
     )
-    async def send_unsigned_transaction(self, transaction: TransactionObject) -> Hash32:
+    def send_unsigned_transaction(
+        self, transaction: TransactionObject
+    ) -> Hash32 | Deferred[Hash32]:
         """Fill in and submit a transaction of any account without a signature; return its hash."""
         if self._keyring.locked is not None:
             raise AccountsLocked(self._keyring.locked)
         sender = transaction.from_ or self._keyring.sender(None)
-        payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
-        return await self._submission.send(impersonate(payload, sender, sidecar))
+        return started(self._send(transaction, sender))
+
+    async def _send(self, transaction: TransactionObject, sender: Address) -> Hash32:
+        async with self._submission.turn(sender) as turn:
+            payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
+            unsigned = impersonate(payload, sender, sidecar)
+            response = await self._submission.send(unsigned, turn)
+        return await response

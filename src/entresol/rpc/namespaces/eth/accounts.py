@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.sending.submission import Submission
+    from entresol.sequencer.submission import Submission
 
 
 class EthAccounts:
@@ -78,21 +78,26 @@ class EthAccounts:
         PoolRejection,
         ExecutionFailed,
         TransactionFailed,
+        ordered=True,
+        grouped=True,
         served_by=ServedBy.PRODUCER,
     )
-    def send_transaction(self, transaction: TransactionObject) -> Deferred[Hash32]:
+    def send_transaction(self, transaction: TransactionObject) -> Hash32 | Deferred[Hash32]:
         """Fill in, sign and submit a transaction of one of the node's accounts; return its hash.
 
         On a node with developer methods, one without a gas limit that would fail is sent with the gas of a block, and
         fails there. With `--hardhat-errors`, a failure in the block is an error, too.
         """
-        return Deferred(self.send(transaction), self._submission.hurry)
+        return started(self.send(transaction))
 
-    async def send(self, transaction: TransactionObject) -> Hash32:
-        """Fill in, sign and submit a transaction; return its hash, once its block is durable with automine."""
+    async def send(self, transaction: TransactionObject, *, reports_failure: bool = True) -> Hash32:
+        """Fill in, sign and submit a transaction, after everything that its sender has sent before."""
         sender = self._keyring.sender(transaction.from_)
-        payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
-        return await self._submission.send(self._keyring.transaction(payload, sender, sidecar))
+        async with self._submission.turn(sender) as turn:
+            payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
+            signed = self._keyring.transaction(payload, sender, sidecar)
+            response = await self._submission.send(signed, turn, reports_failure=reports_failure)
+        return await response
 
     @method(
         UnknownAccount,

@@ -16,7 +16,7 @@ from entresol.errors import (
     ReceiptTimeout,
     UnknownAccount,
 )
-from entresol.offload import Offload
+from entresol.offload import Deferred, Offload, started
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.receipts import ReceiptInfo
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
     from entresol.rpc.namespaces.eth.accounts import EthAccounts
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.sending.submission import Submission
+    from entresol.sequencer.submission import Submission
 
 DEFAULT_SECONDS: Final = 20.0
 
@@ -53,15 +53,19 @@ class EthSendSync:
         self._max_seconds = max_seconds
 
     @method(
-        InvalidTransaction, PoolRejection, ReceiptTimeout, waits=True, served_by=ServedBy.PRODUCER
+        InvalidTransaction,
+        PoolRejection,
+        ReceiptTimeout,
+        ordered=True,
+        waits=True,
+        served_by=ServedBy.PRODUCER,
     )
-    async def send_raw_transaction_sync(
+    def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
-    ) -> Annotated[Raw, ReceiptInfo] | Offload[Raw]:
+    ) -> Annotated[Raw, ReceiptInfo] | Deferred[Raw | Offload[Raw]]:
         """Submit a signed transaction, and return its receipt; fail if no block includes it in time."""
-        return await self._receipt(
-            await self._submission.submit(bytes(tx_bytes)).result, timeout_ms
-        )
+        sending = self._submission.submit(bytes(tx_bytes), reports_failure=False)
+        return Deferred(self._receipt(sending, timeout_ms))
 
     @method(
         UnknownAccount,
@@ -70,16 +74,21 @@ class EthSendSync:
         PoolRejection,
         ExecutionFailed,
         ReceiptTimeout,
+        ordered=True,
         waits=True,
         served_by=ServedBy.PRODUCER,
     )
-    async def send_transaction_sync(
+    def send_transaction_sync(
         self, transaction: TransactionObject, timeout_ms: Number | None = None
-    ) -> Annotated[Raw, ReceiptInfo] | Offload[Raw]:
+    ) -> Annotated[Raw, ReceiptInfo] | Deferred[Raw | Offload[Raw]]:
         """Submit a transaction of one of the node's accounts, and return its receipt; fail if no block includes it."""
-        return await self._receipt(await self._accounts.send(transaction), timeout_ms)
+        sending = started(self._accounts.send(transaction, reports_failure=False))
+        return Deferred(self._receipt(sending, timeout_ms))
 
-    async def _receipt(self, sent: Hash32, timeout_ms: Number | None) -> Raw | Offload[Raw]:
+    async def _receipt(
+        self, sending: Hash32 | Deferred[Hash32], timeout_ms: Number | None
+    ) -> Raw | Offload[Raw]:
+        sent = await sending.result if isinstance(sending, Deferred) else sending
         wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
         seconds = min(wanted, self._max_seconds)
         event = asyncio.Event()

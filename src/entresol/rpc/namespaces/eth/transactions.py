@@ -16,10 +16,10 @@ from entresol.rpc.types.block_id import BlockNumber
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.rpc.namespaces.eth.response_hold import ResponseHold
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.rpc.services.sending.response_hold import ResponseHold
-    from entresol.rpc.services.sending.submission import Submission
+    from entresol.sequencer.submission import Submission
 
 
 class EthTransactions:

@@ -12,7 +12,7 @@ from entresol.chain.logs import LocatedLog
 from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.tx_env import tx_env_of
-from entresol.offload import POLICY, Offload, built_first
+from entresol.offload import POLICY, Deferred, Offload, built_first, started
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
@@ -27,20 +27,19 @@ from entresol.rpc.render.raw_transactions import (
 )
 from entresol.rpc.render.timestamps import iso_timestamp
 from entresol.rpc.render.transactions import effective_gas_price
-from entresol.rpc.services.sending.submission import Submission
 from entresol.rpc.types.number import Number
+from entresol.sequencer.submission import Submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
     from entresol._native import ExecutionResult, Log
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import BlockExecutor
     from entresol.rpc.services.batch_status import BatchStatus
     from entresol.rpc.services.rendered_chain import PendingReader, RenderedChain
-    from entresol.rpc.services.sending.account_validations import AccountValidations
     from entresol.rpc.threads.client_threads import Threads
+    from entresol.sequencer.account_validations import AccountValidations
 
 
 class TransactionDetails(JsonModel, frozen=True, kw_only=True):
@@ -85,7 +84,7 @@ class ZksTransactions:
         batch_status: BatchStatus,
         pending: PendingReader,
         rendered: RenderedChain,
-        executor: Executor,
+        submission: Submission,
         max_bytes: int,
         *,
         threads: Threads,
@@ -94,7 +93,7 @@ class ZksTransactions:
     ) -> None:
         self._chain = chain
         self._validations = validations
-        self._submission = Submission(chain, executor, validations=validations)
+        self._submission = submission
         self._batch_status = batch_status
         self._pending = pending
         self._rendered = rendered
@@ -134,17 +133,31 @@ class ZksTransactions:
         is_short = count <= POLICY.rendered_items and size <= POLICY.data_bytes
         return work() if is_short else Offload(work)
 
-    @method(InvalidTransaction, PoolRejection, served_by=ServedBy.PRODUCER)
-    async def send_raw_transaction_with_detailed_output(self, tx_bytes: Data) -> DetailedOutput:
+    @method(
+        InvalidTransaction, PoolRejection, ordered=True, grouped=True, served_by=ServedBy.PRODUCER
+    )
+    def send_raw_transaction_with_detailed_output(
+        self, tx_bytes: Data
+    ) -> DetailedOutput | Deferred[DetailedOutput]:
         """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
         raw = bytes(tx_bytes)
         self._validations.check_raw(raw)
         transaction = decode(raw)
         check_transaction(transaction, self._chain.pool.rules)
-        if transaction.signature_error is not None:
-            # Only a contract account may accept it.
-            self._chain.pool.check(transaction)
-        await self._validations.validate(transaction)
+        return started(self._send_with_output(transaction))
+
+    async def _send_with_output(self, transaction: Transaction) -> DetailedOutput:
+        async with self._submission.turn(transaction.sender) as turn:
+            if transaction.signature_error is not None:
+                # Only a contract account may accept it.
+                self._chain.pool.check(transaction)
+            await self._validations.validate(transaction)
+            output = await self._output(transaction)
+            response = await self._submission.send(transaction, turn, reports_failure=False)
+        await response
+        return output
+
+    async def _output(self, transaction: Transaction) -> DetailedOutput:
         pending = await built_first(self._pending_block)
         before = len(pending.transactions), sum(len(result.logs) for result in pending.results)
         executed = await self._execute(transaction, pending)
@@ -158,7 +171,6 @@ class ZksTransactions:
             for change in executed.changes.accounts
             for slot, (_, after) in sorted(change.storage.items())
         ]
-        await self._submission.send(transaction)
         return DetailedOutput(
             transaction_hash=transaction.hash,
             storage_logs=writes,

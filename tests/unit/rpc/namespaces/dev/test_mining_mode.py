@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.chain.mining import MiningMode
+from entresol.chain.mining_schedule import MiningMode
 from entresol.node.config.api import ApiConfig
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import transaction

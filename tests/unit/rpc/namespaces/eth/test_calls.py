@@ -6,6 +6,7 @@ import pytest
 
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api, with_code
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
 from tests.support.hex_data import hexed, word
@@ -18,7 +19,7 @@ LOOP_10_000 = "0x612710 5b 6001 90 03 80 6003 57".replace(" ", "")
 
 def test_a_call_runs_on_the_block_it_names(client: ApiClient) -> None:
     for nonce in range(3):
-        client.chain.submit(transaction(nonce).raw)
+        InlineSequencer(client.chain).submit(transaction(nonce).raw)
     responses = [
         client("eth_call", {"to": TARGET}, block, with_code(RETURN_NUMBER))
         for block in ("latest", "0x1", "earliest", {"blockNumber": "0x2"})

@@ -13,6 +13,7 @@ from entresol.node.api.api import Api
 from entresol.node.settlement.l2_components import L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
+from entresol.sequencer.inline import InlineSequencer
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
 from tests.support.coroutines import completed
 from tests.support.rpc_client import DispatcherClient, RpcError
@@ -25,7 +26,12 @@ class Rollup(DispatcherClient):
 
     def __init__(self) -> None:
         self.chain = EmittingChain.begin()
-        self.api = Api(self.chain, lambda: None, layer_two=L2Components(FeeModel(), None))
+        self.api = Api(
+            self.chain,
+            InlineSequencer(self.chain),
+            lambda: None,
+            layer_two=L2Components(FeeModel(), None),
+        )
         self.batcher = Batcher(
             self.chain.blocks,
             self.chain.batches,
@@ -155,7 +161,7 @@ def test_both_layers_reject_a_range_without_blocks(
 ) -> None:
     chain = EmittingChain.begin()
     components = L2Components(FeeModel(), None) if is_layer_two else None
-    api = Api(chain, lambda: None, layer_two=components)
+    api = Api(chain, InlineSequencer(chain), lambda: None, layer_two=components)
     try:
         client = DispatcherClient(api.dispatcher)
         client("evm_mine")

@@ -25,8 +25,10 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.sending.account_validations import AccountValidations
 from entresol.rpc.threads.client_threads import LoopThreads
+from entresol.sequencer.account_validations import AccountValidations
+from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.submission import Submission
 from tests.support.chain.block_production import sender
 from tests.support.coroutines import completed
 from tests.support.rollup.messages import message_log
@@ -52,6 +54,7 @@ class Rollup(NamespaceClient):
             CHAIN_ID, blocks, self.chain.pool, lambda: pytest.fail("not asked")
         )
         executor = ThreadPoolExecutor(1)
+        validations = AccountValidations(self.chain, executor)
         super().__init__(
             ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
             ZksProofs(
@@ -66,10 +69,12 @@ class Rollup(NamespaceClient):
                 settling,
                 self.chain.pool,
                 rendered,
-                executor,
+                Submission(
+                    self.chain, InlineSequencer(self.chain), executor, validations=validations
+                ),
                 max_bytes=10_000,
                 threads=LoopThreads(),
-                validations=AccountValidations(self.chain, executor),
+                validations=validations,
             ),
         )
 

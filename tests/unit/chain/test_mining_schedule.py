@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.mining import MiningMode, MiningSchedule
+from entresol.chain.mining_schedule import MiningMode, MiningSchedule
 from entresol.errors import InvalidInterval
 
 

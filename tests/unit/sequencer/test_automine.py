@@ -12,11 +12,11 @@ from entresol.chain.sealing.open_block import OpenBlock
 from entresol.dev.reverts import Reverts
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node import automine as module
-from entresol.node.automine import Automine
-from entresol.node.block_sealer import BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
+from entresol.sequencer import automine as module
+from entresol.sequencer.automine import Automine
+from entresol.sequencer.block_sealer import BlockSealer
 from tests.support.chain.dev_chain import (
     ALICE,
     deposit,

@@ -9,7 +9,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.offload import Deferred
-from entresol.rpc.services.sending.response_hold import ResponseHold
+from entresol.rpc.namespaces.eth.response_hold import ResponseHold
 from tests.support.chain.dev_chain import open_chain
 
 SECONDS = 0.05

@@ -8,13 +8,13 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.mempool import PoolConfig
 from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolFull
-from entresol.node.automine import Automine
-from entresol.node.block_sealer import BlockSealer
 from entresol.offload import Deferred, started
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.services.sending.decode_queue import INLINE_DECODED
-from entresol.rpc.services.sending.submission import Submission
+from entresol.sequencer.decode_queue import INLINE_DECODED
+from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.local import LocalSequencer
+from entresol.sequencer.submission import Submission
 from tests.support.chain.dev_chain import (
     ETHER,
     FEE,
@@ -38,14 +38,12 @@ def chain() -> Iterator[Chain]:
 
 async def outcomes(chain: Chain, *raws: bytes) -> list[object]:
     """Submit raw transactions in one turn of the event loop; return the hash or the error of each."""
-    sealer = BlockSealer(chain)
-    automine, submission = Automine(chain, sealer), Submission(chain)
-    chain.automine, chain.include = automine.seal, automine.include
+    sequencer = LocalSequencer(chain)
+    submission = Submission(chain, sequencer)
     results = [submission.submit(raw).result for raw in raws]
     async with asyncio.timeout(PATIENCE_SECONDS):
         found: list[object] = list(await asyncio.gather(*results, return_exceptions=True))
-    await automine.stop()
-    await sealer.stop()
+    await sequencer.stop()
     return found
 
 
@@ -128,7 +126,7 @@ def test_a_small_pool_takes_as_many_as_arrive() -> None:
 
 def test_more_than_the_pool_holds_are_not_queued() -> None:
     async def live(chain: Chain) -> None:
-        submission = Submission(chain)
+        submission = Submission(chain, InlineSequencer(chain))
         sent = [submission.submit(transaction(nonce).raw).result for nonce in range(4)]
         with pytest.raises(PoolFull):
             submission.submit(transaction(4).raw)
@@ -143,15 +141,13 @@ def test_more_than_the_pool_holds_are_not_queued() -> None:
 
 def test_a_client_that_goes_does_not_affect_others(chain: Chain) -> None:
     async def live() -> None:
-        sealer = BlockSealer(chain)
-        automine, submission = Automine(chain, sealer), Submission(chain)
-        chain.automine, chain.include = automine.seal, automine.include
+        sequencer = LocalSequencer(chain)
+        submission = Submission(chain, sequencer)
         gone = asyncio.ensure_future(submission.submit(transaction(0).raw).result)
         other = submission.submit(transaction(1).raw).result
         gone.cancel()
         assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(1).hash
-        await automine.stop()
-        await sealer.stop()
+        await sequencer.stop()
 
     asyncio.run(live())
     assert len(chain.blocks.record(1).transactions) == 2
@@ -162,26 +158,27 @@ class Sending:
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
-        self._sealer = BlockSealer(chain)
-        self._automine, self._submission = Automine(chain, self._sealer), Submission(chain)
-        chain.automine, chain.include = self._automine.seal, self._automine.include
-        chain.seal_included = self._automine.seal_included
+        self._sequencer = LocalSequencer(chain)
+        self._submission = Submission(chain, self._sequencer)
 
     def send(self, nonce: int) -> asyncio.Future[Hash32]:
         """Send as a request that is no batch."""
         deferred = self._submission.submit(transaction(nonce).raw)
-        assert deferred.hurry is not None
-        deferred.hurry()
+        self._submission.flush()
         return asyncio.ensure_future(deferred.result)
 
     def send_signed(self, nonce: int, *, is_alone: bool = True) -> Hash32 | Deferred[Hash32]:
         """Send a transaction that the node has signed, as a request that is no batch or one of a batch."""
-        sending = self._submission.send(transaction(nonce))
-        return started(sending, self._submission.hurry if is_alone else None)
+        return started(self._send(nonce), self._submission.flush if is_alone else None)
+
+    async def _send(self, nonce: int) -> Hash32:
+        signed = transaction(nonce)
+        async with self._submission.turn(signed.sender) as turn:
+            response = await self._submission.send(signed, turn)
+        return await response
 
     async def stop(self) -> list[int]:
-        await self._automine.stop()
-        await self._sealer.stop()
+        await self._sequencer.stop()
         numbers = range(1, self._chain.number + 1)
         return [len(self._chain.blocks.record(it).transactions) for it in numbers]
 

@@ -6,18 +6,18 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from entresol.background_task import cancel
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.errors import GasBudgetSpent, StoreFailed
 from entresol.execution.work_budget import WorkBudget
-from entresol.node.background_task import cancel
 
 if TYPE_CHECKING:
-    from entresol.chain.accepting_chain import OnIncluded
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
-    from entresol.node.block_sealer import BlockSealer
     from entresol.primitives.values import Hash32
+    from entresol.sequencer.block_sealer import BlockSealer
+    from entresol.sequencer.sequencer import OnIncluded
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from entresol.execution.account_senders import has_code
 from entresol.execution.account_validation import runs_in_steps
 from entresol.execution.involved import Involved
 from entresol.primitives.transactions import ZkTransaction
-from entresol.rpc.services.sending.validation_budget import ValidationBudget
+from entresol.sequencer.validation_budget import ValidationBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ import pytest
 from entresol.errors import AccountRejection, ValidationsThrottled
 from entresol.execution.involved import Culprit, Involved
 from entresol.primitives.values import Address
-from entresol.rpc.services.sending.validation_budget import ValidationBudget
+from entresol.sequencer.validation_budget import ValidationBudget
 from tests.support.contracts.accounts import GENERAL, approval_based, fill
 
 ANN, BEN, PAYMASTER, TOKEN = (Address(bytes([n]) * 20) for n in (1, 2, 3, 4))

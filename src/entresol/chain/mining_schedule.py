@@ -29,6 +29,11 @@ class MiningMode(StrEnum):
     MANUAL = "manual"
     """Only a request."""
 
+    @property
+    def is_automine(self) -> bool:
+        """Whether a pending transaction is sealed at once."""
+        return self in (MiningMode.AUTO, MiningMode.MIXED)
+
 
 class MiningState(NamedTuple):
     """A mode with its times, to restore it."""
@@ -39,15 +44,15 @@ class MiningState(NamedTuple):
 
 
 class MiningSchedule:
-    """Decides when a block is due.
+    """The mode of a chain, which every sequencer reads, and when a block is due by it.
 
     Remembers: the mode, and when the next block is due. Persists: nothing.
     """
 
-    def __init__(self) -> None:
-        self._mode = MiningMode.AUTO
-        self.on_change: Callable[[], None] = lambda: None
-        """Called after the mode has changed."""
+    def __init__(self, on_mode: Callable[[MiningMode], None] = lambda _mode: None) -> None:
+        """Begin with automine; `on_mode` is called with that, and with each mode after it."""
+        self._on_mode = on_mode
+        self.mode = MiningMode.AUTO
         self.interval_seconds = 0.0
         self._spread = 0.0
         self._due: float | None = None
@@ -60,12 +65,12 @@ class MiningSchedule:
     @mode.setter
     def mode(self, mode: MiningMode) -> None:
         self._mode = mode
-        self.on_change()
+        self._on_mode(mode)
 
     @property
     def is_automine(self) -> bool:
         """Whether a pending transaction is sealed at once."""
-        return self.mode in (MiningMode.AUTO, MiningMode.MIXED)
+        return self._mode.is_automine
 
     @property
     def has_timer(self) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from entresol.node.background_task import cancel, supervised
+from entresol.background_task import cancel, supervised
 
 
 async def _fail() -> None:
@@ -47,7 +47,7 @@ def test_a_task_of_an_event_loop_that_is_closed_has_ended() -> None:
 def test_a_service_that_fails_or_ends_is_logged_and_started_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("entresol.node.background_task.RESTART_SECONDS", 0.0)
+    monkeypatch.setattr("entresol.background_task.RESTART_SECONDS", 0.0)
 
     async def play() -> None:
         starts, restarted = 0, asyncio.Event()

@@ -19,9 +19,10 @@ from entresol.execution.involved import Involved
 from entresol.execution.rejected_work import RejectedTransaction
 from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address
-from entresol.rpc.services.sending.account_validations import MAX_VALIDATIONS, AccountValidations
-from entresol.rpc.services.sending.submission import Submission
-from entresol.rpc.services.sending.validation_budget import ValidationBudget
+from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValidations
+from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.submission import Submission
+from entresol.sequencer.validation_budget import ValidationBudget
 from tests.support.contracts.accounts import VALIDATE, ScriptedWorld, fill, use_nonce
 from tests.support.contracts.layer_two import ALICE, SECRETS
 
@@ -37,7 +38,9 @@ class World(ScriptedWorld):
         super().__init__()
         self.budget = ValidationBudget(lambda: 1_000.0)
         self.validations = AccountValidations(self.chain, None, self.budget)
-        self.submission = Submission(self.chain, validations=self.validations)
+        self.submission = Submission(
+            self.chain, InlineSequencer(self.chain), validations=self.validations
+        )
         self.sender = self.account(is_logged=False)
 
     def transaction(self) -> Transaction:
@@ -132,7 +135,7 @@ def test_an_address_that_failed_in_blocks_is_rejected_before_its_transaction_is_
 def test_what_a_block_rejects_counts_as_a_validation_that_has_failed(world: World) -> None:
     transaction = world.transaction()
     world.chain.schedule.seal_on_request()
-    world.chain.submit(transaction.raw)
+    InlineSequencer(world.chain).submit(transaction.raw)
     assert world.budget.is_unused
     world.chain.rejections.apply([RejectedTransaction(transaction, LATE, SECONDS)])
     assert world.rejects(world.from_contract(world.sender, b"another").raw)

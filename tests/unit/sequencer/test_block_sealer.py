@@ -13,10 +13,11 @@ from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.chain.sealing.sealing_chain import QUICK_EDITS
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.execution.work_budget import WorkBudget
-from entresol.node.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
+from entresol.sequencer.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
+from entresol.sequencer.inline import InlineSequencer
 from entresol.state.state_trie import StateTrie
 from tests.support.chain.dev_chain import (
     balance,
@@ -82,7 +83,7 @@ def submit_heavy(chain: Chain, senders: int = 3) -> None:
     chain.schedule.seal_on_request()
     for by in range(senders):
         for nonce in range(1 + INLINE_GAS // 100_000 // senders):
-            chain.submit(transaction(nonce, by=by).raw)
+            InlineSequencer(chain).submit(transaction(nonce, by=by).raw)
 
 
 def test_a_long_block_of_the_pool_executes_on_a_thread(
@@ -125,7 +126,7 @@ def test_a_block_that_takes_longer_than_its_gas_begins_again_on_a_thread(
         sealer = BlockSealer(chain)
         chain.schedule.seal_on_request()
         chain.enqueue(deposit(0))
-        chain.submit(long_transaction(0).raw)
+        InlineSequencer(chain).submit(long_transaction(0).raw)
         if is_disk_slow:
             monkeypatch.setattr(type(chain.ledger.store), "sync_seconds", 2 * QUICK_SYNC_SECONDS)
         monkeypatch.setattr(BlockExecutor, "run", observed)
@@ -146,7 +147,7 @@ def test_a_client_that_always_changes_the_chain_does_not_stop_a_block_that_takes
     async def live() -> None:
         sealer = BlockSealer(chain)
         chain.schedule.seal_on_request()
-        chain.submit(long_transaction(0).raw)
+        InlineSequencer(chain).submit(long_transaction(0).raw)
         monkeypatch.setattr(chain, "write_open", lambda _block: None)
         assert (await sealer.seal()).number == 1
         await sealer.stop()
@@ -185,7 +186,7 @@ def test_a_thread_waits_for_a_slow_disk(chain: Chain, monkeypatch: pytest.Monkey
     async def live() -> None:
         sealer = BlockSealer(chain)
         chain.schedule.seal_on_request()
-        chain.submit(transaction(0).raw)
+        InlineSequencer(chain).submit(transaction(0).raw)
         assert (await sealer.seal()).number == 1
         await sealer.stop()
 

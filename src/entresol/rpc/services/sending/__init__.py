@@ -1,1 +1,0 @@
-"""Submit transactions of clients, and report to their senders."""

@@ -1,0 +1,95 @@
+"""The sequencer of a process that seals the blocks of its chain itself, beside serving requests."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Final
+
+from entresol.background_task import cancel
+from entresol.chain.mining_schedule import MiningMode
+from entresol.errors import StoreFailed
+from entresol.sequencer.automine import Automine
+from entresol.sequencer.block_sealer import BlockSealer
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.primitives.headers import Header
+    from entresol.primitives.values import Hash32
+    from entresol.sequencer.sequencer import OnIncluded
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 0.02
+RETRY_SECONDS: Final = 1.0
+
+
+class LocalSequencer:
+    """Seals blocks when their transactions arrive, when the timer says so, and on request.
+
+    Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
+    thread alone changes the chain. Fails: towards the senders; a block of the timer is tried again.
+    """
+
+    accepts_known = False
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._sealer = BlockSealer(chain)
+        self._automine = Automine(chain, self._sealer)
+        self._timer: asyncio.Task[None] | None = None
+
+    def wake(self) -> None:
+        """Seal what is pending, now or in the background, if the mode is automine."""
+        if self._chain.schedule.is_automine:
+            self._automine.seal()
+
+    def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
+        """Seal a transaction with others that arrive in this turn of the event loop, and report it."""
+        self._automine.include(transaction_hash, on_included)
+
+    def flush(self) -> None:
+        """Seal what is to be included before the turn ends."""
+        self._automine.seal_included()
+
+    async def seal(self) -> Header:
+        """Seal the next block, even if it is empty; a thread executes a heavy one."""
+        return await self._sealer.seal()
+
+    def start(self) -> None:
+        """Start to seal what is due by the clock."""
+        self._timer = asyncio.create_task(self._tick())
+
+    async def stop(self) -> None:
+        """Stop sealing; senders whose transactions are in no block get an error."""
+        await cancel(self._timer)
+        await self._automine.stop()
+        await self._sealer.stop()
+
+    async def _tick(self) -> None:
+        failure: str | None = None
+        while True:
+            pause = TICK_SECONDS
+            try:
+                if not self._chain.recover():
+                    pause = RETRY_SECONDS
+                elif self._chain.is_due(time.monotonic()):
+                    await self._seal_due()
+                    failure = None
+            except StoreFailed as error:
+                # A full disk may have space again later.
+                if str(error) != failure:
+                    logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
+                failure, pause = str(error), RETRY_SECONDS
+            except Exception:
+                logger.exception("a block could not be sealed; trying again")
+                pause = RETRY_SECONDS
+            await asyncio.sleep(pause)
+
+    async def _seal_due(self) -> None:
+        """Seal a block; one that follows what is sent is not sealed if it would reject all of it."""
+        if self._chain.schedule.mode is MiningMode.DELAYED:
+            await self._sealer.seal_work()
+        else:
+            await self._sealer.seal()
