@@ -6,7 +6,8 @@ from entresol.listeners import Listeners
 
 
 def test_all_listeners_are_called_in_their_order() -> None:
-    listeners, heard = Listeners(), list[str]()
+    listeners: Listeners[[]] = Listeners()
+    heard: list[str] = []
     listeners.notify()
     listeners.add(lambda: heard.append("first"))
     listeners.add(lambda: heard.append("second"))
@@ -15,7 +16,8 @@ def test_all_listeners_are_called_in_their_order() -> None:
 
 
 def test_a_listener_that_is_added_meanwhile_is_called_the_next_time() -> None:
-    listeners, heard = Listeners(), list[str]()
+    listeners: Listeners[[]] = Listeners()
+    heard: list[str] = []
     listeners.add(lambda: listeners.add(lambda: heard.append("late")))
     listeners.notify()
     assert heard == []

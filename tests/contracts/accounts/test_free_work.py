@@ -28,7 +28,6 @@ from entresol.execution.involved import Involved
 from entresol.execution.rejected_work import MAX_GAS
 from entresol.execution.tx_env import tx_env_of
 from entresol.execution.work_budget import GAS_PER_SECOND, WorkBudget
-from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Paymaster, Transaction, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.inline import InlineSequencer
@@ -37,11 +36,11 @@ from tests.support.contracts.accounts import (
     ASK_PAYMASTER,
     GAS,
     PAYS,
-    SELECTORS,
     ScriptedWorld,
     approval_based,
     fill,
     pay,
+    paymaster_code,
 )
 from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, SECRETS
 
@@ -53,13 +52,6 @@ BURNS_IF_RICH = "620f42405a11600a57005b600a56"
 HASH_OF_A_MILLION_GAS = "630fffff0060e01b5f525f5f60d55f5f60095af150"
 """A call of BLAKE2F (0x09) with a million rounds, a unit of gas each."""
 RULES = "Violated validation rules: Took too many computational gas, allowed limit: 300000"
-
-
-def paymaster_code(magic: bytes = SELECTORS[ASK_PAYMASTER], fee: int = GAS * FEE) -> str:
-    """Return the code of a paymaster that pays, and returns a magic and an empty context."""
-    return (
-        f"63{magic.hex()}60e01b5f5260406020525f5f5f5f6a{fee:022x}73{BOOTLOADER.hex()}5af15060605ff3"
-    )
 
 
 class World:

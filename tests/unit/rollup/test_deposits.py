@@ -117,7 +117,7 @@ def lying(
     """Play a scenario on an embedded L1 that can lie."""
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        steered.l1 = kind(steered.chain)
+        steered.l1 = kind(steered.chain, steered.sequencer)
         run(steered, play, config)
 
 
