@@ -53,7 +53,7 @@ class Compared:
 def play(scenario: Callable[[Compared], Awaitable[None]]) -> None:
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        asyncio.run(_play(scenario, Timed(steered.chain)))
+        asyncio.run(_play(scenario, Timed(steered.chain, steered.sequencer)))
 
 
 async def _play(scenario: Callable[[Compared], Awaitable[None]], l1: Timed) -> None:
