@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.block_sealer import BlockSealer
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
+from entresol.sequencer.block_sealer import BlockSealer
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, transaction
 from tests.support.hex_data import hexed
@@ -92,7 +92,7 @@ def test_heavy_transactions_of_a_reorg_execute_on_a_thread(
 
     async def reorganize(request: bytes) -> bytes:
         sealer = BlockSealer(client.chain)
-        monkeypatch.setattr(client.chain, "mine", sealer.seal)
+        monkeypatch.setattr(client.api.services.sequencer, "seal", sealer.seal)
         response = await client.handle(request)
         await sealer.stop()
         return response
