@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import json
@@ -18,13 +19,16 @@ from entresol.node.node import Node
 from entresol.replication.route import ReplicaState
 from entresol.replication.router import ReplicaRouter
 from entresol.rpc import namespaces
+from entresol.rpc.jsonrpc.batch import Response
+from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.envelope import decode_request
 from entresol.rpc.jsonrpc.forwarding import request_bytes
 from entresol.rpc.jsonrpc.method import Mark, ServedBy, method
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, completed
 from tests.support.example_namespace import dispatch
+from tests.support.polling import PATIENCE_SECONDS
 
 
 class Ledger:
@@ -66,6 +70,10 @@ class Ledger:
     @method(last=True, served_by=ServedBy.REPLICA)
     def number(self) -> int:
         return self._caught_up()
+
+    @method(grouped=True, served_by=ServedBy.PRODUCER)
+    def bundle(self, what: str) -> str:
+        return self.send(what)
 
     @method(waits=True, served_by=ServedBy.PRODUCER)
     def receive(self) -> str:
@@ -113,7 +121,9 @@ class Forward:
         if self.problem is not None:
             raise ProducerUnavailable(self.problem)
         self.bodies.append(body)
-        response = self._dispatcher.handle(body, connection)
+        # As every way to a producer has.
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            response = await completed(self._dispatcher.handle(body, connection))
         assert response is None or isinstance(response, bytes)
         return response
 
@@ -296,6 +306,27 @@ def test_what_may_take_as_long_as_its_client_wants_is_forwarded_as_such() -> Non
     replica("receive")
     replica.send([call("send", "a"), call("receive"), call("hash"), call("send", "b")])
     assert replica.producer.waits == [False, True, True, False]
+
+
+@pytest.mark.parametrize("name", ["send", "bundle"])
+def test_a_forwarded_call_waits_in_a_task_though_requests_are_handled_outside_of_one(
+    name: str,
+) -> None:
+    replica = Replica()
+    body = json.dumps(call(name, "a")).encode()
+
+    async def handled_by_a_callback() -> bytes | None:
+        handled: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+
+        def handle() -> None:
+            handled.set_result(replica._dispatcher.handle(body, LocalConnection()))
+
+        asyncio.get_running_loop().call_soon(handle)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await completed(await handled)
+
+    response = asyncio.run(handled_by_a_callback())
+    assert json.loads(response or b"null")["result"] == "producer"
 
 
 def test_a_forwarded_notification_has_no_response() -> None:
