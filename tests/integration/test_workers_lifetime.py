@@ -22,7 +22,8 @@ from tests.support.cluster import impatient_node
 from tests.support.http_server import RawConnection
 from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
-from tests.support.workers import ProcessClient, connect_to, processes_of, workers_of
+from tests.support.rpc_client import RpcError
+from tests.support.workers import ProcessClient, clients_of, connect_to, processes_of, workers_of
 
 KILLS = int(os.environ.get("ENTRESOL_WORKER_KILLS", "4"))
 FLAGS = ("--workers", "3", "--no-l1", "--log-level", "warning")
@@ -263,3 +264,35 @@ def test_lines_of_workers_are_written_by_the_producer() -> None:
             client.close()
         eventually(lambda: node.printed().count("eth_getBalance") >= 90)
         assert all(it.count("eth_getBalance") <= 1 for it in node.printed().splitlines())
+
+
+def test_long_calls_of_clients_that_leave_a_worker_end_on_the_producer() -> None:
+    endless = {"to": ALICE.address, "gas": hex(2**50)}
+    flags = ("--workers", "2", "--call-gas-cap", str(2**50), "--call-seconds", "600")
+    with running_node(*flags, "--log-level", "warning") as node, clients_of(node) as clients:
+        clients[0]("anvil_setCode", ALICE.address, "0x5b5f56")
+        before = processor_seconds(node.process.pid)
+        leaving = [connect_to(node.url, workers_of(node)[0]) for _ in range(2)]
+        for connected in leaving:
+            # Two for each: a client has three of the four threads at most.
+            connected.sendall(batch_request([("eth_call", [endless, "pending"])] * 2))
+        eventually(lambda: processor_seconds(node.process.pid) > before + 1)
+        for connected in leaving:
+            connected.close()
+        # It needs a thread, too, and has one once they end.
+        with pytest.raises(RpcError, match="out of gas"):
+            clients[1]("eth_call", {**endless, "gas": hex(5_000_000)}, "pending")
+
+
+def batch_request(calls: list[tuple[str, list[object]]]) -> bytes:
+    """Return a batch as it is sent over a socket."""
+    batch = [{"jsonrpc": "2.0", "id": 1, "method": name, "params": it} for name, it in calls]
+    body = json.dumps(batch).encode()
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body)
+
+
+def processor_seconds(pid: int) -> float:
+    """Return how long a process has had a processor."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

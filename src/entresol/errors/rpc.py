@@ -84,11 +84,11 @@ class TooManyCalls(EntresolError):
 
 
 class TooManyLongCalls(EntresolError):
-    """A client has too many calls that wait for a thread."""
+    """A client, or all of them together, have too many calls that wait for a thread."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, whose: str = "") -> None:
         super().__init__(
-            f"too many long calls waiting (max {limit}); --long-call-limit sets the limit"
+            f"too many long calls waiting{whose} (max {limit}); --long-call-limit sets the limit"
         )
         self.limit = limit
 

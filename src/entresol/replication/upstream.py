@@ -52,7 +52,9 @@ class ChannelUpstream:
         """Return the producer's response."""
         if connection not in self._forwarded:
             self._forwarded.add(connection)
-            connection.on_close(partial(self._channel.end_client, client_number(connection)))
+            number = client_number(connection)
+            self._channel.begin_client(number, connection.peer)
+            connection.on_close(partial(self._channel.end_client, number))
         payload = bytes([WorkerCall.REQUEST, self._layer]) + body
         return self._channel.call(payload, client=connection)
 

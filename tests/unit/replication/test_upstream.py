@@ -28,12 +28,16 @@ class Producer:
 
     def __init__(self, response: bytes = b"{}") -> None:
         self.calls: list[tuple[bytes, object]] = []
+        self.begun: list[tuple[int, str]] = []
         self.ended: list[int] = []
         self._response = response
 
     async def call(self, payload: bytes, *, client: object = None) -> bytes:
         self.calls.append((payload, client))
         return self._response
+
+    def begin_client(self, client: int, address: str) -> None:
+        self.begun.append((client, address))
 
     def end_client(self, client: int) -> None:
         self.ended.append(client)
@@ -53,11 +57,13 @@ def test_a_request_goes_with_its_layer_and_its_client() -> None:
     assert producer.calls == [(bytes([WorkerCall.REQUEST, LAYER_ONE]) + b"request", client)]
 
 
-def test_the_end_of_a_client_is_reported_once_however_many_requests_it_has_sent() -> None:
+def test_address_and_end_of_a_client_are_reported_once_however_many_requests_it_has_sent() -> None:
     producer, client = Producer(), Client()
+    client.peer = "10.0.0.1:5"
     way = upstream(producer)
     for _ in range(3):
         asyncio.run(forward(way, client))
+    assert producer.begun == [(client_number(client), "10.0.0.1:5")]
     for callback in client.callbacks:
         callback()
     assert producer.ended == [client_number(client)]

@@ -93,7 +93,7 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             description="Maximum number of calls of a connection that wait for a thread, since they take too long for "
-            "the event loop; more are rejected.",
+            "the event loop; more are rejected. All connections together may have 20 times as many.",
         ),
     ] = 500
     filter_limit: Annotated[

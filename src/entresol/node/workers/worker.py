@@ -59,6 +59,9 @@ class WorkerPeer:
             await node.stop()
             log.close()
 
+    def on_client(self, client: int, address: str) -> None:
+        """Do nothing: a producer has no clients here."""
+
     def on_gone(self, client: int) -> None:
         """Do nothing: a producer has no clients here."""
 

@@ -165,6 +165,10 @@ class WorkerProcess:
             return self._host.on_request(self, layer, body, client)
         return self._host.on_page(layer, body.decode())
 
+    def on_client(self, client: int, address: str) -> None:
+        """Note where a client comes from, whose turns are those of its address."""
+        self.forwarded.begin(client, address)
+
     def on_gone(self, client: int) -> None:
         """Note the end of a client."""
         self.forwarded.close(client)

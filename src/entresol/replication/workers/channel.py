@@ -39,6 +39,9 @@ class ChannelPeer(Protocol):
     def on_call(self, payload: bytes, client: int) -> CallResponse:
         """Return the response to a call for a client, or an awaitable of it."""
 
+    def on_client(self, client: int, address: str) -> None:
+        """Note the address of a client that will make calls."""
+
     def on_gone(self, client: int) -> None:
         """Act on the end of a client that has made calls."""
 
@@ -107,6 +110,11 @@ class Channel(asyncio.Protocol):
                 return await self._call(payload, client_number(client))
         except TimeoutError:
             raise ProducerUnavailable(f"did not respond in {seconds:g} seconds") from None
+
+    def begin_client(self, client: int, address: str) -> None:
+        """Report the address of a client by its number, before the calls that are made for it."""
+        self._number += 1
+        self._write(FrameKind.COMES, client, self._number, address.encode())
 
     def end_client(self, client: int) -> None:
         """Report the end of a client by its number, behind the calls that were made for it."""
@@ -186,6 +194,8 @@ class Channel(asyncio.Protocol):
             frame = self._queue.take()
             if frame.kind is FrameKind.CALL:
                 self._serve(frame)
+            elif frame.kind is FrameKind.COMES:
+                self._peer.on_client(frame.client, frame.payload.decode())
             elif frame.kind is FrameKind.GONE:
                 self._peer.on_gone(frame.client)
             else:

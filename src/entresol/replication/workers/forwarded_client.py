@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 class ForwardedClient(LocalConnection):
     """A client of a worker, as a handler of the producer sees it: what is pushed to it, its worker pushes."""
 
-    peer = "worker"
-
-    def __init__(self) -> None:
+    def __init__(self, peer: str) -> None:
         super().__init__()
+        self.peer = peer
+        """The address from which it has reached its worker."""
         self._callbacks: list[Callable[[], object]] = []
 
     def on_close(self, callback: Callable[[], object]) -> None:
@@ -47,11 +47,16 @@ class ForwardedClients:
     def __len__(self) -> int:
         return len(self._clients)
 
+    def begin(self, number: int, address: str) -> None:
+        """Note the address of a client that comes."""
+        if number not in self._clients:
+            self._clients[number] = ForwardedClient(address)
+
     def get(self, number: int) -> ForwardedClient:
         """Return the client with a number, the same until its end."""
         client = self._clients.get(number)
         if client is None:
-            client = self._clients[number] = ForwardedClient()
+            client = self._clients[number] = ForwardedClient("worker")
         return client
 
     def close(self, number: int) -> None:

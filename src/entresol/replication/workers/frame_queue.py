@@ -19,9 +19,11 @@ class FrameKind(IntEnum):
     MESSAGE = 5
     GONE = 6
     """A client will make no more calls, and waits for none."""
+    COMES = 7
+    """A client will make calls; the payload is its address."""
 
 
-_NUMBERED_BY_SENDER: Final = frozenset({FrameKind.CALL, FrameKind.GONE})
+_NUMBERED_BY_SENDER: Final = frozenset({FrameKind.CALL, FrameKind.GONE, FrameKind.COMES})
 
 
 class Frame(NamedTuple):
@@ -82,5 +84,5 @@ class FrameQueue:
 
 
 def _key(frame: Frame) -> tuple[bool, int]:
-    # Each side numbers its own calls, and the ends of clients among them.
+    # Each side numbers its own calls, and the beginnings and ends of clients among them.
     return frame.kind in _NUMBERED_BY_SENDER, frame.number

@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 MAX_QUEUED: Final = 500
 """As many calls as a batch may have."""
+MAX_CLIENTS_QUEUED: Final = 20
+"""How many clients may have as much queued: all together no more than that."""
 
 
 class Threads(Protocol):
@@ -46,10 +48,11 @@ class ClientThreads:
     """Runs work for clients on a few threads.
 
     Who was served for the shortest time is next: first among addresses, then among the connections of one. A
-    connection never has all threads, so that another finds one free. What nobody waits for any more is cancelled.
+    connection never has all threads, so that another finds one free. What nobody waits for any more is cancelled. If
+    too much is queued by all together, who has most loses what came last: of the addresses, then of the connections.
 
     Remembers: what is queued or running, and for how long each connection was served. Persists: nothing. Assumes: one
-    event loop. Fails: with `TooManyLongCalls`, if a client has too many queued, and with `ChainReplaced` for work that
+    event loop. Fails: with `TooManyLongCalls`, if a client or all have too many queued, and with `ChainReplaced` for work that
     did not end before blocks were removed.
     """
 
@@ -59,6 +62,7 @@ class ClientThreads:
         self._use = ChainUse() if use is None else use
         self._threads = threads
         self._max_queued = max_queued
+        self._max_all = MAX_CLIENTS_QUEUED * max_queued
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="call")
         self._lock = Lock()
         self.started = 0
@@ -79,6 +83,7 @@ class ClientThreads:
         line = self._own if client is None else self._line_of(client)
         if len(line.queued) >= self._max_queued:
             raise TooManyLongCalls(self._max_queued)
+        self._make_room(line)
         use = self._use
         job = Job(use.guarded(work), ends_with_client=ends_with_client)
         use.begin()
@@ -105,7 +110,7 @@ class ClientThreads:
     @property
     def queued(self) -> int:
         """How many calls wait for a thread."""
-        return sum(len(it.queued) for it in (self._own, *self._lines.values()))
+        return self._turns.queued
 
     def _line_of(self, client: ClientConnection) -> ClientLine[Job[Any]]:
         line = self._lines.get(client)
@@ -117,6 +122,21 @@ class ClientThreads:
             line = self._lines[client] = ClientLine(address)
             client.on_close(partial(self._on_close, line))
         return line
+
+    def _make_room(self, line: ClientLine[Job[Any]]) -> None:
+        """Reject what came last of who has most queued, if all together have too much; raise if that is this client."""
+        if self._turns.queued < self._max_all:
+            return
+        too_many = TooManyLongCalls(self._max_all, " for all clients together")
+        with self._lock:
+            # Of equal ones the first counts, which is this client's.
+            address = max(line.address, *self._addresses.values(), key=lambda it: it.queued)
+            lines = [it for it in (line, *self._lines.values()) if it.address is address]
+            longest = max(lines, key=lambda it: len(it.queued))
+            if longest is line:
+                raise too_many
+            dropped = self._turns.drop_last(longest)
+        dropped.reject(too_many)
 
     def _add(self, line: ClientLine[Job[Any]], job: Job[Any]) -> None:
         with self._lock:

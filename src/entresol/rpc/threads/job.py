@@ -46,10 +46,10 @@ class Job(Generic[T]):
         finally:
             _thread.flag = None
 
-    def reject(self) -> None:
-        """End work that has not begun, because its client is gone."""
+    def reject(self, error: Exception | None = None) -> None:
+        """End work that has not begun, with an error or because its client is gone."""
         if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(ExecutionCancelled("the client is gone"))
+            self.future.set_exception(error or ExecutionCancelled("the client is gone"))
 
 
 def check_cancelled() -> None:

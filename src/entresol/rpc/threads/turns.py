@@ -81,6 +81,8 @@ class ClientAddress(_Share, Generic[T]):
         super().__init__()
         self.lines: _Order[ClientLine[T]] = _Order()
         self.running = 0
+        self.queued = 0
+        """How much all of them have queued."""
 
 
 class ClientTurns(Generic[T]):
@@ -93,6 +95,8 @@ class ClientTurns(Generic[T]):
     def __init__(self, max_running: int) -> None:
         self._max_running = max_running
         self._addresses: _Order[ClientAddress[T]] = _Order()
+        self.queued = 0
+        """How much all clients have queued."""
 
     def add(self, line: ClientLine[T], item: T) -> None:
         """Queue what a client wants."""
@@ -102,6 +106,7 @@ class ClientTurns(Generic[T]):
                 self._addresses.welcome(address)
             address.lines.welcome(line)
         line.queued.append(item)
+        self._count(address, 1)
         self._place(line)
 
     def take(self) -> tuple[ClientLine[T], T] | None:
@@ -110,6 +115,7 @@ class ClientTurns(Generic[T]):
             return None
         line = self._addresses.take().lines.take()
         item = line.queued.popleft()
+        self._count(line.address, -1)
         self._charge(line, CHARGED_SECONDS, running=1)
         return line, item
 
@@ -121,8 +127,20 @@ class ClientTurns(Generic[T]):
         """Remove what a client has queued and does not need, and return it."""
         dropped = [it for it in line.queued if is_dropped(it)]
         line.queued = deque(it for it in line.queued if not is_dropped(it))
+        self._count(line.address, -len(dropped))
         self._place(line)
         return dropped
+
+    def drop_last(self, line: ClientLine[T]) -> T:
+        """Remove what a client has queued last, and return it."""
+        item = line.queued.pop()
+        self._count(line.address, -1)
+        self._place(line)
+        return item
+
+    def _count(self, address: ClientAddress[T], more: int) -> None:
+        address.queued += more
+        self.queued += more
 
     def _charge(self, line: ClientLine[T], seconds: float, *, running: int) -> None:
         for share in (line, line.address):

@@ -32,6 +32,9 @@ class Peer:
         self.served: list[bytes] = []
         self.clients: list[int] = []
 
+    def on_client(self, client: int, address: str) -> None:
+        self.served.append(b"%d comes from %b" % (client, address.encode()))
+
     def on_gone(self, client: int) -> None:
         self.served.append(b"gone %d" % client)
 
@@ -113,6 +116,15 @@ def test_the_end_of_a_client_follows_its_calls() -> None:
             await first.call(b"z", client=client)
         gone = peer.served.index(b"gone %d" % client_number(client))
         assert b"x" not in peer.served[gone:]
+
+    run(test)
+
+
+def test_the_address_of_a_client_precedes_its_calls() -> None:
+    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+        first.begin_client(7, "10.0.0.1:5")
+        await first.call(b"x")
+        assert b"7 comes from 10.0.0.1:5" in peer.served
 
     run(test)
 

@@ -25,6 +25,9 @@ class Producer:
         self.called = asyncio.Event()
         self.responds = asyncio.Event()
 
+    def on_client(self, client: int, address: str) -> None:
+        """Do nothing."""
+
     def on_gone(self, client: int) -> None:
         """Do nothing."""
 

@@ -16,6 +16,15 @@ def test_a_client_is_the_same_until_its_end() -> None:
     assert clients.get(7) is not first
 
 
+def test_a_client_has_the_address_from_which_it_has_reached_its_worker() -> None:
+    clients = ForwardedClients()
+    clients.begin(7, "10.0.0.1:5")
+    first = clients.get(7)
+    clients.begin(7, "10.0.0.1:5")
+    assert clients.get(7) is first
+    assert first.peer == "10.0.0.1:5"
+
+
 def test_the_end_of_a_client_is_reported_once() -> None:
     clients, ended = ForwardedClients(), []
     client = clients.get(7)

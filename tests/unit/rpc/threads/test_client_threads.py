@@ -16,7 +16,7 @@ from entresol.chain.chain_use import ChainUse
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.threads.client import current_client, serve
-from entresol.rpc.threads.client_threads import ClientThreads
+from entresol.rpc.threads.client_threads import MAX_CLIENTS_QUEUED, ClientThreads
 from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -105,6 +105,35 @@ def test_a_client_may_not_have_more_waiting_than_allowed(threads: ClientThreads)
         assert await start(threads, other, lambda: "served") == "served"
         gate.opened.set()
         await asyncio.gather(*tasks)
+
+    asyncio.run(scenario())
+
+
+def test_all_clients_together_may_not_have_more_waiting_than_allowed(
+    threads: ClientThreads,
+) -> None:
+    async def scenario() -> None:
+        gate, many, other = Gate(), [Client() for _ in range(MAX_CLIENTS_QUEUED + 2)], Client()
+        other.peer = "10.0.0.2:1"
+        tasks = [start(threads, many[0], gate), start(threads, many[1], gate)]
+        assert await waits(*tasks)
+        tasks += [start(threads, it, gate) for it in many for _ in range(3)]
+        assert not await waits(*tasks)
+        full = 3 * MAX_CLIENTS_QUEUED
+        assert threads.queued == full
+        # Who comes late, from an address that has less, is served before them.
+        tasks.append(start(threads, other, lambda: "served"))
+        await waits(*tasks)
+        assert threads.queued == full
+        rejected = [it for it in tasks if it.done()]
+        assert len(rejected) == 7
+        for task in rejected:
+            with pytest.raises(errors.TooManyLongCalls, match=r"all clients together \(max 60\)"):
+                await task
+        gate.opened.set()
+        results = await asyncio.gather(*(it for it in tasks if it not in rejected))
+        assert results[-1] == "served"
+        assert threads.queued == 0
 
     asyncio.run(scenario())
 
