@@ -24,6 +24,8 @@ TESTS: Final = ROOT / "tests"
 UNIT: Final = TESTS / "unit"
 NATIVE: Final = UNIT / "native"
 
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+
 MAX_MODULES: Final = 16
 MAX_LINE: Final = 120
 
@@ -85,6 +87,15 @@ def test_imports_have_no_circles_not_even_for_types() -> None:
     assert list(circles(graph)) == []
 
 
+def test_no_function_of_another_object_is_replaced() -> None:
+    replaced = [
+        f"{path.relative_to(ROOT)}:{line}: {target}"
+        for path in modules_under(PACKAGE)
+        for line, target in replaced_functions(path)
+    ]
+    assert replaced == [], "give it to the constructor, or listen to an event"
+
+
 def test_modules_of_the_crates_have_no_circles() -> None:
     graph = crate_modules.graph_of(NATIVE_SOURCES)
     assert len(graph) > 100
@@ -119,6 +130,62 @@ def crate_files(pattern: str) -> Iterator[Path]:
 def modules_under(folder: Path) -> Iterator[Path]:
     """Yield the Python files of a folder, without those of npm."""
     return (path for path in folder.rglob("*.py") if "node_modules" not in path.parts)
+
+
+def replaced_functions(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the assignments of functions to attributes of something else than `self`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    local = {it.name for it in ast.walk(tree) if isinstance(it, FUNCTIONS)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign):
+            continue
+        for target, value in assigned(node):
+            is_own = isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
+            if not isinstance(target, ast.Attribute) or is_own:
+                continue
+            if is_function(value, local):
+                yield node.lineno, ast.unparse(target)
+
+
+def assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield each target of an assignment with its value."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
+def is_function(value: ast.expr, local: set[str]) -> bool:
+    """Return whether an expression is a function: a lambda, a partial one, a local one, or a method of something."""
+    match value:
+        case ast.Lambda():
+            return True
+        case ast.Call(func=ast.Name(id="partial")):
+            return True
+        case ast.Name(id=name):
+            return name in local
+        case ast.Attribute(attr=name):
+            return name in methods_of_the_package()
+    return False
+
+
+@cache
+def methods_of_the_package() -> frozenset[str]:
+    """Return the names that are methods of some class, and properties or attributes of none."""
+    methods, values = set[str](), set[str]()
+    for path in modules_under(PACKAGE):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                for item in node.body:
+                    if isinstance(item, FUNCTIONS):
+                        is_value = any("property" in ast.unparse(it) for it in item.decorator_list)
+                        (values if is_value else methods).add(item.name)
+                    elif isinstance(item, ast.AnnAssign):
+                        values.add(ast.unparse(item.target))
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                values.add(node.attr)
+    return frozenset(methods - values)
 
 
 @cache

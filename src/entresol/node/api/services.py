@@ -81,7 +81,11 @@ class ApiServices:
         chain.events.listen(self._on_event, BlocksReverted, TransactionPending)
         self.resolver = BlockResolver(chain, self.pending_builder.executor)
         self.runner = CallRunner(
-            call_limits(self.limits), override_limits(self.limits), self.limits.call_limit
+            call_limits(self.limits),
+            override_limits(self.limits),
+            self.limits.call_limit,
+            # The reads are made with it, below.
+            is_budget_spent=lambda: self.reads.take_budget_spent(),  # noqa: PLW0108
         )
         self.filler = TransactionFiller(
             chain, self.resolver, self.runner, self.threads, sends_failing=dev_methods

@@ -38,14 +38,19 @@ class CallRunner:
         limits: CallLimits | None = None,
         overrides: OverrideLimits | None = None,
         max_calls: int = MAX_CALLS,
+        is_budget_spent: Callable[[], bool] = lambda: False,
     ) -> None:
+        """Run at most `max_calls` calls for a request.
+
+        `is_budget_spent` returns whether the call at hand was tried on the event loop already, and needs more gas than
+        it may use there.
+        """
         self._limits = limits or CallLimits()
         self._overrides = overrides or OverrideLimits()
         self.max_calls = max_calls
         """How many calls one request may make."""
         self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
-        self.is_budget_spent: Callable[[], bool] = lambda: False
-        """Whether the call at hand was tried on the event loop already, and needs more gas than it may use there."""
+        self._is_budget_spent = is_budget_spent
 
     @property
     def gas_cap(self) -> int:
@@ -81,7 +86,7 @@ class CallRunner:
 
     def run(self, call: Callable[[CallLimits], T], *, is_short: bool = True) -> T | Offload[T]:
         """Return the result of a call, or the work for a worker; one that is not short is always such work."""
-        if not is_short or self.is_budget_spent():
+        if not is_short or self._is_budget_spent():
             return self.offload(call)
         try:
             return run_limited(self._on_loop, call)

@@ -36,7 +36,7 @@ def new_state_reads(
     def head_hash() -> bytes:
         return chain.head.hash()
 
-    reads = StateReads(
+    return StateReads(
         latest=resolver.latest_env,
         state_after=resolver.state_after,
         state_root=state_root,
@@ -48,8 +48,6 @@ def new_state_reads(
         simulated_items=_simulated_items(chain, runner),
         cache_bytes=MAX_CALL_BYTES,
     )
-    runner.is_budget_spent = reads.take_budget_spent
-    return reads
 
 
 def _simulated_items(chain: Chain, runner: CallRunner) -> int:
