@@ -72,7 +72,7 @@ class View:
         self.producer_url = producer_url
         self.seq = SEQ
         self.awaited: list[int] = []
-        self.changed = Listeners()
+        self.changed: Listeners[[]] = Listeners()
 
     async def wait_for(self, seq: int) -> None:
         self.awaited.append(seq)

@@ -100,9 +100,9 @@ def test_a_call_that_spent_its_budget_is_not_tried_on_the_event_loop_again(
     edit(client, "30000 again: 1 swap1 sub dup1 @again jumpi 7 0 mstore 32 0 return")
     assert client("eth_call", {"to": str(CONTRACT)}, "latest") == f"0x{7:064x}"
     assert native(client, "eth_call", {"to": str(CONTRACT)}) is None
-    runner = client.api.services.runner
-    assert runner.is_budget_spent()
-    assert not runner.is_budget_spent()
+    reads = client.api.services.reads
+    assert reads.take_budget_spent()
+    assert not reads.take_budget_spent()
 
 
 def simulated(client: ApiClient) -> object:
