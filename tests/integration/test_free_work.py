@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.robustness import free_work
@@ -19,6 +21,18 @@ def test_a_block_spends_little_on_what_nobody_pays_for(name: str) -> None:
     assert cost.pool_ms + cost.block_ms < MAX_MILLISECONDS
 
 
-def test_what_uses_up_its_gas_in_the_execution_is_paid_for() -> None:
-    cost = free_work.measure(free_work.out_of_gas, 1)
+@pytest.mark.parametrize(
+    "way",
+    [free_work.out_of_gas, free_work.burning_post, free_work.burning_request],
+    ids=["in the execution", "in postTransaction", "in a priority transaction"],
+)
+def test_what_uses_up_its_gas_is_paid_for(
+    way: Callable[[free_work.World, int], free_work.Prepared],
+) -> None:
+    assert free_work.measure(way, 1).paid > free_work.GAS * FEE * 9 // 10
+
+
+def test_a_priority_transaction_that_cannot_start_has_paid_and_takes_nothing() -> None:
+    cost = free_work.measure(free_work.unstarted_request, 1)
     assert cost.paid == free_work.GAS * FEE
+    assert cost.block_ms < MAX_MILLISECONDS

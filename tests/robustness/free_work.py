@@ -14,15 +14,20 @@ from typing import Final, NamedTuple
 from entresol._native import Overlay, address_of, public_key
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
-from entresol.primitives.transactions import Transaction, sign
+from entresol.primitives.transactions import PriorityTransaction, Transaction, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.inline import InlineSequencer
+from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.contracts.accounts import (
     ASK_PAYMASTER,
+    PAYS,
+    POST,
     SELECTORS,
+    Call,
     ScriptedWorld,
     approval_based,
     fill,
+    pay,
 )
 from tests.support.contracts.layer_two import ETHER, FEE
 
@@ -57,6 +62,31 @@ class World(ScriptedWorld):
         def change(overlay: Overlay) -> None:
             for account in accounts:
                 overlay.set_balance(account, wei)
+
+        self.chain.edit(BOOTLOADER, change)
+
+    def accounts(self, count: int) -> list[Address]:
+        """Deploy contract accounts that agree to a transaction, and pay for it."""
+        self.chain.schedule.seal_at_once()
+        deployed = [self.account(fee=GAS * FEE, is_logged=False) for _ in range(count)]
+        self.chain.schedule.seal_on_request()
+        return deployed
+
+    def paymaster_that_posts(self, *calls: Call) -> Address:
+        """Deploy a paymaster that pays, and makes calls in the end, which may fail."""
+        self.chain.schedule.seal_at_once()
+        paymaster = self.contract(ether=ETHER)
+        self.script(paymaster, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS, is_logged=False)
+        self.script(paymaster, POST, *calls, is_logged=False, may_fail=True)
+        self.chain.schedule.seal_on_request()
+        return paymaster
+
+    def replace_all(self, addresses: list[Address], code: str) -> None:
+        """Let addresses have other code, in the name of another, so that the pool does not see it."""
+
+        def change(overlay: Overlay) -> None:
+            for address in addresses:
+                overlay.set_code(address, bytes.fromhex(code))
 
         self.chain.edit(BOOTLOADER, change)
 
@@ -147,6 +177,13 @@ def unfunded(world: World, count: int) -> Prepared:
     return Prepared(sent, lambda: world.set_balances(senders, 1))
 
 
+def changing_account(world: World, count: int) -> Prepared:
+    """Contract accounts that agree in the pool and burn their gas in the block."""
+    accounts = world.accounts(count)
+    sent = [world.from_contract(it, gas_limit=GAS) for it in accounts]
+    return Prepared(sent, lambda: world.replace_all(accounts, BURN))
+
+
 def out_of_gas(world: World, count: int) -> Prepared:
     """Keys with a paymaster that pays, and an execution that uses up its gas."""
     paymaster, target = world.paymaster_at(0x55, paying()), world.put(BURN, at=0x62)
@@ -159,6 +196,31 @@ def reverting(world: World, count: int) -> Prepared:
     return Prepared([_signed(n, paymaster=paymaster, to=target) for n in range(min(count, 3))])
 
 
+def burning_post(world: World, count: int) -> Prepared:
+    """Keys with a paymaster that pays, and burns in `postTransaction` what is left."""
+    paymaster = world.paymaster_that_posts((world.put(BURN, at=0x65), 0, b""))
+    return Prepared([_signed(n, paymaster=paymaster) for n in range(min(count, 3))])
+
+
+def _requests(count: int, to: Address, to_mint: int) -> Prepared:
+    """Return priority transactions as L1 sends them."""
+    requests = (
+        priority_transaction(n, sender=_sender(n), to=to, gas_limit=GAS, fee=FEE, to_mint=to_mint)
+        for n in range(min(count, 3))
+    )
+    return Prepared([Transaction.from_l1(it) for it in requests])
+
+
+def burning_request(world: World, count: int) -> Prepared:
+    """Priority transactions that use up their gas."""
+    return _requests(count, world.put(BURN, at=0x66), GAS * FEE)
+
+
+def unstarted_request(world: World, count: int) -> Prepared:
+    """Priority transactions that mint less than they pay."""
+    return _requests(count, world.put(BURN, at=0x66), 0)
+
+
 WAYS: Final = {
     "a paymaster that reads its gas": gas_reading,
     "delegated keys that are their own paymasters": own_paymaster,
@@ -166,8 +228,12 @@ WAYS: Final = {
     "a wrong magic of the paymaster": wrong_magic,
     "a token of one's own that burns gas": own_token,
     "a sender that has no ether any more": unfunded,
+    "contract accounts that burn their gas in the block": changing_account,
     "an execution that uses up its gas": out_of_gas,
     "an execution that reverts": reverting,
+    "an execution whose postTransaction burns what is left": burning_post,
+    "an execution of a priority transaction that burns its gas": burning_request,
+    "an execution of a priority transaction that cannot start": unstarted_request,
 }
 
 
@@ -188,7 +254,10 @@ def measure(way: Callable[[World, int], Prepared], count: int) -> Cost:
         start = time.thread_time()
         for transaction in prepared.transactions:
             try:
-                InlineSequencer(world.chain).submit(transaction.raw)
+                if isinstance(transaction.payload, PriorityTransaction):
+                    world.chain.enqueue(transaction.payload)
+                else:
+                    InlineSequencer(world.chain).submit(transaction.raw)
             except (InvalidTransaction, PoolRejection):
                 continue
         pooled = len(world.chain.pool)
@@ -211,7 +280,7 @@ def main() -> None:
     for name, way in WAYS.items():
         cost = measure(way, options.count)
         print(
-            f"{name:46} pool {cost.pool_ms:8.1f} ms, block {cost.block_ms:9.1f} ms, "
+            f"{name:58} pool {cost.pool_ms:8.1f} ms, block {cost.block_ms:9.1f} ms, "
             f"{cost.paid:.2e} wei, {cost.dropped} left the pool",
             flush=True,
         )

@@ -19,10 +19,11 @@ class MalformedTransaction(InvalidTransaction):
 
 
 class InvalidSignature(InvalidTransaction):
-    """The signature of a transaction is invalid."""
+    """The signature of a transaction is invalid; `signer` is whose it is, if that is known."""
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, signer: bytes | None = None) -> None:
         super().__init__(f"invalid signature: {problem}")
+        self.signer = signer
 
 
 class UnsupportedType(InvalidTransaction):

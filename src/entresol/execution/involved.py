@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from entresol._native import zk_parties
 from entresol.errors import AccountRejection
+from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
-    from entresol.primitives.transactions import ZkTransaction
+    from entresol.primitives.transactions import Transaction
 
 Culprit: TypeAlias = "tuple[Address, ...]"
 """Who is to blame: an address, or a paymaster with the token that it was to take.
@@ -29,6 +30,8 @@ class Involved(NamedTuple):
     sender: Address
     paymaster: Address | None = None
     token: Address | None = None
+    signer: Address | None = None
+    """Whose key has signed, if that is known: anybody can send something in the name of a contract account."""
 
     @classmethod
     def of(cls, payload: ZkTransaction) -> Involved:
@@ -37,6 +40,14 @@ class Involved(NamedTuple):
         if payer is None:
             return cls(payload.sender)
         return cls._of(payload.sender, payer.address, payer.input)
+
+    @classmethod
+    def of_signed(cls, transaction: Transaction) -> Involved:
+        """Return the accounts of a transaction of type 0x71, and who has signed it."""
+        payload, error = transaction.payload, transaction.signature_error
+        assert isinstance(payload, ZkTransaction)
+        signer: bytes | None = payload.sender if error is None else error.signer
+        return cls.of(payload)._replace(signer=None if signer is None else Address(signer))
 
     @classmethod
     def of_raw(cls, raw: bytes) -> Involved | None:

@@ -16,6 +16,7 @@ from entresol.errors import (
 from entresol.execution.account_senders import has_code
 from entresol.execution.account_validation import runs_in_steps
 from entresol.execution.involved import Involved
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import ZkTransaction
 from entresol.sequencer.validation_budget import ValidationBudget
 
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.rejected_work import RejectedTransaction
     from entresol.primitives.transactions import Transaction
+    from entresol.primitives.values import Hash32
 
 MAX_VALIDATIONS: Final = 64
 """How many transactions of accounts, or with paymasters, may be queued for validation; one is validated at a time."""
 
+_MAX_FAILED: Final = 4_096
+"""Of how many transactions it is known that they have failed: anybody can send them again."""
 _ZK_PREFIX: Final = bytes([ZkTransaction.type])
 
 
@@ -50,12 +54,14 @@ class AccountValidations:
         self._budget = ValidationBudget() if budget is None else budget
         self._tasks: set[asyncio.Task[None]] = set()
         self._expected = 0
+        self._failed: BoundedMap[Hash32, bool] = BoundedMap(_MAX_FAILED)
         self._one = asyncio.Semaphore(1)
         chain.rejections.listen(self._on_rejected)
 
     def forget_failures(self) -> None:
         """Count failed validations anew."""
         self._budget.clear()
+        self._failed.clear()
 
     def check_raw(self, raw: bytes) -> bool:
         """Reject a raw transaction that would be throttled, before it is decoded; return whether to `expect` it.
@@ -71,7 +77,11 @@ class AccountValidations:
         penalties.check_involved(involved)
         if involved.paymaster is None and not has_code(self._chain.latest, involved.sender):
             return False
-        limit = math.ceil(MAX_VALIDATIONS * self._budget.check(involved))
+        left = self._budget.check_unread(involved)
+        limit = math.ceil(MAX_VALIDATIONS * left)
+        if left == 1:
+            # It is decoded to see whose it is, and costs no more than a bad signature.
+            return False
         if self._expected >= limit:
             raise TooManyValidations(limit)
         return True
@@ -96,14 +106,14 @@ class AccountValidations:
             return False
         if not runs_in_steps(transaction, self._chain.latest):
             return False
-        involved = Involved.of(payload)
+        involved = self._involved(transaction)
         self._budget.check(involved)
         if len(self._tasks) >= MAX_VALIDATIONS:
             raise TooManyValidations(MAX_VALIDATIONS)
         validation = self._chain.validation(transaction)
         if validation is None:
             return False
-        work = self._validate(involved, validation, add, on_error)
+        work = self._validate(transaction.hash, involved, validation, add, on_error)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -123,6 +133,7 @@ class AccountValidations:
 
     async def _validate(
         self,
+        transaction_hash: Hash32,
         involved: Involved,
         validation: Callable[[], None],
         add: Callable[[], None],
@@ -132,7 +143,7 @@ class AccountValidations:
             async with self._one:
                 # Those before it may have failed.
                 self._budget.check(involved)
-                seconds = await self._run(involved, validation)
+                seconds = await self._run(transaction_hash, involved, validation)
             self._budget.passed(involved)
             try:
                 add()
@@ -143,21 +154,32 @@ class AccountValidations:
         except Exception as error:  # noqa: BLE001  # it is the sender's
             on_error(error)
 
-    async def _run(self, involved: Involved, validation: Callable[[], None]) -> float:
+    async def _run(
+        self, transaction_hash: Hash32, involved: Involved, validation: Callable[[], None]
+    ) -> float:
         """Run a validation on a worker, and return the time that it took; raise why it has failed."""
         loop = asyncio.get_running_loop()
         ended = await loop.run_in_executor(self._executor, _timed, validation)
         if ended.error is None:
             return ended.seconds
         if isinstance(ended.error, AccountRejection):
+            self._failed.put(transaction_hash, True)  # noqa: FBT003  # the value of a map
             self._budget.failed(involved, ended.error, ended.seconds)
         raise ended.error
+
+    def _involved(self, transaction: Transaction) -> Involved:
+        """Return who takes part; what has failed before says nothing of who sends it again."""
+        involved = Involved.of_signed(transaction)
+        has_failed = self._failed.get(transaction.hash) is not None
+        return involved._replace(signer=None) if has_failed else involved
 
     def _on_rejected(self, rejected: RejectedTransaction) -> None:
         """Count what a block has executed in vain."""
         payload, error = rejected.transaction.payload, rejected.error
         if isinstance(payload, ZkTransaction) and isinstance(error, AccountRejection):
-            self._budget.failed(Involved.of(payload), error, rejected.seconds)
+            involved = self._involved(rejected.transaction)
+            self._failed.put(rejected.transaction.hash, True)  # noqa: FBT003  # the value of a map
+            self._budget.failed(involved, error, rejected.seconds)
 
 
 class _Ended(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from entresol.errors import ValidationsThrottled
 from entresol.primitives.bounded_map import BoundedMap
@@ -11,8 +11,11 @@ from entresol.primitives.bounded_map import BoundedMap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.execution.involved import Culprit, Involved
+    from entresol.execution.involved import Involved
     from entresol.primitives.values import Address
+
+_Debtor: TypeAlias = "tuple[Address, ...]"
+"""Who answers for time: a culprit, or a sender with the key that has signed."""
 
 _BURST_SECONDS: Final = 5.0
 """A bucket holds what its rate gives in so much time."""
@@ -28,16 +31,20 @@ class _Lane(NamedTuple):
 
 _NEW: Final = _Lane(each=0.002, total=0.01)
 _KNOWN: Final = _Lane(each=0.02, total=0.05)
-"""Of senders that have passed a validation before, so that a flood of others does not keep them out.
+"""Of senders and keys that have passed a validation before, so that a flood of others does not keep them out.
 
 Each has its own failures to answer for, whoever is to blame. Only who has failed since it passed last shares the total.
 """
+_MAX_KEYS: Final = 4
+"""How many keys of a sender are known."""
 
 
 class ValidationBudget:
     """Leaky buckets of worker time that failed validations have taken, after the reputation of ERC-7562.
 
-    Remembers: time by culprit, and senders that have passed, up to a number of each. Persists: nothing. Fails: with
+    Anybody can send rubbish in the name of a contract account, but only its owner signs with a key that it accepts. So
+    a key that has passed before has a bucket of its own, beside that of its sender.
+    Remembers: time by culprit, and keys that have passed, up to a number of each. Persists: nothing. Fails: with
     `ValidationsThrottled`.
     """
 
@@ -48,10 +55,13 @@ class ValidationBudget:
     def clear(self) -> None:
         """Forget all addresses, and what they have taken."""
         self._totals = {_NEW: _Bucket(), _KNOWN: _Bucket()}
-        self._each: dict[_Lane, BoundedMap[Culprit, _Bucket]] = {
+        self._each: dict[_Lane, BoundedMap[_Debtor, _Bucket]] = {
             lane: BoundedMap(_MAX_KNOWN) for lane in (_NEW, _KNOWN)
         }
-        self._has_passed_last: BoundedMap[Address, bool] = BoundedMap(_MAX_KNOWN)
+        self._has_passed_last: BoundedMap[_Debtor, bool] = BoundedMap(2 * _MAX_KNOWN)
+        """Of those that have passed a validation, senders and keys, whether their last one has."""
+        self._keys: BoundedMap[Address, tuple[Address, ...]] = BoundedMap(_MAX_KNOWN)
+        """The keys that have passed for a sender, the last one last."""
 
     @property
     def is_unused(self) -> bool:
@@ -63,42 +73,65 @@ class ValidationBudget:
 
         The least of its buckets counts.
         """
-        lane, now = self._lane(involved.sender), self._clock()
+        now, known = self._clock(), self._known(involved)
+        lane = _NEW if known is None else _KNOWN
         left = 1.0
-        if not self._has_passed_last.get(involved.sender):
+        if known is None or not self._has_passed_last.get(known):
             left = self._totals[lane].left(lane.total, now)
         if left <= 0:
             raise ValidationsThrottled(None)
-        buckets = self._each[lane]
-        payer = involved.payer if lane is _NEW else None
-        for culprit in ((involved.sender,), payer):
-            bucket = None if culprit is None else buckets.get(culprit)
-            if culprit is None or bucket is None:
+        for debtor in ((involved.sender,), involved.payer) if known is None else (known,):
+            bucket = None if debtor is None else self._each[lane].get(debtor)
+            if bucket is None:
                 continue
             left = min(left, bucket.left(lane.each, now))
             if left <= 0:
-                raise ValidationsThrottled(culprit[0])
+                raise ValidationsThrottled(involved.sender if debtor is None else debtor[0])
+        return left
+
+    def check_unread(self, involved: Involved) -> float:
+        """Check a transaction before it is known who has signed it: the most counts that a key of its sender has."""
+        keys = self._keys.get(involved.sender) or ()
+        left, rejection = 0.0, None
+        for signer in (None, *keys):
+            try:
+                left = max(left, self.check(involved._replace(signer=signer)))
+            except ValidationsThrottled as error:
+                rejection = rejection or error
+        if rejection is not None and left <= 0:
+            raise rejection
         return left
 
     def passed(self, involved: Involved) -> None:
         """Record a validation that has succeeded."""
-        self._has_passed_last.put(involved.sender, True)  # noqa: FBT003  # the value of a map
+        sender, signer = involved.sender, involved.signer
+        self._has_passed_last.put((sender,), True)  # noqa: FBT003  # the value of a map
+        if signer is None:
+            return
+        self._has_passed_last.put((sender, signer), True)  # noqa: FBT003  # the value of a map
+        others = (it for it in self._keys.get(sender) or () if it != signer)
+        self._keys.put(sender, (*others, signer)[-_MAX_KEYS:])
 
     def failed(self, involved: Involved, error: Exception, seconds: float) -> None:
         """Record a validation that has failed after some time."""
-        lane, now = self._lane(involved.sender), self._clock()
+        known, now = self._known(involved), self._clock()
+        lane = _NEW if known is None else _KNOWN
         self._totals[lane].fill(seconds, lane.total, now)
-        buckets, culprits = self._each[lane], involved.responsible(error)
-        if lane is _KNOWN:
-            culprits = ((involved.sender,),)
-            self._has_passed_last.put(involved.sender, False)  # noqa: FBT003  # the value of a map
-        for culprit in culprits:
-            bucket = buckets.get(culprit) or _Bucket()
+        buckets, debtors = self._each[lane], involved.responsible(error)
+        if known is not None:
+            debtors = (known,)
+            self._has_passed_last.put(known, False)  # noqa: FBT003  # the value of a map
+        for debtor in debtors:
+            bucket = buckets.get(debtor) or _Bucket()
             bucket.fill(seconds, lane.each, now)
-            buckets.put(culprit, bucket)
+            buckets.put(debtor, bucket)
 
-    def _lane(self, sender: Address) -> _Lane:
-        return _NEW if self._has_passed_last.get(sender) is None else _KNOWN
+    def _known(self, involved: Involved) -> _Debtor | None:
+        """Return who has passed before: the key that has signed for its sender, or else the sender."""
+        sender, signer = involved.sender, involved.signer
+        if signer is not None and signer in (self._keys.get(sender) or ()):
+            return (sender, signer)
+        return None if self._has_passed_last.get((sender,)) is None else (sender,)
 
 
 class _Bucket:

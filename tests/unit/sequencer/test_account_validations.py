@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
+from entresol._native import address_of, public_key
 from entresol.errors import (
     AccountRejection,
     PoolFull,
@@ -17,13 +18,13 @@ from entresol.errors import (
 )
 from entresol.execution.involved import Involved
 from entresol.execution.rejected_work import RejectedTransaction
-from entresol.primitives.transactions import Transaction, sign
+from entresol.primitives.transactions import Transaction, decode, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValidations
 from entresol.sequencer.inline import InlineSequencer
 from entresol.sequencer.submission import Submission
 from entresol.sequencer.validation_budget import ValidationBudget
-from tests.support.contracts.accounts import VALIDATE, ScriptedWorld, fill, use_nonce
+from tests.support.contracts.accounts import VALIDATE, ScriptedWorld, fill, sign_by, use_nonce
 from tests.support.contracts.layer_two import ALICE, SECRETS
 
 STRANGER = Address(b"\x31" * 20)
@@ -167,3 +168,63 @@ def test_a_validation_that_fails_is_reported_and_counted(world: World) -> None:
     with pytest.raises(AccountRejection, match="invalid magic value"):
         asyncio.run(world.validations.validate(world.transaction()))
     assert not world.budget.is_unused
+
+
+OWNERS = [bytes([0x31 + n]) * 32 for n in range(2)]
+STRANGERS = [bytes([0x41 + n]) * 32 for n in range(2)]
+MANY = 5_000
+
+
+@pytest.fixture
+def shared(world: World) -> Address:
+    """Return an account of two owners, who have sent something."""
+    account = world.multisig(*(Address(address_of(public_key(key))) for key in OWNERS))
+    validate(world, signed(account, 0, OWNERS))
+    return account
+
+
+def signed(account: Address, value: int, keys: list[bytes]) -> Transaction:
+    return decode(sign_by(fill(account, value=value), *keys).encode())
+
+
+def validate(world: World, transaction: Transaction) -> None:
+    """Let a transaction pass what one that is sent has to pass."""
+    world.validations.check_raw(transaction.raw)
+    asyncio.run(world.validations.validate(transaction))
+
+
+def throttled(world: World, transactions: Iterable[Transaction]) -> bool:
+    """Let validations fail; return whether they are throttled in the end."""
+    for transaction in transactions:
+        try:
+            validate(world, transaction)
+        except AccountRejection:
+            continue
+        except ValidationsThrottled:
+            return True
+    return False
+
+
+def test_rubbish_in_the_name_of_an_account_does_not_keep_its_owners_out(
+    world: World, shared: Address
+) -> None:
+    assert throttled(world, (signed(shared, n, STRANGERS) for n in range(MANY)))
+    validate(world, signed(shared, MANY, OWNERS))
+
+
+def test_a_failed_transaction_of_the_owners_that_is_sent_again_does_not_keep_them_out(
+    world: World, shared: Address
+) -> None:
+    # The second signature is another's.
+    failing = signed(shared, 1, [OWNERS[0], STRANGERS[0]])
+    assert throttled(world, (failing for _ in range(MANY)))
+    validate(world, signed(shared, 2, OWNERS))
+
+
+def test_owners_who_let_validations_fail_themselves_are_throttled(
+    world: World, shared: Address
+) -> None:
+    rubbish = (signed(shared, n, [OWNERS[0], STRANGERS[0]]) for n in range(MANY))
+    assert throttled(world, rubbish)
+    with pytest.raises(ValidationsThrottled):
+        validate(world, signed(shared, MANY, OWNERS))

@@ -96,6 +96,37 @@ def test_senders_that_have_passed_cost_a_bounded_time_too() -> None:
     assert failures * COST < len(everybody) * COST + 0.25 + COST
 
 
+def test_what_another_key_has_signed_is_not_held_against_one_that_has_passed() -> None:
+    budget, owner = ValidationBudget(Time()), Involved(ANN, signer=BEN)
+    budget.passed(owner)
+    for signer in (*addresses(10), None):
+        spend(budget, Involved(ANN, signer=signer))
+    assert budget.check(owner) == 1
+    assert budget.check_unread(Involved(ANN)) == 1
+    with pytest.raises(ValidationsThrottled):
+        budget.check(Involved(ANN))
+
+
+def test_a_key_that_has_passed_answers_for_its_own_failures() -> None:
+    budget, owner = ValidationBudget(Time()), Involved(ANN, signer=BEN)
+    budget.passed(owner)
+    assert spend(budget, owner) > 0
+    with pytest.raises(ValidationsThrottled):
+        budget.check(owner)
+    # Another key may have signed the next one.
+    assert budget.check_unread(Involved(ANN)) == 1
+
+
+def test_few_keys_of_a_sender_are_known_and_the_last_stay() -> None:
+    budget, keys = ValidationBudget(Time()), addresses(10)
+    for key in keys:
+        budget.passed(Involved(ANN, signer=key))
+    spend(budget, Involved(ANN, signer=keys[0]))
+    assert budget.check(Involved(ANN, signer=keys[-1])) == 1
+    with pytest.raises(ValidationsThrottled):
+        budget.check(Involved(ANN, signer=keys[1]))
+
+
 @pytest.mark.parametrize(
     ("step", "responsible"),
     [

@@ -31,7 +31,8 @@ def verify(payload: ZkTransaction, digest: bytes) -> None:
     if not signature:
         raise InvalidSignature("the transaction is not signed")
     if len(signature) != _SIGNATURE_SIZE:
-        raise InvalidSignature(f"a signature is {_SIGNATURE_SIZE} bytes, got {len(signature)}")
+        problem = f"a signature is {_SIGNATURE_SIZE} bytes, got {len(signature)}"
+        raise InvalidSignature(problem, _first_signer(signature, digest))
     if signature[-1] not in _V:
         raise InvalidSignature(f"v of a custom signature is 27 or 28, got {signature[-1]}")
     signed_by = Address(recover(digest, signature))
@@ -41,4 +42,15 @@ def verify(payload: ZkTransaction, digest: bytes) -> None:
 
 def signed_by_another(payload: ZkTransaction, signer: bytes) -> InvalidSignature:
     """Return the error of a transaction that another key than the sender's has signed."""
-    return InvalidSignature(f"signed by {Address(signer)}, sent from {payload.sender}")
+    return InvalidSignature(f"signed by {Address(signer)}, sent from {payload.sender}", signer)
+
+
+def _first_signer(signature: bytes, digest: bytes) -> bytes | None:
+    """Return the key of the first of several signatures, as an account of several owners takes them."""
+    first = signature[:_SIGNATURE_SIZE]
+    if len(first) < _SIGNATURE_SIZE or first[-1] not in _V:
+        return None
+    try:
+        return recover(digest, first)
+    except InvalidSignature:
+        return None
