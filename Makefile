@@ -217,14 +217,14 @@ endef
 # scripts, C libraries among them, with the native build, and the two do not undo each other's work.
 .PHONY: rust-check
 rust-check: $(NATIVE)
-	$(call cargo,fmt,--check)
-	$(call cargo,clippy,--release --all-targets --quiet $(LOCKED) -- --deny warnings,\
+	$(call cargo,fmt,--all --check)
+	$(call cargo,clippy,--workspace --release --all-targets --quiet $(LOCKED) -- --deny warnings,\
 	    PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE=$$(ls $(CURDIR)/native/target/maturin/pyo3-config-*.txt | head -1))
 
-# Without the feature `python` the tests link no interpreter.
+# Without the bindings the tests link no interpreter.
 .PHONY: rust-test
 rust-test: $(NATIVE)
-	$(call cargo,test,--release --no-default-features --quiet $(LOCKED))
+	$(call cargo,test,--workspace --exclude entresol-native --release --quiet $(LOCKED))
 
 # tests/conftest.py orders the files: those marked `long` come first.
 .PHONY: python-test
@@ -249,7 +249,7 @@ bench: install ## Measure, against peers where there are any; ARGS selects
 fmt: $(REQUIREMENTS_STAMP) ## Format the sources and fix what can be fixed
 	$(BIN)/ruff check --fix --quiet || true
 	$(BIN)/ruff format --quiet
-	$(call cargo,fmt,)
+	$(call cargo,fmt,--all)
 
 .PHONY: docs
 docs: $(REQUIREMENTS_STAMP) $(NATIVE) ## Rewrite the generated parts of the documentation

@@ -195,8 +195,9 @@ def words_of_the_sources() -> set[str]:
 @cache
 def source_files() -> list[Path]:
     """Return the files of the project, without what was built or installed."""
-    folders = ("src", "native/src", "contracts", "tests", "benchmarks", "docs", "tools")
-    files = (path for folder in folders for path in (ROOT / folder).rglob("*.*"))
+    names = ("src", "contracts", "tests", "benchmarks", "docs", "tools")
+    folders = [*(ROOT / name for name in names), *(ROOT / "native").glob("*/src")]
+    files = (path for folder in folders for path in folder.rglob("*.*"))
     return [path for path in files if "node_modules" not in path.parts]
 
 

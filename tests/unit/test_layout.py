@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -102,6 +103,18 @@ def test_modules_of_the_crates_have_no_circles() -> None:
     assert crate_modules.circles(graph) == []
 
 
+def test_only_the_bindings_know_python() -> None:
+    dependencies = {
+        manifest.parent.name: set(
+            tomllib.loads(manifest.read_text(encoding="utf-8"))["dependencies"]
+        )
+        for manifest in NATIVE_SOURCES.glob("*/Cargo.toml")
+    }
+    assert dependencies.keys() == {"core", "rpc", "python"}
+    assert {crate for crate, names in dependencies.items() if "pyo3" in names} == {"python"}
+    assert {crate for crate, names in dependencies.items() if "entresol-rpc" in names} == {"python"}
+
+
 def test_lines_of_the_docs_fit_a_screen() -> None:
     long = [
         f"{page}:{number}"
@@ -123,8 +136,7 @@ def mirrors(test: Path) -> bool:
 
 def crate_files(pattern: str) -> Iterator[Path]:
     """Yield the sources of the crates whose paths end in a pattern."""
-    folders = (folder for folder in NATIVE_SOURCES.rglob("src") if "target" not in folder.parts)
-    return (path for folder in folders for path in folder.rglob(pattern))
+    return (path for folder in NATIVE_SOURCES.glob("*/src") for path in folder.rglob(pattern))
 
 
 def modules_under(folder: Path) -> Iterator[Path]:

@@ -1,0 +1,187 @@
+//! The errors of `entresol.errors` that this crate raises.
+
+use pyo3::PyTypeInfo;
+use pyo3::exceptions::PyException;
+use pyo3::import_exception;
+use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
+use revm::context_interface::result::InvalidTransaction as Invalid;
+
+use entresol_core::crypto::CryptoError;
+use entresol_core::evm::ExecutionError;
+use entresol_core::evm::account::rejection::Rejection;
+use entresol_core::evm::env::ExecutionEnv;
+use entresol_core::evm::limits::LimitReached;
+use entresol_core::rlp::RlpError;
+use entresol_core::state::ProviderError;
+use entresol_core::transaction::DecodeError;
+
+use super::convert::PyWord;
+
+import_exception!(entresol.errors, AccountRejection);
+import_exception!(entresol.errors, DeadlinePassed);
+import_exception!(entresol.errors, EmptyAuthorizations);
+import_exception!(entresol.errors, EnginePanicked);
+import_exception!(entresol.errors, ExecutionCancelled);
+import_exception!(entresol.errors, FeeCapTooLow);
+import_exception!(entresol.errors, GasBudgetSpent);
+import_exception!(entresol.errors, GasLimitExceeded);
+import_exception!(entresol.errors, InitCodeTooLarge);
+import_exception!(entresol.errors, TransactionGasTooHigh);
+import_exception!(entresol.errors, InsufficientFunds);
+import_exception!(entresol.errors, IntrinsicGasTooLow);
+import_exception!(entresol.errors, InvalidProof);
+import_exception!(entresol.errors, BlobFeeCapTooLow);
+import_exception!(entresol.errors, InvalidSidecar);
+import_exception!(entresol.errors, InvalidSignature);
+import_exception!(entresol.errors, NoBlobs);
+import_exception!(entresol.errors, TooManyBlobs);
+import_exception!(entresol.errors, InvalidTransaction);
+import_exception!(entresol.errors, MalformedTransaction);
+import_exception!(entresol.errors, MalformedValue);
+import_exception!(entresol.errors, MissingNode);
+import_exception!(entresol.errors, NonceOverflow);
+import_exception!(entresol.errors, NonceTooHigh);
+import_exception!(entresol.errors, NonceTooLow);
+import_exception!(entresol.errors, SenderNotEOA);
+import_exception!(entresol.errors, StateUnavailable);
+import_exception!(entresol.errors, StoreFailed);
+import_exception!(entresol.errors, TipAboveFeeCap);
+import_exception!(entresol.errors, TraceTooLarge);
+import_exception!(entresol.errors, TrieError);
+import_exception!(entresol.errors, UnknownTracer);
+import_exception!(entresol.errors, UnsupportedType);
+import_exception!(entresol.errors, WrongChain);
+
+/// Return the exception for an execution without result.
+pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv) -> PyErr {
+    match error {
+        ExecutionError::Invalid(reason) => invalid_transaction(reason, env),
+        ExecutionError::Rejected(rejection) => account_rejection(rejection),
+        ExecutionError::Provider(error) => provider_error(py, &error),
+        ExecutionError::LimitReached(LimitReached::Gas) => {
+            GasBudgetSpent::new_err("the gas budget is spent")
+        }
+        ExecutionError::LimitReached(LimitReached::Deadline) => {
+            DeadlinePassed::new_err("the execution took too long")
+        }
+        ExecutionError::LimitReached(LimitReached::Cancelled) => {
+            ExecutionCancelled::new_err("the execution was cancelled")
+        }
+        ExecutionError::LimitReached(LimitReached::Trace) => {
+            let limit = env.limits.trace_bytes.unwrap_or_default();
+            TraceTooLarge::new_err(format!("the trace needs more than {limit} bytes"))
+        }
+        ExecutionError::Trace(text) => UnknownTracer::new_err(text),
+        ExecutionError::Panicked(text) => EnginePanicked::new_err(text),
+    }
+}
+
+fn account_rejection(rejection: Rejection) -> PyErr {
+    let party = if rejection.is_paymasters { "paymaster" } else { "sender" };
+    AccountRejection::new_err((rejection.step.name(), rejection.reason(), party, rejection.gas))
+}
+
+/// Return the exception for a failed state provider, with the provider's own as its cause.
+pub fn provider_error(py: Python<'_>, error: &ProviderError) -> PyErr {
+    let Some(cause) = error.0.downcast_ref::<PyErr>() else {
+        return StateUnavailable::new_err(error.to_string());
+    };
+    unavailable(py, "the state provider", cause.clone_ref(py))
+}
+
+/// Return the exception for a `provider` that raised `cause`.
+pub fn unavailable(py: Python<'_>, provider: &str, cause: PyErr) -> PyErr {
+    // KeyboardInterrupt and the like are not the provider's failure; that of a store says what to do.
+    if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<StoreFailed>(py) {
+        return cause;
+    }
+    let unavailable = StateUnavailable::new_err(format!("{provider} failed: {cause}"));
+    unavailable.set_cause(py, Some(cause));
+    unavailable
+}
+
+fn invalid_transaction(reason: Invalid, env: &ExecutionEnv) -> PyErr {
+    let tx = &env.tx.base;
+    match reason {
+        Invalid::NonceTooLow { tx: nonce, state } => NonceTooLow::new_err((state, nonce)),
+        Invalid::NonceTooHigh { tx: nonce, state } => NonceTooHigh::new_err((state, nonce)),
+        Invalid::NonceOverflowInTransaction => NonceOverflow::new_err(()),
+        Invalid::LackOfFundForMaxFee { fee, balance } => {
+            InsufficientFunds::new_err((PyWord(*balance), PyWord(*fee)))
+        }
+        Invalid::CallGasCostMoreThanGasLimit { initial_gas, gas_limit } => {
+            IntrinsicGasTooLow::new_err((gas_limit, initial_gas))
+        }
+        Invalid::GasFloorMoreThanGasLimit { gas_floor, gas_limit } => {
+            IntrinsicGasTooLow::new_err((gas_limit, gas_floor))
+        }
+        Invalid::CallerGasLimitMoreThanBlock => {
+            GasLimitExceeded::new_err((tx.gas_limit, env.block.gas_limit))
+        }
+        Invalid::TxGasLimitGreaterThanCap { gas_limit, cap } => {
+            TransactionGasTooHigh::new_err((gas_limit, cap))
+        }
+        Invalid::GasPriceLessThanBasefee => {
+            FeeCapTooLow::new_err((tx.gas_price, env.block.basefee))
+        }
+        Invalid::PriorityFeeGreaterThanMaxFee => {
+            TipAboveFeeCap::new_err((tx.gas_priority_fee.unwrap_or(0), tx.gas_price))
+        }
+        Invalid::RejectCallerWithCode => SenderNotEOA::new_err(()),
+        Invalid::CreateInitCodeSizeLimit => {
+            InitCodeTooLarge::new_err((tx.data.len(), env.rules.init_code_limit()))
+        }
+        Invalid::InvalidChainId | Invalid::MissingChainId => {
+            WrongChain::new_err((env.rules.chain_id, tx.chain_id.unwrap_or(0)))
+        }
+        Invalid::BlobGasPriceGreaterThanMax { block_blob_gas_price, tx_max_fee_per_blob_gas } => {
+            BlobFeeCapTooLow::new_err((tx_max_fee_per_blob_gas, block_blob_gas_price))
+        }
+        Invalid::EmptyBlobs => NoBlobs::new_err(()),
+        Invalid::TooManyBlobs { have, max } => TooManyBlobs::new_err((have, max)),
+        Invalid::EmptyAuthorizationList => EmptyAuthorizations::new_err(()),
+        Invalid::Eip2930NotSupported
+        | Invalid::Eip1559NotSupported
+        | Invalid::Eip4844NotSupported
+        | Invalid::Eip7702NotSupported => UnsupportedType::new_err(tx.tx_type),
+        other => InvalidTransaction::new_err(other.to_string()),
+    }
+}
+
+/// Return the exception for bytes that are not RLP.
+pub fn rlp_error(error: RlpError) -> PyErr {
+    MalformedValue::new_err(error.to_string())
+}
+
+/// Return the exception for keys and signatures that are not valid.
+pub fn crypto_error(error: CryptoError) -> PyErr {
+    match error {
+        CryptoError::Secret | CryptoError::PublicKey => MalformedValue::new_err(error.to_string()),
+        _ => InvalidSignature::new_err(error.to_string()),
+    }
+}
+
+/// Return the exception for bytes that are not a transaction.
+pub fn decode_error(py: Python<'_>, error: DecodeError) -> PyErr {
+    match error {
+        DecodeError::Sidecar(problem) => InvalidSidecar::new_err(problem),
+        DecodeError::Signature(problem) => InvalidSignature::new_err(problem),
+        DecodeError::Unsupported(transaction_type) => UnsupportedType::new_err(transaction_type),
+        DecodeError::Malformed { field, problem } => {
+            malformed::<MalformedTransaction>(py, problem, field)
+        }
+    }
+}
+
+/// Return a `MalformedValue`, which names the field if there is one.
+pub fn malformed_value(py: Python<'_>, problem: String, field: Option<String>) -> PyErr {
+    malformed::<MalformedValue>(py, problem, field)
+}
+
+fn malformed<T: PyTypeInfo>(py: Python<'_>, problem: String, field: Option<String>) -> PyErr {
+    let error = [("field", field)]
+        .into_py_dict(py)
+        .and_then(|keywords| py.get_type::<T>().call((problem,), Some(&keywords)));
+    error.map_or_else(|failure| failure, PyErr::from_value)
+}

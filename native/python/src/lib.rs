@@ -1,0 +1,75 @@
+//! The module `entresol._native`, which `src/entresol/_native.pyi` describes: bindings of the other crates.
+
+mod abi;
+mod blobs;
+mod convert;
+mod crypto;
+mod errors;
+mod execution;
+mod gil;
+mod rlp;
+mod rpc;
+mod transaction;
+mod trie;
+mod typed_data;
+
+use pyo3::prelude::*;
+
+/// Execution, cryptography, RLP, ABI and tries, written in Rust.
+#[pymodule(name = "_native")]
+mod native {
+    use super::*;
+
+    #[pymodule_export]
+    use super::abi::AbiTuple;
+    #[pymodule_export]
+    use super::blobs::{BlobSidecar, blob_base_fee, next_excess_blob_gas};
+    #[pymodule_export]
+    use super::crypto::{address_of, keccak256, public_key, recover, sign};
+    #[pymodule_export]
+    use super::execution::account::Account;
+    #[pymodule_export]
+    use super::execution::env::{BlockEnv, Checks, Rules};
+    #[pymodule_export]
+    use super::execution::evm::{Tracer, call, execute, reject};
+    #[pymodule_export]
+    use super::execution::execution_result::{AccountChange, Changes, ExecutionResult};
+    #[pymodule_export]
+    use super::execution::limits::{CancelFlag, Limits};
+    #[pymodule_export]
+    use super::execution::state::{Overlay, Snapshot};
+    #[pymodule_export]
+    use super::execution::trace_writer::TraceWriter;
+    #[pymodule_export]
+    use super::execution::tx_env::{TxEnv, ZkFields};
+    #[pymodule_export]
+    use super::rlp::{rlp_decode, rlp_encode};
+    #[pymodule_export]
+    use super::rpc::dispatcher::NativeDispatcher;
+    #[pymodule_export]
+    use super::rpc::fee_history::FeeHistory;
+    #[pymodule_export]
+    use super::rpc::getter::Getter;
+    #[pymodule_export]
+    use super::rpc::long_request::{decode_long_hex, read_long_requests};
+    #[pymodule_export]
+    use super::rpc::receipts::receipts_json;
+    #[pymodule_export]
+    use super::rpc::state_reads::StateReads;
+    #[pymodule_export]
+    use super::transaction::{
+        DecodedTransaction, decode_transaction, decode_transactions, decode_zk_transaction,
+        zk_parties,
+    };
+    #[pymodule_export]
+    use super::trie::{PyTrie, ordered_root, verify_proof};
+    #[pymodule_export]
+    use super::typed_data::{typed_data_hash, zk_signing_hash};
+
+    /// Initialise the module.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::gil::handover::set_main_thread();
+        module.add("EMPTY_ROOT", super::convert::PyHash(alloy_trie::EMPTY_ROOT_HASH))
+    }
+}

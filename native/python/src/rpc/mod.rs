@@ -1,0 +1,10 @@
+//! JSON-RPC for Python: the dispatcher, and what it calls.
+
+pub mod dispatcher;
+pub mod fee_history;
+pub mod getter;
+pub mod head;
+pub mod long_request;
+pub mod receipts;
+pub mod response;
+pub mod state_reads;

@@ -1,0 +1,261 @@
+//! `StateReads` for Python.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use alloy_primitives::Address;
+use parking_lot::Mutex;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use entresol_core::evm::env::ExecutionEnv;
+use entresol_core::state::changes::Changes;
+use entresol_core::state::{ProviderError, State};
+use entresol_rpc::access_list::access_list;
+use entresol_rpc::block::Block;
+use entresol_rpc::call::{self, Call, Outcome};
+use entresol_rpc::fill::{Filling, fill};
+use entresol_rpc::read::{self, CallKind, Read};
+use entresol_rpc::request::Request;
+use entresol_rpc::response_cache;
+use entresol_rpc::simulation::{Base, Simulation};
+
+use super::head::{Head, HeadState, Parent};
+use super::response::{joined, written};
+use crate::convert::PyHash;
+use crate::execution::limits::Limits;
+use crate::gil;
+use crate::trie::PyTrie;
+
+/// The gas from which on the result of a call is cached.
+const CACHED_CALL_GAS: u64 = 40_000;
+
+/// Responds to plain reads of the state without Python.
+///
+/// Remembers: the environment of the last block as Python gave it, and results of calls in it.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct StateReads {
+    latest: Py<PyAny>,
+    state_after: Py<PyAny>,
+    state_root: Py<PyAny>,
+    head_hash: Py<PyAny>,
+    filling: Py<PyAny>,
+    trie: Py<PyTrie>,
+    limits: Py<Limits>,
+    gas_cap: u64,
+    simulated_items: usize,
+    head: Mutex<Option<Head>>,
+    pending: Mutex<Option<Head>>,
+    /// Results of long calls on the last block.
+    pub calls: Mutex<response_cache::ResponseCache>,
+    is_budget_spent: AtomicBool,
+}
+
+#[pymethods]
+impl StateReads {
+    #[new]
+    #[pyo3(signature = (
+        *, latest, state_after, state_root, head_hash, filling, trie, limits, gas_cap,
+        simulated_items, cache_bytes
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    fn new(
+        latest: Py<PyAny>,
+        state_after: Py<PyAny>,
+        state_root: Py<PyAny>,
+        head_hash: Py<PyAny>,
+        filling: Py<PyAny>,
+        trie: Py<PyTrie>,
+        limits: Py<Limits>,
+        gas_cap: u64,
+        simulated_items: usize,
+        cache_bytes: usize,
+    ) -> Self {
+        Self {
+            latest,
+            state_after,
+            state_root,
+            head_hash,
+            filling,
+            trie,
+            limits,
+            gas_cap,
+            simulated_items,
+            head: Mutex::new(None),
+            pending: Mutex::new(None),
+            calls: Mutex::new(response_cache::ResponseCache::new(cache_bytes, 0)),
+            is_budget_spent: AtomicBool::new(false),
+        }
+    }
+
+    /// Return whether the last request needed more gas than it may use here; forget it.
+    fn take_budget_spent(&self) -> bool {
+        self.is_budget_spent.swap(false, Ordering::Relaxed)
+    }
+
+    /// The size of the cached results of calls, in bytes.
+    #[getter]
+    fn size(&self) -> usize {
+        self.calls.lock().size()
+    }
+}
+
+impl StateReads {
+    /// Return the response to a request, or None if it is no plain read or has no result.
+    pub fn response<'py>(
+        &self,
+        py: Python<'py>,
+        request: &Request<'_>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(read) = Read::parse(request.method, request.params()) else { return Ok(None) };
+        // Python raises an error once more, where it is reported.
+        let Ok(found) = self.find(py, request, &read) else { return Ok(None) };
+        match found {
+            Found::Cached(response) => Ok(Some(response)),
+            Found::Outcome(Outcome::Result(result, gas)) => {
+                if gas >= CACHED_CALL_GAS && matches!(read, Read::Call(CallKind::Output, _)) {
+                    let params = request.params().as_bytes();
+                    self.calls.lock().insert(request.method.as_bytes(), params, &result);
+                }
+                joined(py, request.response(&result)).map(Some)
+            }
+            Found::Outcome(Outcome::BudgetSpent) => {
+                self.is_budget_spent.store(true, Ordering::Relaxed);
+                Ok(None)
+            }
+            Found::Outcome(Outcome::Other) => Ok(None),
+        }
+    }
+
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        request: &Request<'_>,
+        read: &Read,
+    ) -> PyResult<Found<'py>> {
+        let found = match read {
+            Read::State(read, block) => {
+                self.state(py, *block)?.read(|state| read::read(state, read)).ok()
+            }
+            Read::Leaf(address, block) => Some(self.leaf(py, *address, *block)?),
+            Read::Call(kind, call) => return self.call(py, request, *kind, call),
+            Read::Fill(call) => return self.fill(py, call).map(Found::Outcome),
+            Read::Simulation(simulation) => {
+                return self.simulate(py, simulation).map(Found::Outcome);
+            }
+        };
+        Ok(Found::Outcome(found.map_or(Outcome::Other, |it| Outcome::Result(it, 0))))
+    }
+
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        request: &Request<'_>,
+        kind: CallKind,
+        call: &Call,
+    ) -> PyResult<Found<'py>> {
+        let work: Work = match kind {
+            CallKind::Output => call::call,
+            CallKind::EstimateGas => call::estimate_gas,
+            CallKind::AccessList => access_list,
+        };
+        let (state, env) = self.head(py)?;
+        if let Some(response) = self.calls.lock().single(request) {
+            return written(py, &response).map(Found::Cached);
+        }
+        let limits = self.limits.get().start();
+        let env = ExecutionEnv { limits, ..env.as_ref().clone() };
+        Ok(Found::Outcome(state.run(py, |state| work(state, env, call, self.gas_cap))))
+    }
+
+    fn fill(&self, py: Python<'_>, call: &Call) -> PyResult<Outcome> {
+        let sender = PyBytes::new(py, call.from.as_slice());
+        let (evm_env, nonce, max_fee_per_gas, max_priority_fee_per_gas) =
+            self.filling.bind(py).call1((sender,))?.extract::<(Bound<'_, PyAny>, _, _, _)>()?;
+        let filling = Filling { nonce, max_fee_per_gas, max_priority_fee_per_gas };
+        let (state, env) = Head::cached(&mut self.pending.lock(), &evm_env)?.parts(py);
+        let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
+        Ok(state.run(py, |state| fill(state, env, call, &filling, self.gas_cap)))
+    }
+
+    fn simulate(&self, py: Python<'_>, simulation: &Simulation) -> PyResult<Outcome> {
+        if simulation.items() > self.simulated_items {
+            return Ok(Outcome::Other);
+        }
+        let (state, env) = self.head(py)?;
+        let parent = self.parent(py)?;
+        let trie = self.trie.get();
+        Ok(gil::release(py, || {
+            let state_root = |changes: &Changes| trie.state_root_after(parent.state_root, changes);
+            let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
+            let overlay = state.overlay();
+            let base = Base { overlay, env, hash: parent.hash, state_root: &state_root };
+            simulation.run(base, self.gas_cap)
+        }))
+    }
+
+    /// Return the hash and the state root of the last block, which `head` has just returned.
+    fn parent(&self, py: Python<'_>) -> PyResult<Parent> {
+        if let Some(parent) = self.head.lock().as_ref().and_then(|head| head.parent) {
+            return Ok(parent);
+        }
+        let PyHash(hash) = self.head_hash.bind(py).call0()?.extract()?;
+        let PyHash(state_root) = self.state_root.bind(py).call1((py.None(),))?.extract()?;
+        let parent = Parent { hash, state_root };
+        if let Some(head) = self.head.lock().as_mut() {
+            head.parent = Some(parent);
+        }
+        Ok(parent)
+    }
+
+    /// Return an account with the root of its storage, or null.
+    fn leaf(&self, py: Python<'_>, address: Address, block: Block) -> PyResult<Vec<u8>> {
+        let account = self.state(py, block)?.read(|state| state.account(address));
+        let Some(account) = account.map_err(|error| unreadable(&error))? else {
+            return Ok(b"null".to_vec());
+        };
+        let number = match block {
+            Block::Latest => None,
+            Block::Number(number) => Some(number),
+        };
+        let PyHash(root) = self.state_root.bind(py).call1((number,))?.extract()?;
+        let storage_root = self.trie.get().storage_root(py, root, address)?;
+        Ok(read::render_leaf(&account, storage_root))
+    }
+
+    /// Return the state after a block; an error if there is none.
+    fn state(&self, py: Python<'_>, block: Block) -> PyResult<HeadState> {
+        match block {
+            Block::Latest => self.head(py).map(|(state, _)| state),
+            Block::Number(number) => {
+                let state = self.state_after.bind(py).call1((number,))?;
+                Ok(HeadState::of(state.extract()?))
+            }
+        }
+    }
+
+    /// Return the state and the environment of the last block.
+    fn head(&self, py: Python<'_>) -> PyResult<(HeadState, Arc<ExecutionEnv>)> {
+        let evm_env = self.latest.bind(py).call0()?;
+        let mut cached = self.head.lock();
+        if !cached.as_ref().is_some_and(|head| head.evm_env.is(&evm_env)) {
+            self.calls.lock().clear();
+        }
+        Ok(Head::cached(&mut cached, &evm_env)?.parts(py))
+    }
+}
+
+/// Executes a call on a state.
+type Work = fn(&dyn State, ExecutionEnv, &Call, u64) -> Outcome;
+
+/// Return an error that nobody sees: Python reads once more.
+fn unreadable(error: &ProviderError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+/// What a read came to.
+enum Found<'py> {
+    Cached(Bound<'py, PyBytes>),
+    Outcome(Outcome),
+}

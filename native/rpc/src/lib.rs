@@ -1,0 +1,21 @@
+//! JSON-RPC where Python would be too slow: parameters, results as JSON, and caches of them.
+//!
+//! Requests that need no dispatcher in Python are cached results, getters and plain reads of the state. What is not
+//! plain is left to Python.
+
+pub mod access_list;
+pub mod block;
+pub mod call;
+pub mod fee_history;
+pub mod fill;
+pub mod hex;
+pub mod latency;
+pub mod logs;
+pub mod long_request;
+pub mod params;
+pub mod read;
+pub mod receipts;
+pub mod request;
+pub mod response_cache;
+mod simulated_block;
+pub mod simulation;
