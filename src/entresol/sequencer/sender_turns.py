@@ -44,6 +44,39 @@ class Turn:
             self._turns.end(self)
 
 
+class BegunTurn:
+    """The context of a turn: it begins once the turn is taken and has come, and releases it at the end."""
+
+    __slots__ = ("_reserved", "_turn")
+
+    def __init__(self, reserved: Turn | asyncio.Future[Turn]) -> None:
+        self._reserved = reserved
+        self._turn: Turn
+
+    async def __aenter__(self) -> Turn:
+        reserved = self._reserved
+        turn = reserved if isinstance(reserved, Turn) else await _taken(reserved)
+        try:
+            await turn.begin()
+        except BaseException:
+            turn.release()
+            raise
+        self._turn = turn
+        return turn
+
+    async def __aexit__(self, *_raised: object) -> None:
+        self._turn.release()
+
+
+async def _taken(reserved: asyncio.Future[Turn]) -> Turn:
+    try:
+        return await reserved
+    except asyncio.CancelledError:
+        if reserved.done() and not reserved.cancelled():
+            reserved.result().release()
+        raise
+
+
 class SenderTurns:
     """The turns that have not ended, by sender and in the order in which they were taken.
 

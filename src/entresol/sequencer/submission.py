@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -20,10 +19,10 @@ from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValid
 from entresol.sequencer.decode_queue import DecodeQueue, RawArrival
 from entresol.sequencer.inclusions import Inclusions
 from entresol.sequencer.send_response import SendResponse
-from entresol.sequencer.sender_turns import SenderTurns
+from entresol.sequencer.sender_turns import BegunTurn, SenderTurns
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Sequence
+    from collections.abc import Coroutine, Sequence
     from concurrent.futures import Executor
     from contextlib import AbstractAsyncContextManager
     from typing import Any
@@ -100,7 +99,7 @@ class Submission:
         The context begins once everything is added that arrived before and may be of this sender, whose next one is
         added after it.
         """
-        return _begun(self._reserve(sender))
+        return BegunTurn(self._reserve(sender))
 
     async def send(
         self, transaction: Transaction, turn: Turn, *, reports_failure: bool = True
@@ -223,27 +222,26 @@ class Submission:
 
     # What takes longer
 
-    def _reserve(self, sender: Address) -> asyncio.Future[Turn]:
+    def _reserve(self, sender: Address) -> Turn | asyncio.Future[Turn]:
         """Take the turn of a sender: now, or when everything that arrived before is added."""
+        if not (self._arrived or self._is_receiving):
+            return self._turns.take(sender)
         taken: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
 
         def take() -> None:
             if not taken.done():
                 taken.set_result(self._turns.take(sender))
 
-        if self._arrived or self._is_receiving:
-            self._arrived.put_call(take)
-        else:
-            take()
+        self._arrived.put_call(take)
         return taken
 
     async def _add_blobs(
-        self, raw: bytes, reserved: asyncio.Future[Turn], response: SendResponse
+        self, raw: bytes, reserved: Turn | asyncio.Future[Turn], response: SendResponse
     ) -> None:
         """Verify the proofs of a blob transaction on a thread, and add it in the turn of its sender."""
         self._arrived.park(len(raw))
         try:
-            async with _begun(reserved) as turn:
+            async with BegunTurn(reserved) as turn:
                 transaction = await self._arrived.decode_blobs(raw)
                 await self._add_in_order(transaction, response, turn)
                 self._inclusions.include()
@@ -312,19 +310,3 @@ class Submission:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-@asynccontextmanager
-async def _begun(reserved: asyncio.Future[Turn]) -> AsyncIterator[Turn]:
-    """Wait for a turn to be taken and to begin; release it at the end."""
-    try:
-        turn = await reserved
-    except asyncio.CancelledError:
-        if reserved.done() and not reserved.cancelled():
-            reserved.result().release()
-        raise
-    try:
-        await turn.begin()
-        yield turn
-    finally:
-        turn.release()
