@@ -16,6 +16,7 @@ from entresol.sequencer.inline import InlineSequencer
 from entresol.sequencer.local import LocalSequencer
 from entresol.sequencer.submission import Submission
 from tests.support.chain.dev_chain import (
+    ALICE,
     ETHER,
     FEE,
     GENESIS,
@@ -254,3 +255,62 @@ def test_after_a_turn_with_several_the_next_turn_is_awaited_too(chain: Chain) ->
         return await sending.stop()
 
     assert asyncio.run(live()) == [1, 2, 3, 1, 1]
+
+
+def test_a_client_that_goes_while_it_waits_for_its_turn_blocks_nobody(chain: Chain) -> None:
+    async def send(submission: Submission, nonce: int) -> Hash32:
+        async with submission.turn(ALICE) as turn:
+            response = await submission.send(transaction(nonce), turn)
+        return await response
+
+    async def live() -> Hash32:
+        sequencer = LocalSequencer(chain)
+        submission = Submission(chain, sequencer)
+        async with submission.turn(ALICE) as held, asyncio.timeout(PATIENCE_SECONDS):
+            gone, other = (asyncio.create_task(send(submission, 0)) for _ in range(2))
+            await asyncio.sleep(0)
+            gone.cancel()
+            await asyncio.gather(gone, return_exceptions=True)
+            assert not other.done()
+            del held
+        sent = await asyncio.wait_for(other, PATIENCE_SECONDS)
+        await sequencer.stop()
+        return sent
+
+    assert asyncio.run(live()) == transaction(0).hash
+
+
+def test_what_arrives_raw_waits_for_the_turn_of_its_sender_alone(chain: Chain) -> None:
+    async def live() -> list[int]:
+        sequencer = LocalSequencer(chain)
+        submission = Submission(chain, sequencer)
+        async with submission.turn(ALICE) as turn:
+            behind = submission.submit(transaction(1).raw).result
+            other = submission.submit(transaction(0, by=1).raw).result
+            assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(0, by=1).hash
+            response = await submission.send(transaction(0), turn)
+        sent = await asyncio.wait_for(asyncio.gather(response, behind), PATIENCE_SECONDS)
+        assert sent == [transaction(0).hash, transaction(1).hash]
+        await sequencer.stop()
+        return [len(chain.blocks.record(it).transactions) for it in range(1, chain.number + 1)]
+
+    assert sum(asyncio.run(live())) == 3
+
+
+def test_what_waits_for_turns_counts_against_the_pool() -> None:
+    async def live(chain: Chain) -> None:
+        submission = Submission(chain, InlineSequencer(chain))
+        async with submission.turn(ALICE) as turn:
+            held = [submission.submit(transaction(nonce).raw).result for nonce in range(1, 5)]
+            for _ in range(5):
+                await asyncio.sleep(0)
+            with pytest.raises(PoolFull):
+                submission.submit(transaction(5).raw)
+            first = await submission.send(transaction(0), turn)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await asyncio.gather(first, *held)
+
+    chain = Chain.open(None, RULES, GENESIS, pool=PoolConfig(limit=4))
+    asyncio.run(live(chain))
+    assert not len(chain.pool)
+    chain.close()
