@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import cache
 from typing import Final
 
@@ -11,9 +12,11 @@ from entresol.contracts import artifact
 from entresol.primitives.values import Data
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL
 from tests.support.anvil import running_anvil
+from tests.support.clients.accounts import ALICE
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.clients.layers import running_layers
 from tests.support.node_process import ENTRESOL, running_node
+from tests.support.rpc_client import HttpRpcClient
 
 pytestmark = pytest.mark.clients
 
@@ -61,3 +64,14 @@ def recognised(preset: str) -> Results:
 def test_an_l2_with_a_preset_is_a_development_node_to_tools(check: str, preset: str) -> None:
     problem = recognised(preset)[check]
     assert problem is None, problem
+
+
+@pytest.mark.parametrize("flags", [("--preset", "anvil"), ("--client-version", "anvil/v1.7.1")])
+def test_ape_takes_an_l2_for_anvil(flags: tuple[str, ...]) -> None:
+    """Its plugin connects to a node whose client version has the word in it, and to no other."""
+    with running_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
+        assert "anvil" in client("web3_clientVersion").lower()
+        snapshot = client("evm_snapshot")
+        client("anvil_setBalance", ALICE.address, hex(7))
+        assert client("evm_revert", snapshot) is True
+        assert client("anvil_getAutomine") is True

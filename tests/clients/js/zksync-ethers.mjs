@@ -38,4 +38,21 @@ check("polls a filter by an id without leading zeros", async () => {
   assert.deepEqual(await provider.getFilterChanges(id), []);
 });
 
+check("is told by an estimate what cannot be paid, in the words of a send", async () => {
+  const poor = /insufficient funds for gas \+ value\. balance: \d+, fee: \d+, value: \d+/;
+  const amount = 10n ** 25n;
+  const transfer = { from: wallet.address, to: NOBODY, amount, token: utils.L2_BASE_TOKEN_ADDRESS };
+  await assert.rejects(provider.estimateGasTransfer(transfer), poor);
+  const customData = { gasPerPubdata: utils.DEFAULT_GAS_PER_PUBDATA_LIMIT };
+  const call = { from: wallet.address, to: NOBODY, value: amount, type: utils.EIP712_TX_TYPE, customData };
+  await assert.rejects(provider.estimateGas(call), poor);
+  await assert.rejects(provider.estimateFee(call), poor);
+});
+
+check("is told by an estimate which factory dependency is invalid", async () => {
+  const customData = { gasPerPubdata: utils.DEFAULT_GAS_PER_PUBDATA_LIMIT, factoryDeps: ["0x1234567890abcdef"] };
+  const call = { from: wallet.address, to: wallet.address, customData };
+  await assert.rejects(provider.estimateGas(call), /Bytecode length is not divisible by 32/);
+});
+
 await run();
