@@ -500,7 +500,7 @@ def test_a_clock_an_hour_off_is_in_health_metrics_and_log(anvil: Anvil, tmp_path
         assert f"s behind {anvil.url}" in health["reason"]
         with urllib.request.urlopen(f"{node.url}/metrics") as page:
             assert b"entresol_l1_clock_skew_seconds -3" in page.read()
-        assert "the clock of this node is" in node.printed()
+        eventually(lambda: "the clock of this node is" in node.printed())
         clock.set(0)
         eventually(lambda: not is_degraded(node.url))
 

@@ -104,11 +104,11 @@ class DepositReader:
         """Raise `LayerOneMismatch` if the contract cannot have accepted a deposit."""
         most: dict[int, int] = {}
         for deposit in deposits:
-            gas = body_gas(deposit.payload)
-            if gas > self._gas_limit:
+            if deposit.payload.gas_limit > self._gas_limit:
+                gas = body_gas(deposit.payload)
                 most[deposit.block] = max(most.get(deposit.block, 0), gas)
         for block, gas in most.items():
-            if not await self._has_allowed(gas, block):
+            if gas > self._gas_limit and not await self._has_allowed(gas, block):
                 raise LayerOneMismatch(
                     f"{self._l1.name} has a deposit of {gas} gas in block {block}, which its contract does not allow"
                 )

@@ -6,6 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
+from entresol.errors import LayerOneFailed
 from entresol.node.metrics import Sample
 from entresol.rollup.worker import Backoff, Worker
 
@@ -95,5 +96,9 @@ class L1Clock:
             )
 
     async def _poll(self) -> float:
-        await self.step()
+        try:
+            await self.step()
+        except LayerOneFailed as error:
+            # Deposits and settlement report an L1 that does not respond.
+            log.debug("the time of L1 is unknown: %s", error)
         return POLL_SECONDS

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from entresol.errors import LayerOneUnreachable
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import L1Block
 from entresol.node.metrics import render
@@ -25,8 +26,14 @@ class Timed(EmbeddedLayerOne):
     number = 7
     timestamp = NOW - 5 * HOUR
 
+    was_read: asyncio.Event | None = None
+    """Set when it is read; it is away then."""
+
     async def head(self) -> L1Block:
         """Return what is set."""
+        if self.was_read is not None:
+            self.was_read.set()
+            raise LayerOneUnreachable(self.name, "it is away")
         zero = Hash32.zero()
         return L1Block(
             number=self.number, hash=zero, parent_hash=zero, timestamp=self.timestamp, base_fee=7
@@ -118,3 +125,18 @@ def test_one_wrong_block_is_forgotten_with_the_next_response(wrong: tuple[int, i
         assert await compared.sees(7, NOW - HOUR) is None
 
     play(scenario)
+
+
+def test_an_l1_that_is_away_is_reported_by_others(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def scenario(compared: Compared) -> None:
+        compared.l1.was_read = asyncio.Event()
+        following = asyncio.create_task(compared.clock.run())
+        await compared.l1.was_read.wait()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        assert compared.clock.problem is None
+
+    play(scenario)
+    assert caplog.messages == []
