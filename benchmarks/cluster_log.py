@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from benchmarks.harness import Row
-from entresol.cluster import schema
-from entresol.cluster.lease import read_lease
-from entresol.cluster.log import read_page
+from entresol.replication.postgres import schema
+from entresol.replication.postgres.lease import read_lease
+from entresol.replication.postgres.log import read_page
 from entresol.storage.replication.entries import decode_entry
 from entresol.storage.replication.position import START, LogPosition
 from tests.support.cluster.database import EmptyCluster

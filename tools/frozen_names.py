@@ -16,13 +16,13 @@ from typing import Any, Final, TypeAlias
 import entresol
 from entresol import testing
 from entresol.cli import parsers
-from entresol.cluster.schema import MIGRATIONS
 from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.layer import DevnetLayer
 from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.schema import SETTINGS
 from entresol.node.config.setting import Setting
+from entresol.replication.postgres.schema import MIGRATIONS
 from entresol.storage import tables
 from entresol.testing import fixtures
 from entresol.testing.chain_time import ChainTime

@@ -144,7 +144,7 @@ def test_without_its_driver_a_cluster_says_what_to_install(
 ) -> None:
     for name in [it for it in sys.modules if it.startswith("entresol.node.cluster")]:
         monkeypatch.delitem(sys.modules, name)
-    for name in [it for it in sys.modules if it.startswith("entresol.cluster")]:
+    for name in [it for it in sys.modules if it.startswith("entresol.replication.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     assert main([*command, "--cluster", "postgresql:///x"]) == 2

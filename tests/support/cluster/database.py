@@ -10,15 +10,16 @@ from typing import Any
 import asyncpg
 
 from entresol.chain.chain import Chain
-from entresol.cluster import schema
-from entresol.cluster.address import ClusterAddress
-from entresol.cluster.connection import ClusterDatabase
-from entresol.cluster.follower import Follower
-from entresol.cluster.journal import ClusterJournal
-from entresol.cluster.lease import take_lease
-from entresol.cluster.pool_rows import PoolRows, read_pool
-from entresol.cluster.sealer import ClusterSealer
-from entresol.cluster.writer import LogWriter
+from entresol.replication.follower import Follower
+from entresol.replication.postgres import schema
+from entresol.replication.postgres.address import ClusterAddress
+from entresol.replication.postgres.connection import ClusterDatabase
+from entresol.replication.postgres.journal import ClusterJournal
+from entresol.replication.postgres.lease import take_lease
+from entresol.replication.postgres.log import PostgresLog
+from entresol.replication.postgres.pool_rows import PoolRows, read_pool
+from entresol.replication.postgres.sealer import ClusterSealer
+from entresol.replication.postgres.writer import LogWriter
 from tests.support.cluster.postgres import Postgres
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -54,7 +55,7 @@ class EmptyCluster:
         """Take over with a chain, as a node does, and return what seals."""
         held = await take_lease(connection, holder, f"http://{holder}", LEASE_SECONDS)
         assert held is not None
-        await Follower(chain, lambda _: None).catch_up(connection)
+        await Follower(chain, lambda _: None).catch_up(PostgresLog(connection))
         journal = ClusterJournal(chain, LogWriter(connection, held, LEASE_SECONDS), lambda _: None)
         rows = PoolRows(chain, await read_pool(connection))
         return ClusterSealer(chain, journal, rows, LEASE_SECONDS / 3)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.chain.genesis.stored_genesis import identity
-from entresol.cluster import schema
-from entresol.cluster.address import FLAG
-from entresol.cluster.chain_row import ClusterChain, find_chain, write_chain
-from entresol.cluster.lease import give_up_lease, read_lease, seize_lease
-from entresol.cluster.writer import LogWriter
 from entresol.errors import InvalidConfig
 from entresol.node.chains import open_layer_two
 from entresol.node.cluster.joining import check_l1_url, open_database, shared_settings
-from entresol.node.cluster.unwinding import plan_unwind
 from entresol.node.settlement.manifest import SettlementManifest, encode_manifest
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import verify_registration
+from entresol.replication.postgres import schema
+from entresol.replication.postgres.address import FLAG
+from entresol.replication.postgres.chain_row import ClusterChain, find_chain, write_chain
+from entresol.replication.postgres.lease import give_up_lease, read_lease, seize_lease
+from entresol.replication.postgres.unwinding import write_unwind
+from entresol.replication.postgres.writer import LogWriter
 
 if TYPE_CHECKING:
-    import asyncpg
-
     from entresol.node.config.schema import NodeConfig
 
 log = logging.getLogger(__name__)
@@ -121,16 +119,12 @@ async def unwind(config: NodeConfig, number: int) -> str:
         head = (await read_lease(connection)).head
         held = await seize_lease(connection, _OPERATOR, UNWIND_SECONDS)
         try:
-            count = await _unwind(connection, LogWriter(connection, held, UNWIND_SECONDS), number)
+            count = await write_unwind(
+                connection, LogWriter(connection, held, UNWIND_SECONDS), number
+            )
         finally:
             await give_up_lease(connection, held.epoch, _OPERATOR)
     return f"unwound from block {head} to {number}; {count} transactions are pending again"
-
-
-async def _unwind(connection: asyncpg.Connection[Any], writer: LogWriter, number: int) -> int:
-    plan = await plan_unwind(connection, number)
-    await writer.write([plan.entry], number, added=plan.pending)
-    return len(plan.pending)
 
 
 async def _new_chain(config: NodeConfig) -> ClusterChain:

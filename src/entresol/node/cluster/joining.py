@@ -9,10 +9,6 @@ import msgspec
 
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
-from entresol.cluster import schema
-from entresol.cluster.address import FLAG, ClusterAddress
-from entresol.cluster.chain_row import ClusterChain, read_chain
-from entresol.cluster.connection import ClusterDatabase
 from entresol.errors import GenesisMismatch, InvalidConfig
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.node.chains import OPERATOR, open_with_genesis
@@ -21,6 +17,10 @@ from entresol.node.config.secrets import operator_keys
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
 from entresol.node.settlement.settlement_layer import SettlementLayer
+from entresol.replication.postgres import schema
+from entresol.replication.postgres.address import FLAG, ClusterAddress
+from entresol.replication.postgres.chain_row import ClusterChain, read_chain
+from entresol.replication.postgres.connection import ClusterDatabase
 from entresol.rollup.batches import genesis_batch
 from entresol.storage.replication.position import START
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from entresol.cluster.sequencer import ClusterSequencer
 from entresol.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, LayerOneFailed
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.cluster.joining import Joined, join
-from entresol.node.cluster.member import Member
-from entresol.node.cluster.pending_feed import PendingFeed, PendingFollower
-from entresol.node.cluster.reporting import Reporter
 from entresol.node.config.api import worker_count
 from entresol.node.metrics import Sample
 from entresol.node.settlement.l2_components import L2Components, SettledView
@@ -23,6 +19,10 @@ from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.workers.pool import WorkerPool
 from entresol.node.workers.worker_start import WorkerCluster
 from entresol.replication.http_upstream import PATH, ClusterHandler, HttpUpstream
+from entresol.replication.pending_feed import PendingFeed, PendingFollower
+from entresol.replication.postgres.member import Member
+from entresol.replication.postgres.reporting import Reporter
+from entresol.replication.postgres.sequencer import ClusterSequencer
 from entresol.replication.route import ReplicaState
 from entresol.replication.router import ReplicaRouter
 from entresol.rollup.open_transfers import OpenTransfers

@@ -1,0 +1,160 @@
+"""The feed of pending transactions; integration tests cover both sides of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Literal, Self, cast
+
+import pytest
+
+from entresol.chain.events import ChainEvents, TransactionPending
+from entresol.listeners import Listeners
+from entresol.primitives.transactions import decode
+from entresol.primitives.values import Data
+from entresol.replication.pending_feed import (
+    ACCEPTED,
+    READY_SECONDS,
+    REJECTED,
+    REQUEST,
+    PendingFeed,
+    PendingFollower,
+)
+from tests.support.clients.accounts import signed_transfer
+
+RAW = signed_transfer(0)
+PENDING = TransactionPending(decode(Data.parse(RAW)))
+
+
+class Replica:
+    """The connection of a replica."""
+
+    peer = path = host = ""
+    closed = False
+
+    def __init__(self, transport: Literal["http", "ws", "local"] = "ws") -> None:
+        self.transport: Literal["http", "ws", "local"] = transport
+        self.sent: list[bytes] = []
+        self.close: Callable[[], object] = lambda: None
+
+    def send(self, data: bytes) -> bool:
+        self.sent.append(data)
+        return True
+
+    def outbox(self) -> Self:
+        return self
+
+    def disconnect(self, reason: str) -> None:
+        """Do nothing."""
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        self.close = callback
+
+
+def asks(name: str) -> bytes:
+    return f"{REQUEST}{name}".encode()
+
+
+def test_every_replica_gets_a_transaction_once() -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a", "b"}, lambda: True)
+    replicas = {"a": Replica(), "b": Replica()}
+    for name, replica in (*replicas.items(), *replicas.items()):
+        assert feed.accept(asks(name), replica) == ACCEPTED
+    events.publish(PENDING)
+    assert [it.sent for it in replicas.values()] == [[RAW.encode()]] * 2
+
+
+def test_a_replica_that_has_left_gets_nothing() -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a", "b"}, lambda: True)
+    gone, there = Replica(), Replica()
+    feed.accept(asks("a"), gone)
+    feed.accept(asks("b"), there)
+    gone.close()
+    events.publish(PENDING)
+    assert (gone.sent, len(there.sent)) == ([], 1)
+    there.close()
+    events.publish(PENDING)
+    assert len(there.sent) == 1
+
+
+def test_a_node_of_an_earlier_version_is_accepted_and_gets_nothing() -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a"}, lambda: True)
+    replica = Replica()
+    assert feed.accept(b"pending", replica) == ACCEPTED
+    assert feed.accept(asks("a"), Replica()) == ACCEPTED
+    events.publish(PENDING)
+    assert replica.sent == []
+
+
+def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
+    None
+):
+    subscribers = SimpleNamespace(changed=Listeners(), wants_transactions=True)
+    member = cast("Any", SimpleNamespace(producer_url=None))
+
+    async def waited() -> list[float]:
+        loop = asyncio.get_running_loop()
+        follower = PendingFollower(member, ChainEvents())
+        follower.serve(subscribers)
+        await follower.ready()
+        subscribers.changed.notify()
+        started = loop.time()
+        times = []
+        for _ in range(3):
+            await follower.ready()
+            times.append(loop.time() - started)
+            subscribers.changed.notify()
+        member.producer_url = "http://next"
+        await follower.ready()
+        return [*times, loop.time() - started]
+
+    first, _, third, after_takeover = asyncio.run(waited())
+    assert first >= READY_SECONDS
+    assert third < first + READY_SECONDS
+    assert after_takeover >= third + READY_SECONDS
+
+
+def test_a_node_that_does_not_produce_rejects_replicas_and_passes_nothing_on() -> None:
+    events = ChainEvents()
+    is_producer = True
+    feed = PendingFeed(events, {"a"}, lambda: is_producer)
+    assert feed.accept(asks("a"), Replica("http")) == REJECTED
+    replica = Replica()
+    feed.accept(asks("a"), replica)
+    is_producer = False
+    events.publish(PENDING)
+    assert replica.sent == []
+    assert feed.accept(asks("a"), Replica()) == REJECTED
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", asks(""), asks("b"), b"\xff", b"a" * (1 << 20)],
+    ids=["nothing", "an empty id", "another id", "no text", "a long one"],
+)
+def test_a_client_that_is_no_member_gets_nothing_and_takes_no_place(body: bytes) -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a"}, lambda: True)
+    strangers = [Replica() for _ in range(2_000)]
+    assert {feed.accept(body, it) for it in strangers} == {REJECTED}
+    member = Replica()
+    assert feed.accept(asks("a"), member) == ACCEPTED
+    events.publish(PENDING)
+    assert [it.sent for it in strangers if it.sent] == []
+    assert member.sent == [RAW.encode()]
+
+
+def test_a_new_connection_of_a_replica_takes_the_place_of_the_last() -> None:
+    events = ChainEvents()
+    feed = PendingFeed(events, {"a"}, lambda: True)
+    old, new = Replica(), Replica()
+    feed.accept(asks("a"), old)
+    feed.accept(asks("a"), new)
+    # Its end may be noticed late.
+    old.close()
+    events.publish(PENDING)
+    assert (old.sent, len(new.sent)) == ([], 1)
