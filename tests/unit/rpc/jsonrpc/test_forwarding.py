@@ -319,7 +319,10 @@ def test_a_forwarded_call_waits_in_a_task_though_requests_are_handled_outside_of
         handled: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
         def handle() -> None:
-            handled.set_result(replica._dispatcher.handle(body, LocalConnection()))
+            try:
+                handled.set_result(replica._dispatcher.handle(body, LocalConnection()))
+            except RuntimeError as error:
+                handled.set_exception(error)
 
         asyncio.get_running_loop().call_soon(handle)
         async with asyncio.timeout(PATIENCE_SECONDS):
