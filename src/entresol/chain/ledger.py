@@ -185,6 +185,15 @@ class Ledger:
         """Write an executed block without making it the head; `Store.sync` makes it durable, then `show`."""
         self.store.write_next(executed.record, executed.nodes, prices)
 
+    def prepare_write(self, executed: ExecutedBlock) -> None:
+        """Prepare what `write` writes of the next block, which takes longer; any thread may call it."""
+        self.store.prepare_next(executed.record, executed.nodes)
+
+    def sync(self, executed: ExecutedBlock) -> None:
+        """Make a block that was written durable, and prepare the state that `show` shows; for any thread."""
+        self.store.sync()
+        self._snapshots.prepare(executed.header.number, executed.overlay)
+
     def show(self, executed: ExecutedBlock) -> None:
         """Make the block that was written the head."""
         self.store.show_next()

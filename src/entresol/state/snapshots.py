@@ -27,6 +27,7 @@ class Snapshots:
         self._store = store
         self._snapshots: BoundedMap[int, Snapshot] = BoundedMap(max_snapshots)
         self._lock = Lock()
+        self._prepared: tuple[Overlay, Snapshot] | None = None
 
     def after(self, number: int) -> Snapshot:
         """Return the state after block `number`."""
@@ -39,10 +40,18 @@ class Snapshots:
 
     def advance(self, number: int, overlay: Overlay) -> Snapshot:
         """Cache the state after block `number`, which the store has and `overlay` led to."""
-        snapshot = overlay.seal(HistoricalState(self._store, number))
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared[0] is overlay:
+            snapshot = prepared[1]
+        else:
+            snapshot = overlay.seal(HistoricalState(self._store, number))
         with self._lock:
             self._snapshots.put(number, snapshot)
         return snapshot
+
+    def prepare(self, number: int, overlay: Overlay) -> None:
+        """Prepare what `advance` caches next, after the store has it; any thread may call it."""
+        self._prepared = overlay, overlay.seal(HistoricalState(self._store, number))
 
     def evict_above(self, number: int) -> None:
         """Evict the states of reverted blocks."""

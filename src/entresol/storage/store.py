@@ -33,6 +33,7 @@ class Store(StoreView):
         self.nonempty = NonEmptyBlocks(self.head_number, self.first_number)
         # The block that is written, but not the head yet.
         self._next: BlockRecord | None = None
+        self._prepared: tuple[BlockRecord, Contents] | None = None
         self._contents: Contents | None = None
 
     @classmethod
@@ -157,6 +158,10 @@ class Store(StoreView):
         self._write(record, nodes, self.prices.rows_of(self._next_number, prices), sync=sync)
         self._next = record
 
+    def prepare_next(self, record: BlockRecord, nodes: Iterable[Row]) -> None:
+        """Prepare the write of a block that may be the next; any thread may call it."""
+        self._prepared = record, self._prepare(record, nodes)
+
     def sync(self) -> None:
         """Make what was written durable; for any thread."""
         self._db.sync()
@@ -269,15 +274,21 @@ class Store(StoreView):
         header = record.header()
         if not self._continues(header.number, header.parent_hash):
             raise WrongParent(header.number, self.head_number)
-        rows = [
-            *marks,
-            *((indexed_row(),) if self.head_number is None else ()),
-            (tables.record_key(header.number), record.encode()),
-            (tables.HEAD, tables.number(header.number)),
-            *rows_of(self._db, record, header.number, nodes),
-        ]
-        self._db.write(rows, self._left_by_reverted(header.number), sync=sync, rewrites=False)
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or prepared[0] is not record:
+            prepared = record, self._prepare(record, nodes)
+        rows = [*marks, *((indexed_row(),) if self.head_number is None else ())]
+        self._db.write_prepared(prepared[1], rows, sync=sync)
         return header.number
+
+    def _prepare(self, record: BlockRecord, nodes: Iterable[Row]) -> Contents:
+        number = record.header().number
+        rows = [
+            (tables.record_key(number), record.encode()),
+            (tables.HEAD, tables.number(number)),
+            *rows_of(self._db, record, number, nodes),
+        ]
+        return self._db.prepared(rows, self._left_by_reverted(number))
 
     def _show(self, number: int, record: BlockRecord) -> None:
         self.nonempty.add(number, record)

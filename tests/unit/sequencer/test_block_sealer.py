@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.sealing import pool_inclusion
 from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.chain.sealing.sealing_chain import QUICK_EDITS
+from entresol.dev.reverts import Reverts
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.execution.work_budget import WorkBudget
 from entresol.primitives.records import TransactionResult
@@ -19,6 +21,7 @@ from entresol.primitives.values import Address
 from entresol.sequencer.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.sequencer.inline import InlineSequencer
 from entresol.state.state_trie import StateTrie
+from entresol.storage import store
 from tests.support.chain.dev_chain import (
     balance,
     deposit,
@@ -222,3 +225,65 @@ def test_the_roots_of_many_edits_are_computed_on_a_thread(
     assert [it is not threading.main_thread() for it in threads] == [on_thread]
     assert balance(chain, addresses[-1]) == 7
     assert not chain.is_heavy
+
+
+def edit_many(chain: Chain, balance_of_each: int) -> list[Address]:
+    """Edit more accounts than are laid out on the event loop, and return them."""
+    addresses = [Address(number.to_bytes(20)) for number in range(1, QUICK_EDITS + 2)]
+
+    def change(overlay: Overlay) -> None:
+        for address in addresses:
+            overlay.set_balance(address, balance_of_each)
+
+    chain.edit(addresses[0], change, *addresses[1:])
+    return addresses
+
+
+def test_many_edits_and_their_rows_are_laid_out_on_a_thread(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit, rows_of, threads = BlockExecutor.edit, store.rows_of, list[threading.Thread]()
+
+    def edited(self: BlockExecutor, *arguments: Any) -> None:
+        threads.append(threading.current_thread())
+        edit(self, *arguments)
+
+    def laid_out(*arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        return rows_of(*arguments)
+
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        await sealer.seal()
+        await sealer.stop()
+
+    addresses = edit_many(chain, 7)
+    monkeypatch.setattr(BlockExecutor, "edit", edited)
+    monkeypatch.setattr(store, "rows_of", laid_out)
+    asyncio.run(live())
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+    assert balance(chain, addresses[-1]) == 7
+    chain.verify()
+
+
+def test_a_block_with_many_edits_takes_the_place_of_a_reverted_one(chain: Chain) -> None:
+    async def live() -> None:
+        sealer = BlockSealer(chain)
+        edit_many(chain, 7)
+        await sealer.seal()
+        Reverts(chain).roll_back(0)
+        addresses = edit_many(chain, 8)
+        await sealer.seal()
+        assert balance(chain, addresses[-1]) == 8
+        await sealer.stop()
+
+    asyncio.run(live())
+    assert chain.number == 1
+    chain.verify()
+
+
+def test_the_pending_block_after_many_edits_is_not_quick(chain: Chain) -> None:
+    assert chain.is_pending_quick
+    edit_many(chain, 7)
+    assert not chain.is_pending_quick

@@ -39,10 +39,10 @@ from entresol.errors import (
     SenderNotEOA,
 )
 from entresol.execution.account_senders import AccountReader, is_contract_account
+from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
-    from entresol.primitives.values import Address
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Mempool(PoolIndex):
         accounts: AccountReader,
         base_fee: int,
         *,
-        touched: Iterable[Address] | None = None,
+        touched: Iterable[bytes] | None = None,
     ) -> PoolUpdated:
         """Update the pool after a block; `base_fee` is that of the next one.
 
@@ -134,11 +134,9 @@ class Mempool(PoolIndex):
             senders = list(self._senders)
         else:
             pooled = [self._entries[known].sender for known in included if known in self._entries]
-            affected = dict.fromkeys([*pooled, *touched])
-            if len(affected) > len(self._senders):
-                senders = [sender for sender in self._senders if sender in affected]
-            else:
-                senders = [sender for sender in affected if sender in self._senders]
+            # A block may change very many accounts, few of which are senders.
+            others = [Address(it) for it in touched if it in self._senders]
+            senders = [it for it in dict.fromkeys([*pooled, *others]) if it in self._senders]
         return self._refresh(senders, frozenset(included))
 
     def reset(

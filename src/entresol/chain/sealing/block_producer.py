@@ -73,14 +73,16 @@ class BlockProducer:
         self, timestamp: int, edits: Sequence[StoredChange] = (), codes: Sequence[bytes] = ()
     ) -> BlockExecutor:
         """Return the next block without transactions."""
+        executor = self.create(timestamp)
+        begin_block(executor, edits, codes)
+        return executor
+
+    def create(self, timestamp: int) -> BlockExecutor:
+        """Return the next block, for `begin_block`."""
         ledger = self._ledger
         env = self._with_room(ledger.next_block_env(timestamp))
         limits = self._pool.config.validation
-        executor = BlockExecutor(self._rules, ledger.latest, env, ledger.parent, limits=limits)
-        if edits or codes:
-            executor.edit(edits, codes)
-        executor.begin()
-        return executor
+        return BlockExecutor(self._rules, ledger.latest, env, ledger.parent, limits=limits)
 
     def best_for(
         self,
@@ -150,6 +152,15 @@ class BlockProducer:
         assert isinstance(first.payload, PriorityTransaction)
         room = min(first.payload.gas_limit, max_room(first.payload, env.gas_limit))
         return msgspec.structs.replace(env, gas_limit=room)
+
+
+def begin_block(
+    executor: BlockExecutor, edits: Sequence[StoredChange] = (), codes: Sequence[bytes] = ()
+) -> None:
+    """Begin a block with a developer's edits; any thread may call it."""
+    if edits or codes:
+        executor.edit(edits, codes)
+    executor.begin()
 
 
 def are_heavy(transactions: Iterable[Transaction]) -> bool:

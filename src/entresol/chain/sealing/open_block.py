@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.chain.sealing.block_producer import include_priority
@@ -37,15 +38,21 @@ class OpenBlock:
     `prepare` is called; `execute` touches nothing that others change.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         executor: BlockExecutor,
         priority: Sequence[Transaction],
         best: PoolInclusion,
         trie: StateTrie,
         state: BuildState,
+        *,
+        begin: Callable[[], None] | None = None,
+        prepare_write: Callable[[ExecutedBlock], None] | None = None,
     ) -> None:
+        """Build on `executor`, which `begin` begins first; `prepare_write` is called with the finished block."""
         self.state = state
+        self._begin = begin
+        self._prepare_write = prepare_write
         self.executed: ExecutedBlock | None = None
         """The finished block."""
         self._executor = executor
@@ -71,9 +78,12 @@ class OpenBlock:
         return self._executor.transactions
 
     def prepare(self) -> bool:
-        """Prepare the next part: priority transactions, those of the pool, roots; return whether there is one."""
-        if self._execute is None and self._priority:
-            self._execute = self._include_priority
+        """Prepare the next part: edits, priority transactions, those of the pool, roots; return whether there is one."""
+        if self._begin is not None:
+            self._execute, self._begin = self._begin, None
+        elif self._priority:
+            self._execute = partial(self._include_priority, self._priority)
+            self._priority = ()
         elif not self._is_full and self._best.take():
             self._execute = self._best.execute
         else:
@@ -85,8 +95,11 @@ class OpenBlock:
         assert self._execute is not None
         self._execute()
 
-    def _include_priority(self) -> None:
-        self._is_full = not include_priority(self._executor, self._priority)
+    def _include_priority(self, transactions: Sequence[Transaction]) -> None:
+        self._is_full = not include_priority(self._executor, transactions)
 
     def _finish(self) -> None:
-        self.executed = self._executor.finish(self._trie)
+        executed = self._executor.finish(self._trie)
+        if self._prepare_write is not None:
+            self._prepare_write(executed)
+        self.executed = executed

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from entresol.chain.chain_view import ChainView
+from entresol.chain.edits import stored_edits
 from entresol.chain.events import BlockSealed, ChainEvents
 from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mempool.sidecars import BlobSidecars
 from entresol.chain.mining_schedule import MiningMode, MiningSchedule
-from entresol.chain.sealing.block_producer import BlockProducer
+from entresol.chain.sealing.block_producer import BlockProducer, begin_block
 from entresol.chain.sealing.block_write import BlockWrite
 from entresol.chain.sealing.open_block import BuildState, OpenBlock
 from entresol.chain.sealing.pending_block import PendingBlock
 from entresol.chain.sealing.rejections import Rejections
-from entresol.primitives.values import Address
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class SealingChain(ChainView):
     @property
     def is_pending_quick(self) -> bool:
         """Whether `pending` takes no more than a few milliseconds: it is cached, or has little to execute."""
-        return self.cached_pending() is not None or not self.producer.is_heavy
+        return self.cached_pending() is not None or not self.is_heavy
 
     def adopt_pending(self, block: OpenBlock, version: int) -> None:
         """Let `pending` return a block that was built elsewhere on this version of the pool, until it would change."""
@@ -177,10 +178,19 @@ class SealingChain(ChainView):
         """
         self.flush()
         producer, state = self.producer, self._build_state()
-        executor = producer.open(self._next_timestamp(), *self._edits.stored())
+        executor = producer.create(self._next_timestamp())
         executor.budget = budget
-        best, trie = producer.best_for(executor), self.ledger.trie
-        return OpenBlock(executor, producer.first_priority(), best, trie, state)
+        parts = producer.first_priority(), producer.best_for(executor), self.ledger.trie, state
+        if self._edits.accounts <= QUICK_EDITS:
+            begin_block(executor, *self._edits.stored())
+            return OpenBlock(executor, *parts)
+        edited = self._edits.checkpoint()
+        return OpenBlock(
+            executor,
+            *parts,
+            begin=lambda: begin_block(executor, *stored_edits(edited)),
+            prepare_write=self.ledger.prepare_write,
+        )
 
     def is_next(self, block: OpenBlock) -> bool:
         """Return whether nothing has changed since the block was opened, so that it is still the next one."""
@@ -194,7 +204,7 @@ class SealingChain(ChainView):
             return None
         self.rejections.apply(block.executor.rejected)
         self.ledger.write(block.executed, self.rules.fees.prices())
-        self._writing = BlockWrite(block.executed, self.ledger.store.sync)
+        self._writing = BlockWrite(block.executed, partial(self.ledger.sync, block.executed))
         return self._writing
 
     def show(self, write: BlockWrite) -> Header:
@@ -277,6 +287,6 @@ class SealingChain(ChainView):
             [transaction.hash for transaction in transactions],
             self.ledger.latest,
             self.next_base_fee(),
-            touched=[Address(change.address) for change in record.changes],
+            touched=(change.address for change in record.changes),
         )
         self.events.publish(sealed)

@@ -165,10 +165,15 @@ class KeyValueStore:
         """
         if rewrites:
             self._rewriting()
-        batch = WriteBatch(raw_mode=True)
-        for key in deletes:
-            batch.delete(key)
-        self._write(batch, puts, self._synced if sync else self._unsynced)
+        self._write(_batch_of((), deletes), puts, self._synced if sync else self._unsynced)
+
+    def prepared(self, puts: Iterable[Row], deletes: Iterable[bytes]) -> Contents:
+        """Return what `write_prepared` writes; any thread may call it."""
+        return _batch_of(puts, deletes)
+
+    def write_prepared(self, prepared: Contents, puts: Iterable[Row], *, sync: bool) -> None:
+        """Write what was prepared, which only adds a block, and more."""
+        self._write(prepared, puts, self._synced if sync else self._unsynced)
 
     def contents(self) -> Contents:
         """Return everything in it, for the `replace` of another store; any thread may call it."""
@@ -293,6 +298,15 @@ class KeyValueStore:
         if isinstance(failure, StoreFailed):
             self.failure = failure
         return failure
+
+
+def _batch_of(puts: Iterable[Row], deletes: Iterable[bytes]) -> Contents:
+    batch = WriteBatch(raw_mode=True)
+    for key in deletes:
+        batch.delete(key)
+    for key, value in puts:
+        batch.put(key, value)
+    return batch
 
 
 def _close_quietly(db: Rdict) -> None:
