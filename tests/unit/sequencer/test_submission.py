@@ -290,7 +290,7 @@ def test_what_arrives_raw_waits_for_the_turn_of_its_sender_alone(chain: Chain) -
             assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(0, by=1).hash
             response = await submission.send(transaction(0), turn)
         sent = await asyncio.wait_for(asyncio.gather(response, behind), PATIENCE_SECONDS)
-        assert sent == [transaction(0).hash, transaction(1).hash]
+        assert list(sent) == [transaction(0).hash, transaction(1).hash]
         await sequencer.stop()
         return [len(chain.blocks.record(it).transactions) for it in range(1, chain.number + 1)]
 
