@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from entresol.replication.route import ReplicaState, route
 from entresol.rpc.jsonrpc.forwarding import Declared, Route
 from entresol.rpc.jsonrpc.method import ServedBy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from entresol.replication.upstream import Upstream
 
 _READS: Final = (Declared(ServedBy.REPLICA), Declared(ServedBy.BLOCK))
@@ -19,25 +17,33 @@ _SERVES_READS: Final = {
 }
 
 
+class Replica(Protocol):
+    """What follows a producer."""
+
+    @property
+    def state(self) -> ReplicaState:
+        """What this process has at the moment of what its producer has."""
+
+
 class ReplicaRouter:
     """Routes calls by what a replica has at the moment.
 
     Remembers: nothing. Persists: nothing. Assumes: one event loop. Fails: as the way upstream does.
     """
 
-    def __init__(self, upstream: Upstream, state: Callable[[], ReplicaState]) -> None:
-        self._state = state
+    def __init__(self, upstream: Upstream, replica: Replica) -> None:
+        self._replica = replica
         self.forward = upstream.forward
         self.catch_up = upstream.catch_up
 
     def route(self, declared: Declared) -> Route:
         """Return where a call is served now."""
-        return route(declared, self._state())
+        return route(declared, self._replica.state)
 
     @property
     def serves_reads(self) -> bool:
         """Whether reads of blocks are served here now."""
-        return _SERVES_READS[self._state()]
+        return _SERVES_READS[self._replica.state]
 
     def is_never_forwarded(self, declared: Declared) -> bool:
         """Return whether a call is served here whenever reads are."""

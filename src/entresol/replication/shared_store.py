@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import StoreFailed
 from entresol.primitives.values import Address
+from entresol.replication.route import ReplicaState
 from entresol.replication.workers.state_page import Revert
 from entresol.storage.database.directory import DATABASE, Directory
 from entresol.storage.database.key_value import KeyValueStore
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from entresol.chain.chain import Chain
     from entresol.replication.workers.state_page import ChainState, StatePage
+    from entresol.server.handler import ClientConnection, Handler
 
 logger = logging.getLogger(__name__)
+
+_NONE: Final = -1
+"""The version of no state."""
 
 
 class SecondaryStore(Store):
@@ -66,50 +71,58 @@ class StoreFollower:
     follow is stale, and forwards all requests until it can.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         store: SecondaryStore,
         page: StatePage,
         *,
-        on_change: Callable[[], None],
+        current: ReplicaState = ReplicaState.WORKER,
+        on_stale: Callable[[], None] = lambda: None,
         on_batch: Callable[[int, int], None] = lambda _first, _last: None,
         on_l1_gas_price: Callable[[int], None] = lambda _price: None,
     ) -> None:
         self._chain = chain
         self._store = store
         self._page = page
-        self._on_change = on_change
+        self._current = current
+        self._on_stale = on_stale
         self._on_batch = on_batch
         self._on_l1_gas_price = on_l1_gas_price
-        self._version = 0
+        self._version = _NONE
         self._state: ChainState | None = None
-        self.is_stale = True
-        """Whether the producer has announced something that could not be applied yet."""
-        self.is_edited = False
-        """Whether the producer's latest state is in no block."""
+        self.state = ReplicaState.STALE
+        """What this process has of what the producer has: `current` after what was announced is applied."""
 
-    @property
-    def version(self) -> int:
-        """The version of the state that was applied last."""
-        return self._version
+    def serving(self, handler: Handler) -> Handler:
+        """Return a handler that catches up before each request."""
+        page = self._page
+
+        def handle(
+            body: bytes, connection: ClientConnection
+        ) -> bytes | Awaitable[bytes | None] | None:
+            if page.version != self._version:
+                self.catch_up()
+            return handler(body, connection)
+
+        return handle
 
     def catch_up(self) -> None:
         """Apply what the producer has announced, if it has announced something."""
-        if self._page.version == self._version and not self.is_stale:
+        if self._page.version == self._version:
             return
         read = self._page.read()
         if read is None or not self._apply(read[1]):
             self._on_failure()
             return
         self._version, self._state = read
-        self.is_stale, self.is_edited = False, read[1].is_edited
-        self._on_change()
+        self.state = ReplicaState.EDITED if read[1].is_edited else self._current
 
     def _on_failure(self) -> None:
-        if not self.is_stale:
-            self.is_stale = True
-            self._on_change()
+        self._version = _NONE
+        if self.state is not ReplicaState.STALE:
+            self.state = ReplicaState.STALE
+            self._on_stale()
 
     def _apply(self, state: ChainState) -> bool:
         """Apply a state, and return whether that was possible."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,7 +27,7 @@ class NoUpstream:
 
 
 def router(state: ReplicaState) -> ReplicaRouter:
-    return ReplicaRouter(NoUpstream(), lambda: state)
+    return ReplicaRouter(NoUpstream(), SimpleNamespace(state=state))
 
 
 @pytest.mark.parametrize("state", ReplicaState, ids=lambda it: it.name)
@@ -44,8 +45,8 @@ def test_the_crate_responds_only_to_what_no_replica_forwards_while_it_serves_rea
 
 
 def test_a_route_follows_the_state_of_the_replica() -> None:
-    state = ReplicaState.WORKER
-    followed = ReplicaRouter(NoUpstream(), lambda: state)
+    replica = SimpleNamespace(state=ReplicaState.WORKER)
+    followed = ReplicaRouter(NoUpstream(), replica)
     before = followed.route(Declared(ServedBy.REPLICA))
-    state = ReplicaState.STALE
+    replica.state = ReplicaState.STALE
     assert (before, followed.route(Declared(ServedBy.REPLICA))) == (Route.HERE, Route.UPSTREAM)

@@ -10,9 +10,11 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import Transaction
+from entresol.replication.route import ReplicaState
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
 from entresol.replication.workers.publisher import StatePublisher
 from entresol.replication.workers.state_page import StatePage
+from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, BOB, transaction
@@ -43,9 +45,15 @@ class Pair:
         self.store = SecondaryStore.at(self.producer.ledger.store.path)
         self.replica = Chain(self.store, rules, genesis)
         self.events = self.replica.events.subscribe()
-        self.follower = StoreFollower(self.replica, self.store, self.page, on_change=lambda: None)
+        self.stale = 0
+        self.follower = StoreFollower(
+            self.replica, self.store, self.page, on_stale=self._count_stale
+        )
         self.follower.catch_up()
         self.events.take()
+
+    def _count_stale(self) -> None:
+        self.stale += 1
 
     def seal(self, *transactions: Transaction) -> None:
         for it in transactions:
@@ -131,16 +139,16 @@ def test_it_is_stale_while_the_store_is_rewritten(pair: Pair) -> None:
     pair.seal()
     pair.page.begin_rewrite()
     assert pair.catch_up() == []
-    assert pair.follower.is_stale
+    assert (pair.follower.state, pair.stale) == (ReplicaState.STALE, 1)
     pair.publisher.sync()
     assert pair.catch_up() == ["+1"]
-    assert not pair.follower.is_stale
+    assert (pair.follower.state, pair.stale) == (ReplicaState.WORKER, 1)
 
 
 def is_edited(pair: Pair) -> bool:
     pair.publisher.sync()
     pair.catch_up()
-    return pair.follower.is_edited
+    return pair.follower.state is ReplicaState.EDITED
 
 
 def test_it_knows_of_edits_and_finality(pair: Pair) -> None:
@@ -166,3 +174,21 @@ def test_a_chain_that_is_replaced_is_followed(pair: Pair) -> None:
     assert pair.catch_up()[-1] == "+3"
     assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
     other.close()
+
+
+def test_a_request_is_handled_after_what_was_announced_is_applied(pair: Pair) -> None:
+    handle = pair.follower.serving(lambda _body, _connection: b"%d" % pair.replica.number)
+    before = handle(b"", LocalConnection())
+    pair.seal()
+    assert (before, handle(b"", LocalConnection())) == (b"0", b"1")
+
+
+def test_a_stale_replica_tries_to_catch_up_at_each_request(pair: Pair) -> None:
+    handle = pair.follower.serving(lambda _body, _connection: pair.follower.state.name.encode())
+    pair.page.begin_rewrite()
+    pair.producer.seal()
+    pair.page.begin_rewrite()
+    stale = [handle(b"", LocalConnection()) for _ in range(2)]
+    pair.publisher.sync()
+    assert [*stale, handle(b"", LocalConnection())] == [b"STALE", b"STALE", b"WORKER"]
+    assert pair.stale == 1

@@ -23,7 +23,6 @@ from entresol.replication.pending_feed import PendingFeed, PendingFollower
 from entresol.replication.postgres.member import Member
 from entresol.replication.postgres.reporting import Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
-from entresol.replication.route import ReplicaState
 from entresol.replication.router import ReplicaRouter
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -185,12 +184,8 @@ class ClusterNode:
             dev_methods=False,
             limits=config.limits,
             layer_two=L2Components(joined.fees, self._settled),
-            router=ReplicaRouter(self._upstream, self._replica_state),
+            router=ReplicaRouter(self._upstream, self.member),
         )
-
-    def _replica_state(self) -> ReplicaState:
-        is_producing = self.member.production is not None
-        return ReplicaState.PRODUCING if is_producing else ReplicaState.MEMBER
 
     def _make_rollup(self, journal: Journal) -> Rollup:
         joined = self._joined

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 class WorkerRole(ServiceRole):
     """A worker's part for one layer: it follows the producer, and forwards to it.
 
-    Remembers: what this process has of what the producer has. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
+    Remembers: nothing of its own. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
     """
 
     sharing = PortSharing.JOIN
@@ -66,37 +66,33 @@ class WorkerRole(ServiceRole):
         self._index = start.index
         self._layer = layer
         self._channel = channel
-        self.upstream = ChannelUpstream(channel, layer, self.catch_up)
         self._page = StatePage(start.layers[layer].page)
         self.store = SecondaryStore.at(Path(start.layers[layer].path))
         self.shipped = ShippedEvents(self.store)
         self._current = ReplicaState.WORKER if start.cluster is None else ReplicaState.MEMBER_WORKER
-        self.state = ReplicaState.STALE
-        self._version = -1
         self._has_reported = False
-        self._follower: StoreFollower
+        self.follower: StoreFollower
+        self.upstream: ChannelUpstream
         self._api: Api
 
     def follow(self, chain: Chain, fees: FeeModel | None = None) -> None:
         """Follow the producer's chain from now on."""
-        self._follower = StoreFollower(
+        self.follower = StoreFollower(
             chain,
             self.store,
             self._page,
-            on_change=self._on_change,
+            current=self._current,
+            on_stale=self._on_stale,
             on_batch=self._on_batch,
             on_l1_gas_price=(lambda _price: None) if fees is None else fees.observe,
         )
+        self.upstream = ChannelUpstream(self._channel, self._layer, self.follower.catch_up)
 
     def attach(self, api: Api) -> Api:
         """Note the API of the layer, whose subscribers have to be notified."""
         self._api = api
         api.subscriptions.changed.add(self._on_subscriptions)
         return api
-
-    def catch_up(self) -> None:
-        """Apply what the producer has announced."""
-        self._follower.catch_up()
 
     def beat(self) -> None:
         """Count a heartbeat of this process."""
@@ -114,16 +110,7 @@ class WorkerRole(ServiceRole):
 
     def serving(self, handler: Handler) -> Handler:
         """Catch up before each request."""
-        catch_up, page = self._follower.catch_up, self._page
-
-        def handle(
-            body: bytes, connection: ClientConnection
-        ) -> bytes | Awaitable[bytes | None] | None:
-            if page.version != self._version:
-                catch_up()
-            return handler(body, connection)
-
-        return handle
+        return self.follower.serving(handler)
 
     def pages(self, service: ChainService) -> Mapping[str, Page]:  # noqa: ARG002 - the interface has it
         """Return the pages of the whole node, by the producer."""
@@ -133,16 +120,9 @@ class WorkerRole(ServiceRole):
     def _on_batch(self, first: int, last: int) -> None:
         self._api.blocks_batched(first, last)
 
-    def _on_change(self) -> None:
-        follower = self._follower
-        if follower.is_stale:
-            self._version = -1
-            self.state = ReplicaState.STALE
-            # Cached results are served before it is decided what is forwarded.
-            self._api.dispatcher.invalidate_cache()
-        else:
-            self._version = follower.version
-            self.state = ReplicaState.EDITED if follower.is_edited else self._current
+    def _on_stale(self) -> None:
+        # Cached results are served before it is decided what is forwarded.
+        self._api.dispatcher.invalidate_cache()
 
     def _on_subscriptions(self) -> None:
         subscriptions = self._api.subscriptions
@@ -209,7 +189,7 @@ class WorkerNode:
         """Listen on the producer's ports."""
         self._beat()
         for role in self._roles:
-            role.catch_up()
+            role.follower.catch_up()
         for service in self._services:
             await service.start()
 
@@ -273,7 +253,7 @@ class WorkerNode:
                 limits=config.limits,
                 control=self._control,
                 layer_two=components,
-                router=ReplicaRouter(role.upstream, lambda: role.state),
+                router=ReplicaRouter(role.upstream, role.follower),
                 notified=role.shipped,
             )
             return role.attach(api)

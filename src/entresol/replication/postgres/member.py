@@ -34,6 +34,7 @@ from entresol.replication.postgres.log import CHANNEL, PostgresLog, check_tail
 from entresol.replication.postgres.pool_rows import read_pool
 from entresol.replication.postgres.production import Production
 from entresol.replication.postgres.writer import LogWriter
+from entresol.replication.route import ReplicaState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,11 @@ class Member:
     def role(self) -> Literal["producer", "replica"]:
         """Whether this node produces."""
         return "replica" if self.production is None else "producer"
+
+    @property
+    def state(self) -> ReplicaState:
+        """What this node has at the moment of what the producer has."""
+        return ReplicaState.MEMBER if self.production is None else ReplicaState.PRODUCING
 
     @property
     def seq(self) -> int:

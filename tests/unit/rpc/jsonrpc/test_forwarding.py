@@ -134,7 +134,7 @@ class Forward:
 class Replica:
     def __init__(self, limits: RequestLimits = RequestLimits()) -> None:  # noqa: B008  # frozen
         self.producer = Forward()
-        router = ReplicaRouter(self.producer, lambda: self.producer.state)
+        router = ReplicaRouter(self.producer, self.producer)
         ledger = Ledger("replica", lambda: self.producer.caught_up)
         self._dispatcher = Dispatcher([ledger], router=router, limits=limits)
 
