@@ -21,7 +21,7 @@ from entresol.primitives.values import Address
 from entresol.sequencer.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.sequencer.inline import InlineSequencer
 from entresol.state.state_trie import StateTrie
-from entresol.storage import store
+from entresol.storage.block_rows import rows_of
 from tests.support.chain.dev_chain import (
     balance,
     deposit,
@@ -242,7 +242,7 @@ def edit_many(chain: Chain, balance_of_each: int) -> list[Address]:
 def test_many_edits_and_their_rows_are_laid_out_on_a_thread(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edit, rows_of, threads = BlockExecutor.edit, store.rows_of, list[threading.Thread]()
+    edit, threads = BlockExecutor.edit, list[threading.Thread]()
 
     def edited(self: BlockExecutor, *arguments: Any) -> None:
         threads.append(threading.current_thread())
@@ -259,7 +259,7 @@ def test_many_edits_and_their_rows_are_laid_out_on_a_thread(
 
     addresses = edit_many(chain, 7)
     monkeypatch.setattr(BlockExecutor, "edit", edited)
-    monkeypatch.setattr(store, "rows_of", laid_out)
+    monkeypatch.setattr("entresol.storage.store.rows_of", laid_out)
     asyncio.run(live())
     assert len(threads) == 2
     assert threading.main_thread() not in threads
