@@ -36,6 +36,10 @@ class ReplacedStores:
         self._stores.pop(oldest).close()
         return oldest
 
+    def get(self, generation: int) -> Store | None:
+        """Return the store of a generation, if it is held."""
+        return self._stores.get(generation)
+
     def take(self, generation: int) -> Store:
         """Return the store of a generation, which is the current one now; later ones are dropped."""
         store = self._stores.pop(generation)

@@ -86,8 +86,10 @@ class ReturnPlan:
         chain: Chain,
         is_there: Callable[[], bool],
         return_to: Callable[[RevertedBlocks], RevertPlan],
+        prepare: Callable[[], None],
     ) -> None:
         self._chain = chain
+        self._prepare = prepare
         self._is_there = is_there
         self._return_to = return_to
         self._head = chain.ledger.head_hash
@@ -101,8 +103,9 @@ class ReturnPlan:
         return self._is_there() and self._chain.ledger.head_hash == self._head
 
     def prepare(self) -> None:
-        """Read the blocks that are removed."""
+        """Read the blocks that are removed, and what takes their place."""
         self._reverted = self._chain.ledger.reverted_by(-1)
+        self._prepare()
         self._is_prepared = True
 
     def apply(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
     from entresol.primitives.records import StoredChange
     from entresol.storage.store import Store
+
+log = logging.getLogger(__name__)
 
 
 class Reverts:
@@ -67,8 +70,15 @@ class Reverts:
             return None
         if was.generation != self._replaced.generation:
             is_there = partial(self.checkpoints.__contains__, checkpoint)
-            return ReturnPlan(self.chain, is_there, partial(self._return_to, checkpoint, was))
+            prepare = partial(self._prepare_return, was.generation)
+            return_to = partial(self._return_to, checkpoint, was)
+            return ReturnPlan(self.chain, is_there, return_to, prepare)
         return self._plan_restore(checkpoint, was.mark)
+
+    def _prepare_return(self, generation: int) -> None:
+        store = self._replaced.get(generation)
+        if store is not None:
+            self.chain.ledger.store.prepare_replace(store)
 
     def _return_to(self, checkpoint: int, was: Checkpoint, reverted: RevertedBlocks) -> RevertPlan:
         """Replace the chain by one that a state file has replaced, and return what reverts that to a checkpoint."""
@@ -141,21 +151,43 @@ class Reverts:
         reverted: RevertedBlocks | None = None,
         *,
         keeps_checkpoints: bool = False,
+        copy: Store | None = None,
     ) -> bool:
         """Replace all blocks by those of another store, and the edits; nothing is pending then.
 
-        `reverted` are the blocks so far, if they were read already. With `keeps_checkpoints`, the chain can revert to
-        them if both stores are temporary; return whether `source` is held for that.
+        `reverted` are the blocks so far, and `copy` a copy of them that is taken over, if they were read already. With
+        `keeps_checkpoints`, the chain can revert to them; return whether `source` is held for that.
         """
-        is_exchanged = self.chain.exchange(source, reverted, edits, codes)
-        if keeps_checkpoints and len(self.checkpoints) and is_exchanged:
-            dropped = self._replaced.add(source)
-            if dropped is not None:
-                self.checkpoints.drop_generation(dropped)
-            return True
-        self.checkpoints.clear()
-        self._replaced.close()
-        return False
+        held = self._held_by(source, copy) if keeps_checkpoints and len(self.checkpoints) else None
+        if copy is not None and held is not copy:
+            copy.close()
+        self.chain.exchange(source, reverted, edits, codes)
+        if held is None:
+            self.checkpoints.clear()
+            self._replaced.close()
+            return False
+        dropped = self._replaced.add(held)
+        if dropped is not None:
+            self.checkpoints.drop_generation(dropped)
+        return held is source
+
+    def copy_for(self, source: Store) -> Store | None:
+        """Return a copy for `replace`, if that needs one to keep checkpoints; any thread may call it."""
+        store = self.chain.ledger.store
+        if not len(self.checkpoints) or store.exchanges_with(source):
+            return None
+        return store.copy()
+
+    def _held_by(self, source: Store, copy: Store | None) -> Store | None:
+        """Return the store that has the blocks so far once the chain is replaced: they change places, or a copy."""
+        self.chain.flush()
+        store = self.chain.ledger.store
+        if store.exchanges_with(source):
+            return source
+        held = copy if copy is not None and store.has_copy(copy) else store.copy()
+        if held is None:
+            log.warning("snapshots are dropped, as the chain that a state file replaces is large")
+        return held
 
     def _on_reverted(self, event: Event) -> None:
         """Drop the checkpoints of reverted blocks, whoever has reverted them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from entresol.errors import RebuildInterrupted, StoreDamaged, StoreFailed, WrongParent
 from entresol.primitives.records import BlockRecord
@@ -18,6 +18,9 @@ from entresol.storage.nonempty_blocks import NonEmptyBlocks, has_contents
 from entresol.storage.open_logs import indexed_row
 from entresol.storage.price_table import Prices
 from entresol.storage.store_view import StoreView
+
+MAX_COPIED_BYTES: Final = 256 << 20
+"""How large a chain may be that is copied, in memory at first."""
 
 
 class Store(StoreView):
@@ -35,6 +38,7 @@ class Store(StoreView):
         self._next: BlockRecord | None = None
         self._prepared: tuple[BlockRecord, Contents] | None = None
         self._contents: Contents | None = None
+        self._copied_at: int | None = None
 
     @classmethod
     def open(
@@ -203,9 +207,27 @@ class Store(StoreView):
         """Yield the records of the blocks above `number` that have contents, in order."""
         return filter(has_contents, map(self.record, self.nonempty.above(number)))
 
+    def copy(self) -> Store | None:
+        """Return a temporary store with the same chain, None if it is too large; any thread may call it."""
+        if self._db.live_bytes > MAX_COPIED_BYTES:
+            return None
+        copy: Store = Store.temporary()
+        # Read first: what is written meanwhile may be missing.
+        copy._copied_at, copy.head_number = self._db.sequence, self.head_number
+        try:
+            copy._db.replace(self._db.contents())
+        except BaseException:
+            copy.close()
+            raise
+        return copy
+
+    def has_copy(self, copy: Store) -> bool:
+        """Return whether a copy still has everything."""
+        return copy._copied_at == self._db.sequence
+
     def prepare_replace(self, source: Store) -> None:
         """Read what `replace` writes, which takes longer than to write it; any thread may call it."""
-        if not self._exchanges_with(source):
+        if not self.exchanges_with(source):
             source._contents = source._db.contents()
 
     def replace(self, source: Store) -> bool:
@@ -214,7 +236,7 @@ class Store(StoreView):
         That is one durable write, after which the other store is not used any more. Two temporary stores only exchange
         their files, unless others read them.
         """
-        is_exchanged = self._exchanges_with(source)
+        is_exchanged = self.exchanges_with(source)
         if is_exchanged:
             self._directory, source._directory = source._directory, self._directory
             self._db.exchange(source._db)
@@ -256,7 +278,8 @@ class Store(StoreView):
             progress(done + 1, total)
         self._db.write([indexed_row()], [tables.REBUILDING])
 
-    def _exchanges_with(self, source: Store) -> bool:
+    def exchanges_with(self, source: Store) -> bool:
+        """Return whether `replace` leaves this chain in the other store."""
         is_temporary = self._directory.is_temporary and source._directory.is_temporary
         return is_temporary and not self._db.is_shared
 

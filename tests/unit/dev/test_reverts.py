@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import StoreFailed
 from entresol.sequencer.inline import InlineSequencer
 from entresol.storage.store import Store
-from tests.support.chain.dev_chain import ALICE, NOBODY, balance, transaction
+from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, balance, transaction
 
 
 def genesis_store(chain: Chain) -> Store:
@@ -198,3 +199,64 @@ def test_replaced_chains_are_deleted_when_nothing_can_revert_to_them_any_more(ch
     assert replaced.path.exists()
     reverts.close()
     assert not replaced.path.exists()
+
+
+def chain_in_place(path: Path, *, is_shared: bool) -> Chain:
+    """Open a chain whose store cannot change places with another."""
+    return Chain.open(None if is_shared else path / "chain", RULES, GENESIS, shared=is_shared)
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["in a directory", "read by workers"])
+@pytest.mark.parametrize("is_copied_before", [False, True])
+def test_a_chain_that_is_replaced_in_place_keeps_its_checkpoints(
+    tmp_path: Path, *, is_shared: bool, is_copied_before: bool
+) -> None:
+    chain = chain_in_place(tmp_path, is_shared=is_shared)
+    reverts, source = Reverts(chain), genesis_store(chain)
+    InlineSequencer(chain).submit(transaction(0, wei=5).raw)
+    checkpoint, head = reverts.checkpoint(), chain.head
+    copy = reverts.copy_for(source) if is_copied_before else None
+    # What comes after the copy is in none, or in another one.
+    chain.seal()
+    assert not reverts.replace(source, keeps_checkpoints=True, copy=copy)
+    source.close()
+    chain.seal()
+    assert reverts.restore(checkpoint)
+    assert (chain.head, balance(chain, NOBODY)) == (head, 5)
+    InlineSequencer(chain).submit(transaction(1, wei=5).raw)
+    chain.verify()
+    reverts.close()
+    chain.close()
+
+
+def test_a_copy_to_which_nothing_was_added_is_held(tmp_path: Path) -> None:
+    chain = chain_in_place(tmp_path, is_shared=False)
+    reverts, source = Reverts(chain), genesis_store(chain)
+    chain.seal()
+    checkpoint = reverts.checkpoint()
+    copy = reverts.copy_for(source)
+    assert copy is not None
+    assert chain.ledger.store.has_copy(copy)
+    assert not reverts.replace(source, keeps_checkpoints=True, copy=copy)
+    source.close()
+    plan = reverts.plan_restore(checkpoint)
+    assert plan is not None
+    plan.prepare()
+    plan.apply()
+    assert chain.number == 1
+    reverts.close()
+    chain.close()
+
+
+def test_a_large_chain_that_is_replaced_in_place_drops_its_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entresol.storage.store.MAX_COPIED_BYTES", 0)
+    chain = chain_in_place(tmp_path, is_shared=False)
+    reverts, source = Reverts(chain), genesis_store(chain)
+    checkpoint = reverts.checkpoint()
+    assert reverts.copy_for(source) is None
+    assert not reverts.replace(source, keeps_checkpoints=True)
+    source.close()
+    assert not reverts.restore(checkpoint)
+    chain.close()

@@ -37,6 +37,8 @@ class Replacement(NamedTuple):
     codes: tuple[bytes, ...] = ()
     reverted: RevertedBlocks | None = None
     """The blocks that the chain had while this was prepared."""
+    copy: Store | None = None
+    """A copy of them, if checkpoints need one."""
 
 
 class PreparedLoad:
@@ -56,6 +58,8 @@ class PreparedLoad:
         """Delete what was prepared."""
         for it in self.replacements:
             it.store.close()
+            if it.copy is not None:
+                it.copy.close()
 
 
 class LinkedState:
@@ -113,7 +117,8 @@ class LinkedState:
                 load.replacements.append(replacement)
                 chain.ledger.store.prepare_replace(replacement.store)
                 reverted = chain.ledger.reverted_by(-1)
-                load.replacements[-1] = replacement._replace(reverted=reverted)
+                copy = self._linked.reverts_of(chain).copy_for(replacement.store)
+                load.replacements[-1] = replacement._replace(reverted=reverted, copy=copy)
         except BaseException:
             load.close()
             raise
@@ -123,7 +128,8 @@ class LinkedState:
         """Let a prepared file take effect; the caller closes it."""
         if load.replacements:
             # What a chain keeps for its checkpoints is not closed with the rest.
-            load.replacements = [it for it in load.replacements if not self._replace(it)]
+            replaced = [it for it in load.replacements if not self._replace(it)]
+            load.replacements = [it._replace(copy=None) for it in replaced]
             self._linked.on_replaced()
         for chain, accounts in load.accounts.items():
             edit = load.edits.get(chain)
@@ -133,7 +139,12 @@ class LinkedState:
 
     def _replace(self, load: Replacement) -> bool:
         return self._linked.reverts_of(load.chain).replace(
-            load.store, load.edits, load.codes, load.reverted, keeps_checkpoints=True
+            load.store,
+            load.edits,
+            load.codes,
+            load.reverted,
+            keeps_checkpoints=True,
+            copy=load.copy,
         )
 
     def _is_merged(self, chain: Chain, file: StateFile) -> bool:

@@ -175,6 +175,17 @@ class KeyValueStore:
         """Write what was prepared, which only adds a block, and more."""
         self._write(prepared, puts, self._synced if sync else self._unsynced)
 
+    @property
+    def sequence(self) -> int:
+        """A number that every write increases."""
+        return int(self._db.latest_sequence_number())
+
+    @property
+    def live_bytes(self) -> int:
+        """About how many bytes it has."""
+        names = ("rocksdb.estimate-live-data-size", "rocksdb.cur-size-all-mem-tables")
+        return sum(self._db.property_int_value(name) or 0 for name in names)
+
     def contents(self) -> Contents:
         """Return everything in it, for the `replace` of another store; any thread may call it."""
         batch = WriteBatch(raw_mode=True)

@@ -77,8 +77,9 @@ class AnvilState:
         """Load a state file, packed by gzip or not, of this node or of anvil.
 
         One of this node restores all of its chains. One of anvil replaces the L1, and the L2 starts again; on the L2
-        only its accounts are taken. Snapshots from before stay, also those of a chain that was replaced, unless it is
-        in `--data-dir` or served by `--workers`. What it may unpack to is limited by `--load-state-limit-bytes`.
+        only its accounts are taken. Snapshots from before stay, also those of a chain that was replaced, unless that is
+        in `--data-dir` or served by `--workers`, and larger than 256 MiB. What a file may unpack to is limited by
+        `--load-state-limit-bytes`.
         """
         files = {self._chain: bytes(state)}
         prepared = await self._reverts.prepared(
