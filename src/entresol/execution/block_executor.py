@@ -27,6 +27,7 @@ from entresol.execution.tx_env import (
     unstarted_tx_env,
 )
 from entresol.primitives.headers import Header
+from entresol.primitives.l1_to_l2_gas import max_executed
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import BlobTransaction, PriorityTransaction, Transaction
@@ -239,10 +240,11 @@ class BlockExecutor:
     def _try_execute(self, payload: PriorityTransaction) -> _Ran:
         """Execute a priority transaction.
 
-        L1 has accepted it, so one that cannot start is included as failed and uses all its gas, or all of the block
-        if it has more: no L1 accepts that, and nothing could bound its execution.
+        L1 has accepted it, so one that cannot start is included as failed and uses all its gas. What has more than
+        any L1 accepts does not start either, since nothing would bound its execution.
         """
-        if payload.gas_limit > self.env.gas_limit or (
+        is_too_heavy = payload.gas_limit > max_executed(payload, self.env.gas_limit)
+        if is_too_heavy or (
             payload.to_mint < payload.value + payload.gas_limit * payload.max_fee_per_gas
         ):
             return self._reject(payload)
@@ -276,7 +278,7 @@ class BlockExecutor:
         return ran
 
     def _reject(self, payload: PriorityTransaction) -> _Ran:
-        gas_used = min(payload.gas_limit, self.env.gas_limit)
+        gas_used = min(payload.gas_limit, max_executed(payload, self.env.gas_limit))
         tracer = None if self._tracing is None else self._tracing.tracer
         tx_env = unstarted_tx_env(payload)
         ran = reject(

@@ -77,3 +77,13 @@ def body_gas(request: PriorityTransaction) -> int:
 def max_room(request: PriorityTransaction, block_gas_limit: int) -> int:
     """Return the gas limit that a block has at most for the sake of `request`, whatever L1 says that it accepted."""
     return max(block_gas_limit, MAX_BODY_GAS) + overhead(len(request.to_abi()))
+
+
+def max_executed(request: PriorityTransaction, block_gas_limit: int) -> int:
+    """Return the gas that `request` may have to be executed in a block with this gas limit.
+
+    Blocks of earlier versions had no more gas for the sake of a request, so it may be more than their limit.
+    """
+    if request.gas_limit <= block_gas_limit:
+        return block_gas_limit
+    return max(block_gas_limit, MAX_BODY_GAS + overhead(len(request.to_abi())))
