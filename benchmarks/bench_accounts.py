@@ -67,7 +67,7 @@ def rate(make: Callable[[int], Transaction]) -> float:
     for at in range(0, COUNT, 500):
         for raw in raws[at : at + 500]:
             InlineSequencer(l2.chain).submit(raw)
-        l2.chain.seal()
+        l2.chain.builder.seal()
     seconds = time.process_time() - start
     assert l2.nonce(ALICE) == COUNT
     l2.close()
@@ -85,7 +85,7 @@ def sponsored_rate() -> float:
     for at in range(0, count, PAYMASTER_BLOCK):
         for raw in raws[at : at + PAYMASTER_BLOCK]:
             InlineSequencer(l2.chain).submit(raw)
-        l2.chain.seal()
+        l2.chain.builder.seal()
     seconds = time.perf_counter() - start
     assert l2.nonce(ALICE) == count
     l2.close()

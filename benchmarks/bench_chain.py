@@ -110,7 +110,7 @@ def our_rate(raws: Sequence[bytes], size: int, *, durable: bool) -> float:
             for transaction in [decode(burst[0])] if size == 1 else decode_many(burst):
                 assert not isinstance(transaction, Exception)
                 chain.add(transaction)
-            chain.seal()
+            chain.builder.seal()
         seconds = time.perf_counter() - start
         sealed = sum(len(record.transactions) for record in chain.blocks.records())
         assert sealed == len(raws)
@@ -179,13 +179,13 @@ def checkpoints() -> Iterator[Row]:
             for first in range(0, len(raws) - 1, SENDERS):
                 for raw in raws[first : first + SENDERS]:
                     chain.add(decode(raw))
-                chain.seal()
+                chain.builder.seal()
             seconds, reverts = [], Reverts(chain)
             for _ in range(20):
                 start = time.perf_counter()
                 checkpoint = reverts.checkpoint()
                 chain.add(decode(raws[-1]))
-                chain.seal()
+                chain.builder.seal()
                 reverts.restore(checkpoint)
                 seconds.append(time.perf_counter() - start)
         yield Row(

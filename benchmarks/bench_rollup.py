@@ -61,7 +61,7 @@ def tree_and_proofs() -> Iterator[Row]:
     while left:
         sent.append(chain.send_message(7, times=min(left, MESSAGES_AT_ONCE)))
         left -= min(left, MESSAGES_AT_ONCE)
-        chain.seal()
+        chain.builder.seal()
     asyncio.run(batcher.seal(0.0))
     batches = chain.batches
     batches.settle([1], SettlementStep.EXECUTE, SettlementTransaction(Hash32.zero(), 1, 1))

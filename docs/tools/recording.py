@@ -10,7 +10,6 @@ import msgspec
 
 from docs.tools.examples import RESULT, Call, Example, examples
 from entresol._native import keccak256
-from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
@@ -136,7 +135,7 @@ class Recorder:
     async def _fresh(self) -> Node:
         if self._node is None:
             self._node = Node(NodeConfig(chain=ChainConfig(timestamp=0)))
-            self._node.chain.clock = Clock(lambda: MIDNIGHT)
+            self._node.chain.clock.restart(lambda: MIDNIGHT)
             self._node.chain.instance_id = Hash32.parse(STAND_IN)
             for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):
                 InlineSequencer(self._node.chain).submit(transaction.raw)
@@ -148,7 +147,7 @@ class Recorder:
         assert node.rollup is not None
         assert node.layer_one is not None
         l1 = node.layer_one.chain
-        l1.clock = Clock(lambda: MIDNIGHT)
+        l1.clock.restart(lambda: MIDNIGHT)
         l1.schedule.seal_at_once()
         for step in SettlementStep:
             await node.rollup.settle(step, 1)

@@ -45,7 +45,7 @@ def dispatcher_of(l2: LayerTwo, threads: ClientThreads) -> Dispatcher:
         chain.rules.chain_id,
         chain.blocks,
         chain.pool,
-        chain.pending_block,
+        chain.builder.pending_block,
     )
     return Dispatcher(
         [

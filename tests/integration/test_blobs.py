@@ -75,13 +75,13 @@ def test_the_price_rises_with_full_blocks_and_falls_with_empty_ones(chain: Chain
         for index, seeds in ((0, range(6)), (1, range(3))):
             raw = blob_transaction(SECRETS[index], sample_sidecar(*seeds), nonce=nonce)
             chain.add(decode(raw))
-        chain.seal()
+        chain.builder.seal()
         assert chain.head.blob_gas_used == 9 * BLOB_GAS
         prices.append(chain.next_blob_base_fee())
     assert prices == sorted(prices)
     assert prices[-1] > 10
     while chain.next_blob_base_fee() > 1:
-        chain.seal()
+        chain.builder.seal()
     chain.verify()
 
 
@@ -95,12 +95,12 @@ def test_a_transaction_waits_until_the_price_falls_to_its_cap(chain: Chain) -> N
                 SECRETS[index], sample_sidecar(*seeds), nonce=nonce, fee_cap=2 * 10**11, tip=10**11
             )
             chain.add(decode(raw))
-        chain.seal()
+        chain.builder.seal()
     assert chain.next_blob_base_fee() > 1
     assert chain.pool.get(cheap.hash) is not None
     assert not chain.producer.has_work
     while chain.pool.get(cheap.hash) is not None:
-        chain.seal()
+        chain.builder.seal()
     assert chain.head.blob_gas_used == BLOB_GAS
     with pytest.raises(errors.InvalidTransaction):
         InlineSequencer(chain).submit(
@@ -110,12 +110,12 @@ def test_a_transaction_waits_until_the_price_falls_to_its_cap(chain: Chain) -> N
 
 def test_a_reorg_makes_blobs_pending_again(chain: Chain) -> None:
     sent = InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
-    chain.rewind(0)
+    chain.history.rewind(0)
     assert chain.sidecars.get(sent) is None
     pending = chain.pool.get(sent)
     assert pending is not None
     assert pending.sidecar is not None
-    chain.seal()
+    chain.builder.seal()
     assert chain.sidecars.blob(sample_sidecar(1).hashes[0]) == sample_blob(1)
 
 
@@ -124,11 +124,11 @@ def test_a_snapshot_has_pending_blobs(chain: Chain) -> None:
     sent = InlineSequencer(chain).submit(blob_transaction(SECRETS[0], sample_sidecar(1)))
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
-    chain.seal()
+    chain.builder.seal()
     assert chain.sidecars.get(sent) is not None
     assert reverts.restore(checkpoint)
     assert chain.sidecars.get(sent) is None
-    chain.seal()
+    chain.builder.seal()
     assert chain.sidecars.get(sent) is not None
 
 
@@ -150,7 +150,7 @@ def test_a_restart_has_the_chain_without_its_blobs(tmp_path: Path) -> None:
 def test_a_chain_from_before_the_fields_goes_on_with_them(tmp_path: Path) -> None:
     rules = msgspec.structs.replace(ChainRules.layer_1(), has_fork_fields=False)
     chain = Chain.open(tmp_path, rules, GENESIS, clock=Clock(lambda: 1_000.0))
-    chain.seal()
+    chain.builder.seal()
     assert chain.head.withdrawals_root is None
     chain.close()
     chain = open_layer_one(tmp_path)
@@ -216,6 +216,6 @@ def test_a_thousand_blob_transactions_take_no_more_memory_than_the_pool_has() ->
         assert chain.pool.size <= limit
     assert 0 < rejected < 1_000
     while chain.producer.has_work:
-        chain.seal()
+        chain.builder.seal()
         assert chain.sidecars.size <= chain.sidecars.max_bytes
     chain.close()

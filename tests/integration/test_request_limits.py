@@ -45,7 +45,7 @@ def limited() -> Iterator[Limited]:
 def emit(client: ApiClient, blocks: int) -> None:
     for nonce in range(blocks):
         client.chain.add(transaction(nonce, to=LOGGER, wei=0))
-        client.chain.seal()
+        client.chain.builder.seal()
 
 
 def test_every_limit_can_be_set_from_outside() -> None:

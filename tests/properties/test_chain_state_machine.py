@@ -84,7 +84,7 @@ class ChainMachine(RuleBasedStateMachine):
 
     @rule(limit=st.none() | st.integers(0, 2))
     def seal(self, limit: int | None) -> None:
-        self.chain.seal(limit=limit)
+        self.chain.builder.seal(limit=limit)
 
     @rule()
     def remember(self) -> None:
@@ -103,7 +103,7 @@ class ChainMachine(RuleBasedStateMachine):
     @rule(back=st.integers(1, 3))
     def rewind(self, back: int) -> None:
         target = max(self.chain.number - back, 0)
-        self.chain.rewind(target)
+        self.chain.history.rewind(target)
         self.checkpoints = [it for it in self.checkpoints if it[0] in self.reverts.checkpoints]
 
     @rule(wei=st.integers(0, 2))
@@ -116,9 +116,9 @@ class ChainMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_pending_block_is_what_would_be_built_now(self) -> None:
-        cached = self.chain.pending_block()
-        timestamp = self.chain._next_timestamp()
-        filled = self.chain.producer.fill(timestamp, *self.chain._edits.stored())
+        cached = self.chain.builder.pending_block()
+        timestamp = self.chain.next_block.timestamp()
+        filled = self.chain.producer.fill(timestamp, *self.chain.edits.stored())
         built = filled.finish(self.chain.ledger.trie)
         assert cached.header == built.header
 

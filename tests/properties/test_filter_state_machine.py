@@ -71,7 +71,7 @@ class FilterMachine(RuleBasedStateMachine):
 
     @rule(limit=st.none() | st.integers(0, 2))
     def seal(self, limit: int | None) -> None:
-        self.chain.seal(limit=limit)
+        self.chain.builder.seal(limit=limit)
 
     @rule()
     def remember(self) -> None:
@@ -87,7 +87,7 @@ class FilterMachine(RuleBasedStateMachine):
 
     @rule(back=st.integers(1, 3))
     def rewind(self, back: int) -> None:
-        self.chain.rewind(max(self.chain.number - back, 0))
+        self.chain.history.rewind(max(self.chain.number - back, 0))
         self.checkpoints = [it for it in self.checkpoints if it in self.reverts.checkpoints]
         self.went_back()
 

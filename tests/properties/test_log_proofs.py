@@ -77,7 +77,7 @@ class Settled:
                 # As many as a transaction can pay for.
                 self.chain.send_message(size, times=min(left, 450))
                 left -= min(left, 450)
-                self.chain.seal()
+                self.chain.builder.seal()
             completed(self.batcher.seal(0.0))
         genesis = self.chain.batches.get(0)
         assert genesis is not None

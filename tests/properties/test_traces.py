@@ -95,7 +95,7 @@ def random_chain(random: Random) -> Chain:
                 InlineSequencer(chain).submit(sign(payload, SECRETS[by]).raw)
             except (InvalidTransaction, PoolRejection):
                 continue
-        chain.seal()
+        chain.builder.seal()
     return chain
 
 

@@ -48,13 +48,13 @@ class World(ScriptedWorld):
         """Put a paymaster with ether at an address."""
         paymaster = self.put(code, at=at)
         self.chain.edit(paymaster, lambda it: it.set_balance(paymaster, 10**6 * ETHER))
-        self.chain.seal()
+        self.chain.builder.seal()
         return paymaster
 
     def fund(self, senders: list[Address]) -> None:
         """Let keys have ether."""
         self.set_balances(senders, ETHER)
-        self.chain.seal()
+        self.chain.builder.seal()
 
     def set_balances(self, accounts: list[Address], wei: int) -> None:
         """Edit balances; the pool does not see it, since the edit is in the name of another."""
@@ -264,7 +264,7 @@ def measure(way: Callable[[World, int], Prepared], count: int) -> Cost:
         pool_seconds = time.thread_time() - start
         prepared.between()
         start = time.thread_time()
-        header = world.chain.seal()
+        header = world.chain.builder.seal()
         block_seconds = time.thread_time() - start
         dropped = pooled - len(world.chain.pool)
         return Cost(pool_seconds * 1e3, block_seconds * 1e3, header.gas_used * FEE, dropped)

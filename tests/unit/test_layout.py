@@ -147,7 +147,12 @@ def modules_under(folder: Path) -> Iterator[Path]:
 def replaced_functions(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the assignments of functions to attributes of something else than `self`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    local = {it.name for it in ast.walk(tree) if isinstance(it, FUNCTIONS)}
+    classes = [it for it in ast.walk(tree) if isinstance(it, ast.ClassDef)]
+    methods = {id(item) for it in classes for item in it.body}
+    # The name of a method alone is a variable.
+    local = {
+        it.name for it in ast.walk(tree) if isinstance(it, FUNCTIONS) and id(it) not in methods
+    }
     for node in ast.walk(tree):
         if not isinstance(node, ast.Assign):
             continue

@@ -36,7 +36,7 @@ def emit(client: ApiClient, blocks: int, each: int = 1) -> None:
     for nonce in range(blocks * each):
         client.chain.add(transaction(nonce, to=LOGGER, wei=0, data=bytes([nonce % 256])))
         if nonce % each == each - 1:
-            client.chain.seal()
+            client.chain.builder.seal()
 
 
 def ask(client: ApiClient, method: str, *params: object) -> tuple[bool, Any]:
@@ -72,7 +72,7 @@ def test_many_removed_logs_are_offloaded(client: ApiClient) -> None:
     wide = client("eth_newFilter", WIDE)
     emit(client, 1, each=200)
     logs = client("eth_getFilterChanges", wide)
-    client.chain.rewind(0)
+    client.chain.history.rewind(0)
     gone = [{**log, "removed": True} for log in logs]
     assert ask(client, "eth_getFilterChanges", wide) == (False, gone)
 

@@ -1,128 +1,301 @@
-"""One chain: its sealed blocks, its mempool and its events."""
+"""One chain: its sealed blocks, what is pending, and what the next block is built on."""
 
 from __future__ import annotations
 
 import secrets
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from entresol.chain.accepting_chain import AcceptingChain
-from entresol.chain.block_settings import BlockSettings
-from entresol.chain.chain_mark import ChainMark
-from entresol.chain.events import BlockSealed, BlocksReverted
-from entresol.chain.finality import Finality
-from entresol.execution.state_edits import apply_changes
-from entresol.primitives.transactions import PriorityTransaction, with_sidecar
+from msgspec import structs
+
+from entresol.chain.clock import Clock
+from entresol.chain.edits import Edits, PreparedEdit
+from entresol.chain.events import ChainEvents, TransactionPending
+from entresol.chain.finality import BlockTag, Finality
+from entresol.chain.history import History
+from entresol.chain.ledger import Ledger
+from entresol.chain.mempool import Mempool, PoolConfig
+from entresol.chain.mempool.sidecars import BlobSidecars
+from entresol.chain.mempool.validation import check_transaction
+from entresol.chain.mining_schedule import MiningMode, MiningSchedule
+from entresol.chain.sealing.block_appender import BlockAppender
+from entresol.chain.sealing.block_builder import BlockBuilder
+from entresol.chain.sealing.block_producer import BlockProducer
+from entresol.chain.sealing.next_block import NextBlock
+from entresol.chain.sealing.rejections import Rejections
+from entresol.errors import MissingSidecar
+from entresol.execution.account_validation import runs_in_steps, validate
+from entresol.execution.evm_env import EvmEnv
+from entresol.primitives.transactions import BlobTransaction, ZkTransaction
 from entresol.primitives.values import Hash32
+from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
-    from entresol.chain.ledger import RevertedBlocks
-    from entresol.chain.mempool import Mempool
-    from entresol.primitives.records import StoredChange
-    from entresol.storage.store import Store
+    from entresol._native import Overlay, Snapshot
+    from entresol.chain.block_settings import BlockSettings
+    from entresol.chain.genesis.genesis import Genesis
+    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+    from entresol.chain.rules import ChainRules
+    from entresol.errors import StoreFailed
+    from entresol.execution.block_executor import ExecutedBlock
+    from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord
+    from entresol.primitives.transactions import PriorityTransaction, Transaction
+    from entresol.primitives.values import Address
+    from entresol.storage.price_table import Prices
+    from entresol.storage.readers import BlockReader, BytecodeReader
 
 
-class Chain(AcceptingChain):
-    """A chain of either layer, which its rules define, and which can be reverted.
+class Chain:
+    """A chain of either layer, which its rules define.
 
-    Remembers: what `AcceptingChain` does. Persists: sealed blocks, through the ledger. Assumes: one
-    thread writes; any thread may read sealed blocks. Fails: an error leaves the chain unchanged.
+    `builder` builds and seals the next block, `history` removes and replaces blocks. The invariant of all parts: edits,
+    clock and settings are one build state, which a new head changes as a whole, and whatever changes the chain calls
+    `flush` first, so that it comes after the block that is being written.
+
+    Remembers: what is in no block yet (pool, priority queue, edits), the block that is being written, and finality.
+    Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read sealed blocks. Fails:
+    an error leaves the chain unchanged.
     """
 
-    def mark(self, *, with_batches: bool = False) -> ChainMark:
-        """Return what the chain is now, to `unwind` it to this; `with_batches` takes batches back, too."""
-        self.flush()
-        return ChainMark(
-            number=self.ledger.head.number,
-            clock=self.clock.state,
-            settings=self.ledger.settings,
-            finality=self.finality,
-            base_fee=self.pool.base_fee,
-            edited=self._edits.checkpoint(),
-            priority=tuple(self.producer.priority),
-            pool=self.pool.checkpoint(),
-            batches=self.batches.mark() if with_batches else None,
+    def __init__(
+        self,
+        store: Store,
+        rules: ChainRules,
+        genesis: Genesis | ExpectedGenesis,
+        *,
+        clock: Clock | None = None,
+        pool: PoolConfig | None = None,
+    ) -> None:
+        self.rules = rules
+        self.ledger = ledger = Ledger(store, rules, genesis)
+        self.use = ledger.use
+        self.genesis = ledger.genesis
+        self.state_trie = ledger.trie
+        self.blocks: BlockReader = store
+        self.bytecodes: BytecodeReader = store
+        self.batches = store.batches
+        self.prices = store.prices
+        self.open_logs = store.open_logs
+        self.instance_id = Hash32(secrets.token_bytes(Hash32.size))
+        """Other each time the chain is opened, so that tools notice that what they know of it may be outdated."""
+        self.finality = Finality(epoch_slots=rules.epoch_slots)
+        self.events = ChainEvents()
+        self.clock = clock or Clock()
+        self.edits = Edits()
+        self.next_block = NextBlock(ledger, self.clock, self.edits)
+        self.pool = Mempool(
+            rules.validation_rules(), ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
-
-    def unwind(self, mark: ChainMark, pool: Mempool | None, reverted: RevertedBlocks) -> None:
-        """Revert to a mark, and the pool to one that was made for it; None empties it.
-
-        `reverted` are the blocks that this removes.
-        """
-        self.flush()
-        head, batch = self.number, self.batches.last()
-        self.ledger.unwind(mark.number)
-        self.sidecars.drop_above(mark.number)
-        self._edits.restore(mark.edited)
-        if pool is None:
-            self.pool.clear(self.latest)
-        else:
-            self.pool.adopt(pool)
-        if mark.pool is not None:
-            self.pool.restore_penalties(mark.pool, mark.number)
-        self.producer.priority.replace(mark.priority)
-        self.clock.state = mark.clock
-        self.configure(mark.settings)
-        self.finality = mark.finality
-        if mark.batches is not None:
-            self.batches.revert_to(mark.batches)
-        # Clients see the batch of a block, too.
-        if head != mark.number or batch != self.batches.last():
-            self.events.publish(BlocksReverted(reverted.records, mark.number, reverted.size))
-
-    def rewind(self, number: int) -> None:
-        """Revert to block `number`; the transactions of the reverted blocks are pending again."""
-        self.flush()
-        reverted = self.ledger.reverted_by(number)
-        self.ledger.unwind(number)
-        self._edits.restore(None)
-        self.finality = self.finality.at_most(number)
-        transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
-        from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
-        self.producer.priority.push_front(from_l1)
-        others = [
-            with_sidecar(it, self.sidecars.get(it.hash))
-            for it in transactions
-            if not isinstance(it.payload, PriorityTransaction)
-        ]
-        self.sidecars.drop_above(number)
         self.pool.blob_base_fee = self.next_blob_base_fee()
-        self.pool.reset(self.ledger.latest, self.next_base_fee(), reverted=others)
-        self.events.publish(BlocksReverted(reverted.records, self.number, reverted.size))
+        self.sidecars = BlobSidecars()
+        self.rejections = Rejections(self.pool)
+        self.schedule = MiningSchedule(self._set_pool_order)
+        self.producer = BlockProducer(ledger, self.pool)
+        self._appender = BlockAppender(
+            self.next_block, self.pool, self.producer, self.sidecars, self.events
+        )
+        self.builder = BlockBuilder(
+            self.next_block, self.pool, self.producer, self.rejections, self._appender
+        )
+        self.history = History(self)
+        self.clock.before_change(self.flush)
+
+    @classmethod
+    def open(  # noqa: PLR0913 - independent parts
+        cls,
+        path: Path | None,
+        rules: ChainRules,
+        genesis: Genesis | ExpectedGenesis,
+        *,
+        durable: bool = True,
+        shared: bool = False,
+        clock: Clock | None = None,
+        pool: PoolConfig | None = None,
+    ) -> Self:
+        """Open the chain in the directory `path`, or a temporary one; `shared` lets other processes read it."""
+        store = (
+            Store.temporary(shared=shared)
+            if path is None
+            else Store.open(path, durable=durable, shared=shared)
+        )
+        try:
+            return cls(store, rules, genesis, clock=clock, pool=pool)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Close the store."""
+        self.flush()
+        self.ledger.store.close()
+
+    @property
+    def failure(self) -> StoreFailed | None:
+        """Why no block can be sealed at present; None if nothing prevents it."""
+        return self.ledger.store.failure
+
+    def recover(self) -> bool:
+        """Try to seal blocks again after a failed write; return whether that is possible."""
+        if self.failure is not None:
+            self.flush()
+        return self.ledger.store.recover()
+
+    def verify(self, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
+        """Re-execute every block; raise `ReplayMismatch` at the first that differs."""
+        self.ledger.verify(progress)
+
+    # Read
+
+    @property
+    def head(self) -> Header:
+        """The header of the last block."""
+        return self.ledger.head
+
+    @property
+    def number(self) -> int:
+        """The number of the last block."""
+        return self.ledger.head.number
+
+    def resolve(self, block: int | BlockTag) -> int:
+        """Return the number of a block; the pending block has the number after the head's."""
+        if isinstance(block, BlockTag):
+            return self.finality.resolve(block, self.number, self.ledger.first)
+        return block
+
+    @property
+    def latest(self) -> Snapshot | Overlay:
+        """The state after the last block and the edits since then."""
+        return self.next_block.latest
+
+    def state_after(self, block: int | BlockTag) -> Snapshot | Overlay:
+        """Return the state after a sealed block; that of the head includes the edits since then."""
+        number = self.resolve(block)
+        return self.latest if number == self.number else self.ledger.state_after(number)
+
+    @property
+    def settings(self) -> BlockSettings:
+        """What developers have set for blocks to come."""
+        return self.ledger.settings
+
+    @property
+    def beneficiary(self) -> Address:
+        """The account that gets the fees of the next block."""
+        return self.settings.beneficiary or self.rules.beneficiary
+
+    def next_base_fee(self) -> int:
+        """Return the base fee of the next block."""
+        return self.next_block.base_fee()
+
+    def next_blob_base_fee(self) -> int:
+        """Return the base fee per blob gas of the next block."""
+        return self.next_block.blob_base_fee()
+
+    def is_due(self, now: float) -> bool:
+        """Return whether the next block is due at `now`, a monotonic time, and if so schedule the next one."""
+        has_work = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
+        return self.schedule.is_due(now, has_work=has_work)
+
+    def is_known(self, transaction_hash: Hash32) -> bool:
+        """Return whether a transaction is in the pool or in a block."""
+        located = self.blocks.locate_transaction(transaction_hash)
+        return transaction_hash in self.pool or located is not None
+
+    # Accept what comes into blocks
+
+    def add(self, transaction: Transaction, *, is_validated: bool = False) -> None:
+        """Add a transaction to the pool.
+
+        A blob transaction has to come with its blobs; account and paymaster have to agree to one that has any.
+        """
+        if isinstance(transaction.payload, BlobTransaction) and transaction.sidecar is None:
+            check_transaction(transaction, self.pool.rules)
+            raise MissingSidecar
+        if not is_validated and (validation := self.validation(transaction)) is not None:
+            validation()
+        self.pool.add(transaction)
+        self.rejections.forget(transaction.hash)
+        self.events.publish(TransactionPending(transaction))
+
+    def validation(self, transaction: Transaction) -> Callable[[], None] | None:
+        """Return what raises if account or paymaster do not agree; any thread may call it.
+
+        None if neither has to be called. Raises what the pool rejects a transaction for before that.
+        """
+        if not isinstance(transaction.payload, ZkTransaction):
+            return None
+        state = self.latest
+        if transaction.is_impersonated or not runs_in_steps(transaction, state):
+            return None
+        self.pool.check(transaction)
+        block = self.ledger.next_block_env(self.next_block.timestamp())
+        env = EvmEnv(state, self.rules.evm_rules(), block)
+        return partial(validate, transaction, env, self.pool.config.validation)
+
+    def enqueue(self, payload: PriorityTransaction) -> Hash32:
+        """Add a priority transaction from L1 to the queue."""
+        transaction = self.producer.enqueue(payload)
+        self.events.publish(TransactionPending(transaction))
+        return transaction.hash
 
     def drop_pending(self) -> None:
         """Drop every transaction that is in no block."""
         self.producer.priority.replace(())
         self.pool.clear(self.latest)
 
-    def exchange(
-        self,
-        source: Store,
-        reverted: RevertedBlocks | None = None,
-        edits: Sequence[StoredChange] = (),
-        codes: Iterable[bytes] = (),
-    ) -> bool:
-        """Replace all blocks by those of another store, and the edits; nothing is pending then.
+    # Change what the next block is built on
 
-        `reverted` are the blocks so far, if they were read already. Return whether `source` has the blocks so far now.
-        """
+    def configure(self, settings: BlockSettings) -> None:
+        """Set what developers want of blocks to come."""
         self.flush()
-        if reverted is None or reverted.head != self.ledger.head_hash:
-            reverted = self.ledger.reverted_by(-1)
-        is_exchanged = self.ledger.replace(source)
-        self._edits.restore(None)
-        if edits:
-            change = partial(apply_changes, changes=edits, codes=codes)
-            self._edits.apply(self.ledger.latest, change, len(edits))
-        self.sidecars.drop_above(-1)
-        self.finality = Finality()
-        self.instance_id = Hash32(secrets.token_bytes(Hash32.size))
-        self.configure(BlockSettings())
-        self.producer.priority.replace(())
-        self.pool.reset(self.latest, self.next_base_fee())
-        self.clock.state = self.clock.at(max(self.head.timestamp, self.clock.now()))
-        self.events.publish(BlocksReverted(reverted.records, -1, reverted.size))
-        self.events.publish(BlockSealed(self.number, self.ledger.head_hash, self.head, {}))
-        return is_exchanged
+        self.ledger.settings = settings
+        gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
+        if self.pool.rules.gas_limit != gas_limit:
+            self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
+        self.pool.set_base_fees(self.next_base_fee(), self.next_blob_base_fee())
+
+    def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:
+        """Edit the account at `address`, and perhaps others; the next block records the change."""
+        self.flush()
+        self.apply_edit(self.prepare_edit(change), [address, *others])
+
+    def prepare_edit(self, change: Callable[[Overlay], object]) -> PreparedEdit:
+        """Return the state with an edit, for `apply_edit`; any thread may call it."""
+        return PreparedEdit(self.latest, self.edits.edited(self.ledger.latest, change))
+
+    def apply_edit(self, edit: PreparedEdit, touched: Iterable[Address]) -> bool:
+        """Let an edit of these accounts take effect; return whether the state is still what it was made on."""
+        self.flush()
+        if edit.before is not self.latest:
+            return False
+        edited = list(touched)
+        self.edits.restore(edit.after, len(edited))
+        self.pool.on_block([], edit.after, self.next_base_fee(), touched=edited)
+        return True
+
+    def set_finality(self, safe: int | None = None, finalized: int | None = None) -> None:
+        """Set the safe and the finalized block; what is not given stays."""
+        self.finality = self.finality.updated(safe, finalized)
+
+    def _set_pool_order(self, mode: MiningMode) -> None:
+        """With automine transactions are included as they arrive: a later one may build on any before it."""
+        self.pool.order = "fifo" if mode.is_automine else self.pool.config.order
+
+    # Make a block the head
+
+    def append(self, executed: ExecutedBlock, prices: Prices | None) -> Header:
+        """Seal an executed block, which must be the next one."""
+        return self._appender.append(executed, prices)
+
+    def import_block(
+        self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
+    ) -> None:
+        """Import a block that another node sealed, with the prices it had there."""
+        self._appender.import_block(record, execute=execute, prices=prices)
+
+    def flush(self) -> None:
+        """Make the block that is being written the head now, and wait for the disk if need be."""
+        self._appender.flush()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ChainMark(msgspec.Struct, frozen=True, kw_only=True):
-    """What `Chain.unwind` leaves: the last block, the build state of the next one, and what is pending."""
+    """What `History.unwind` leaves: the last block, the build state of the next one, and what is pending."""
 
     number: int
     clock: ClockState

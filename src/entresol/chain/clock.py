@@ -43,6 +43,12 @@ class Clock:
         """Have `callback` called before the clock is set; a block that is being written has the time from before."""
         self._before_change += (callback,)
 
+    def restart(self, now: Callable[[], float]) -> None:
+        """Take `now` for the system time from here on, and forget what was set."""
+        self._changing()
+        self._now = now
+        self.state = ClockState()
+
     def now(self) -> int:
         """Return the Unix time in seconds."""
         return int(self._now()) + self.state.offset

@@ -69,7 +69,7 @@ class RevertPlan:
         """Revert the chain; what is not prepared is prepared now."""
         if not self._is_prepared:
             self.prepare()
-        self._chain.unwind(self._mark(), self._pool, self._reverted)
+        self._chain.history.unwind(self._mark(), self._pool, self._reverted)
         self._on_applied()
 
 

@@ -52,7 +52,7 @@ class Reverts:
         `with_settlement` says that it is restored with that of the L1: batches that are sealed or settled after it are
         not any more then.
         """
-        mark = self.chain.mark(with_batches=with_settlement)
+        mark = self.chain.history.mark(with_batches=with_settlement)
         return self.checkpoints.add(Checkpoint(mark, self._replaced.generation))
 
     def restore(self, checkpoint: int) -> bool:
@@ -84,7 +84,7 @@ class Reverts:
         """Replace the chain by one that a state file has replaced, and return what reverts that to a checkpoint."""
         store = self._replaced.take(was.generation)
         try:
-            self.chain.exchange(store, reverted)
+            self.chain.history.exchange(store, reverted)
         finally:
             store.close()
         return self._plan_restore(checkpoint, was.mark)
@@ -153,7 +153,7 @@ class Reverts:
         keeps_checkpoints: bool = False,
         copy: Store | None = None,
     ) -> bool:
-        """Replace all blocks by those of another store, and the edits; nothing is pending then.
+        """Replace all blocks by those of another store, and the edits; deposits that were pending are dropped.
 
         `reverted` are the blocks so far, and `copy` a copy of them that is taken over, if they were read already. With
         `keeps_checkpoints`, the chain can revert to them; return whether `source` is held for that.
@@ -161,7 +161,7 @@ class Reverts:
         held = self._held_by(source, copy) if keeps_checkpoints and len(self.checkpoints) else None
         if copy is not None and held is not copy:
             copy.close()
-        self.chain.exchange(source, reverted, edits, codes)
+        self.chain.history.exchange(source, reverted, edits, codes)
         if held is None:
             self.checkpoints.clear()
             self._replaced.close()

@@ -31,7 +31,7 @@ def apply_entry(chain: Chain, entry: Entry, position: LogPosition) -> None:
                 check_deposits(chain.blocks, record)
                 chain.import_block(record, prices=prices)
             case UnwindEntry():
-                chain.rewind(entry.number)
+                chain.history.rewind(entry.number)
                 chain.drop_pending()
             case ConfirmedEntry():
                 store.position.set_confirmed(entry.safe, entry.finalized)

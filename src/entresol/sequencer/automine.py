@@ -112,7 +112,7 @@ class Automine:
     def _seal_inline(self) -> bool:
         """Seal what is pending on the event loop; return False if it takes longer than its gas shows."""
         try:
-            self._chain.seal_pending(budget=WorkBudget(INLINE_GAS))
+            self._chain.builder.seal_pending(budget=WorkBudget(INLINE_GAS))
         except GasBudgetSpent:
             return False
         return True

@@ -43,7 +43,7 @@ class BlockSealer:
     @property
     def is_heavy(self) -> bool:
         """Whether the next block takes long to execute."""
-        return self._chain.is_heavy
+        return self._chain.builder.is_heavy
 
     @property
     def is_disk_slow(self) -> bool:
@@ -79,12 +79,12 @@ class BlockSealer:
                     is_heavy = True
                     continue
                 if block is not None and block.is_vain and not is_needed:
-                    self._chain.reject(block)
+                    self._chain.builder.reject(block)
                     return None
-                write = None if block is None else self._chain.write_open(block)
+                write = None if block is None else self._chain.builder.write_open(block)
                 if write is not None:
                     await asyncio.get_running_loop().run_in_executor(self._thread, write.sync)
-                    return self._chain.show(write)
+                    return self._chain.builder.show(write)
             return self._seal_here(None, is_needed=is_needed)
 
     async def stop(self) -> None:
@@ -93,12 +93,12 @@ class BlockSealer:
 
     def _seal_here(self, budget: WorkBudget | None, *, is_needed: bool) -> Header | None:
         if is_needed:
-            return self._chain.seal(budget=budget)
-        return self._chain.seal_work(budget=budget)
+            return self._chain.builder.seal(budget=budget)
+        return self._chain.builder.seal_work(budget=budget)
 
     async def _build(self, *, on_thread: bool) -> OpenBlock | None:
         """Build the next block; None if the chain changes meanwhile."""
-        block = self._chain.open_block(budget=None if on_thread else WorkBudget(INLINE_GAS))
+        block = self._chain.builder.open_block(budget=None if on_thread else WorkBudget(INLINE_GAS))
         loop = asyncio.get_running_loop()
         while block.prepare():
             if not on_thread:
@@ -106,6 +106,6 @@ class BlockSealer:
                 continue
             with contextlib.suppress(ChainReplaced), self._chain.use.held():
                 await loop.run_in_executor(self._thread, block.execute)
-            if not self._chain.is_next(block):
+            if not self._chain.builder.is_next(block):
                 return None
         return block

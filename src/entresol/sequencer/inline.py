@@ -41,7 +41,7 @@ class InlineSequencer:
     def wake(self) -> None:
         """Seal what is pending, if the mode is automine."""
         if self._chain.schedule.is_automine:
-            self._chain.seal_pending()
+            self._chain.builder.seal_pending()
 
     def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
         """Seal what is pending if the mode is automine, and report."""
@@ -58,11 +58,11 @@ class InlineSequencer:
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty."""
-        return self._chain.seal()
+        return self._chain.builder.seal()
 
     def _seal_for(self, transaction_hash: Hash32) -> None:
         try:
-            self._chain.seal_pending()
+            self._chain.builder.seal_pending()
         except StoreFailed as error:
             # The sender receives the error, so the transaction must not be sealed later.
             if self._chain.pool.remove(transaction_hash, str(error)) is not None:

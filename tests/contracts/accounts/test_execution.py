@@ -96,7 +96,7 @@ def test_a_version_without_code_changes_nothing_for_a_key(l2: ScriptedWorld) -> 
 def test_a_delegated_sender_is_asked_by_its_key(l2: ScriptedWorld) -> None:
     delegate, paymaster = l2.account(), l2.paymaster()
     l2.chain.edit(ALICE, lambda it: it.set_code(ALICE, b"\xef\x01\x00" + delegate))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     result = l2.include(l2.from_key(paymaster=paymaster))
     assert functions(result) == [ASK_PAYMASTER, POST]
 
@@ -111,7 +111,7 @@ def test_a_system_contract_is_no_sender(l2: ScriptedWorld) -> None:
     for number in (0x8001, 0xFFFF, 1):
         sender = Address(number.to_bytes(20))
         l2.chain.edit(sender, lambda it, at=sender: it.set_code(at, b"\x00"))  # type: ignore[misc]
-        l2.chain.seal()
+        l2.chain.builder.seal()
         assert rejection(l2, l2.from_contract(sender)).step == "form"
 
 
@@ -260,7 +260,7 @@ def test_a_key_without_ether_pays_by_token(l2: ScriptedWorld) -> None:
         output=PAYS,
     )
     l2.chain.edit(BOB, lambda it: it.set_balance(BOB, 0))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     transaction = l2.from_key(1, paymaster=paymaster, paymaster_input=approval_based(token, 10))
     result = l2.include(transaction)
     assert result.succeeded
@@ -506,7 +506,7 @@ def test_transient_storage_and_warm_slots_are_shared_by_the_steps(l2: ScriptedWo
         "60405fa0"  # LOG0(0, 64)
     )
     l2.chain.edit(keeper, lambda it: it.set_code(keeper, program))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     account = l2.account()
     l2.script(account, VALIDATE, use_nonce(0), (keeper, 0, (42).to_bytes(32)), output=AGREES)
     l2.script(account, EXECUTE, (keeper, 0, bytes(32)))
@@ -615,7 +615,7 @@ def test_the_prestate_has_the_payer_and_the_bootloader(l2: ScriptedWorld) -> Non
 def test_a_chain_whose_genesis_has_no_accounts_calls_none(l2: ScriptedWorld) -> None:
     paymaster = l2.paymaster()
     l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     before = l2.balance(ALICE)
     result = l2.include(l2.from_key(paymaster=paymaster))
     assert functions(result) == []

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from entresol._native import address_of, execute, public_key, zk_parties
-from entresol.chain.chain import Chain
 from entresol.chain.mempool.paymaster_debts import PAYMASTER_LIMIT
 from entresol.chain.mempool.penalties import MAX_FAILURES, THROTTLE_BLOCKS
+from entresol.chain.sealing.block_builder import BlockBuilder
 from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.dev.reverts import Reverts
 from entresol.errors import (
@@ -64,7 +64,7 @@ class World:
             self.paymaster, lambda it: it.set_balance(self.paymaster, 10_000 * MUCH * FEE)
         )
         self.chain.schedule.seal_on_request()
-        self.chain.seal()
+        self.chain.builder.seal()
 
     def key(self, number: int, **fields: object) -> Transaction:
         """Return a transaction of a key that has no ether, with the paymaster."""
@@ -90,9 +90,9 @@ class World:
         """Let the pool admit transactions, and a block reject them."""
         self.send(*transactions)
         self.replace_paymaster(code)
-        self.chain.seal()
+        self.chain.builder.seal()
         self.replace_paymaster(paymaster_code(fee=MUCH * FEE))
-        self.chain.seal()
+        self.chain.builder.seal()
 
     def included(self) -> list[Address]:
         """Return the senders of the head's transactions."""
@@ -153,7 +153,7 @@ def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(
     program = l2.put(LOOP)
     delegation = bytes.fromhex("ef0100") + program
     l2.chain.edit(ALICE, lambda it: it.set_code(ALICE, delegation))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     with pytest.raises(AccountRejection, match=RULES):
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE, gas_limit=MUCH).raw)
 
@@ -194,7 +194,7 @@ def test_a_block_stops_a_paymaster_where_the_pool_does(world: World, code: str) 
     late = world.key(1)
     world.send(late)
     world.replace_paymaster(code)
-    world.chain.seal()
+    world.chain.builder.seal()
     rejection = world.chain.rejections.of(late.hash)
     assert isinstance(rejection, AccountRejection)
     assert str(rejection).endswith(RULES)
@@ -205,7 +205,7 @@ def test_a_block_stops_a_paymaster_where_the_pool_does(world: World, code: str) 
 
 def test_a_block_whose_steps_were_bounded_is_replayed_without_bounds(world: World) -> None:
     world.send(world.key(1), world.key(2))
-    world.chain.seal()
+    world.chain.builder.seal()
     assert len(world.included()) == 2
     world.chain.verify()
 
@@ -217,11 +217,11 @@ def test_a_block_executes_little_in_vain_and_the_rest_waits(world: World) -> Non
     late = [world.key(number) for number in range(16)]
     world.send(*late, world.l2.from_key(1, value=3))
     world.replace_paymaster(LOOP)
-    world.chain.seal()
+    world.chain.builder.seal()
     dropped = [it for it in late if it.hash not in world.chain.pool]
     assert len(dropped) == MAX_GAS // 300_000
     assert world.included() == [BOB]
-    world.chain.seal()
+    world.chain.builder.seal()
     assert not len(world.chain.pool)
 
 
@@ -230,11 +230,11 @@ def test_who_has_paid_before_does_not_wait_for_those_who_fail(world: World) -> N
     world.chain.edit(other, lambda it: it.set_balance(other, ETHER))
     paid = world.key(99, paymaster=other)
     world.send(paid)
-    world.chain.seal()
+    world.chain.builder.seal()
     world.send(*(world.key(number) for number in range(16)))
     world.send(world.key(99, paymaster=other, nonce=1), world.key(98, paymaster=other))
     world.replace_paymaster(LOOP)
-    world.chain.seal()
+    world.chain.builder.seal()
     assert world.included() == [paid.sender]
 
 
@@ -243,15 +243,18 @@ def test_reading_the_pending_block_drops_nothing_and_blames_nobody(world: World)
     world.send(late)
     world.replace_paymaster(LOOP)
     for _ in range(5):
-        assert not world.chain.pending().transactions
+        assert not world.chain.builder.pending().transactions
     assert late.hash in world.chain.pool
     assert not len(world.chain.pool.penalties)
     assert world.chain.rejections.of(late.hash) is None
-    world.chain.seal()
+    world.chain.builder.seal()
     assert late.hash not in world.chain.pool
 
 
-@pytest.mark.parametrize("read", [Chain.seal, Chain.seal_work, Chain.seal_pending, Chain.pending])
+@pytest.mark.parametrize(
+    "read",
+    [BlockBuilder.seal, BlockBuilder.seal_work, BlockBuilder.seal_pending, BlockBuilder.pending],
+)
 def test_a_block_beyond_its_budget_leaves_pool_queue_and_penalties_as_they_were(
     world: World, read: Callable[..., object]
 ) -> None:
@@ -264,13 +267,13 @@ def test_a_block_beyond_its_budget_leaves_pool_queue_and_penalties_as_they_were(
     before = (chain.number, chain.pool.version, chain.latest, chain.clock.state)
     for _ in range(MAX_FAILURES + 1):
         with pytest.raises(GasBudgetSpent):
-            read(chain, budget=WorkBudget(INLINE_GAS))
+            read(chain.builder, budget=WorkBudget(INLINE_GAS))
     assert (chain.number, chain.pool.version, chain.latest, chain.clock.state) == before
     assert list(chain.pool.best()) == [late, long]
     assert len(chain.producer.priority) == 1
     assert not len(chain.pool.penalties)
     assert chain.rejections.of(late.hash) is None
-    chain.seal()
+    chain.builder.seal()
     assert world.included()[1:] == [long.sender]
     assert isinstance(chain.rejections.of(late.hash), AccountRejection)
     assert len(chain.pool.penalties) == 1
@@ -282,9 +285,9 @@ def test_steps_beyond_the_budget_of_a_block_are_not_rejected(world: World) -> No
     world.send(late)
     world.replace_paymaster(LOOP)
     with pytest.raises(GasBudgetSpent):
-        world.chain.seal(budget=WorkBudget(100_000))
+        world.chain.builder.seal(budget=WorkBudget(100_000))
     assert late.hash in world.chain.pool
-    world.chain.seal(budget=WorkBudget(INLINE_GAS))
+    world.chain.builder.seal(budget=WorkBudget(INLINE_GAS))
     assert str(world.chain.rejections.of(late.hash)).endswith(RULES)
 
 
@@ -296,7 +299,7 @@ def test_what_a_block_rejects_counts_in_its_budget_by_its_time(
     world.send(world.key(1), world.key(2))
     world.replace_paymaster(LOOP)
     with pytest.raises(GasBudgetSpent):
-        world.chain.seal(budget=WorkBudget(INLINE_GAS))
+        world.chain.builder.seal(budget=WorkBudget(INLINE_GAS))
     assert len(world.chain.pool) == 2
 
 
@@ -321,7 +324,7 @@ def test_a_transaction_that_is_sent_again_counts_once(world: World) -> None:
     with pytest.raises(TransactionThrottled):
         world.send(world.key(1))
     for _ in range(THROTTLE_BLOCKS):
-        world.chain.seal()
+        world.chain.builder.seal()
     world.send(world.key(1))
 
 
@@ -336,7 +339,7 @@ def test_a_checkpoint_restores_which_transactions_have_failed(world: World) -> N
 
 def test_who_has_paid_is_not_rejected_with_a_paymaster_that_others_fail_with(world: World) -> None:
     world.send(world.key(9))
-    world.chain.seal()
+    world.chain.builder.seal()
     for number in range(MAX_FAILURES):
         world.fail(world.key(number))
     with pytest.raises(Throttled):
@@ -397,7 +400,7 @@ def test_a_paymaster_is_free_again_once_what_was_pending_waits_for_a_nonce(world
 def test_a_sender_is_told_that_a_block_has_rejected_its_transaction(l2: ScriptedWorld) -> None:
     paymaster = l2.put(paymaster_code(), at=0x55)
     l2.chain.edit(paymaster, lambda it: it.set_balance(paymaster, ETHER))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     number = l2.chain.number
     transaction = l2.from_key(paymaster=paymaster)
     l2.chain.add(transaction)

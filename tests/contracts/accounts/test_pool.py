@@ -190,7 +190,7 @@ def test_impersonated_and_own_transactions_do_not_mix(l2: ScriptedWorld, account
 def test_an_old_genesis_rejects_as_before(l2: ScriptedWorld, account: Address) -> None:
     paymaster = l2.paymaster()
     l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     with pytest.raises(PaymasterNotSupported, match="paymasters are not supported"):
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster).raw)
     with pytest.raises(InvalidSignature):
@@ -356,7 +356,7 @@ def test_a_contract_account_has_few_transactions_in_the_pool(
         InlineSequencer(l2.chain).submit(l2.from_contract(account, nonce=nonce).raw)
     with pytest.raises(SenderLimitExceeded):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, nonce=ACCOUNT_LIMIT).raw)
-    l2.chain.seal()
+    l2.chain.builder.seal()
     assert l2.min_nonce(account) == ACCOUNT_LIMIT
 
 
@@ -369,7 +369,7 @@ def test_a_paymaster_promises_no_ether_twice(l2: ScriptedWorld) -> None:
     third = l2.from_key(1, paymaster=paymaster)
     with pytest.raises(InsufficientFunds):
         InlineSequencer(l2.chain).submit(third.raw)
-    l2.chain.seal()
+    l2.chain.builder.seal()
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
 
 
@@ -384,7 +384,7 @@ def test_what_has_become_invalid_is_dropped_and_the_block_goes_on(
     InlineSequencer(l2.chain).submit(l2.from_key(1, value=3).raw)
     # A token of state that the account reads has changed: it has no ether any more.
     l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
-    l2.chain.seal()
+    l2.chain.builder.seal()
     record = l2.chain.blocks.record(l2.chain.number)
     assert [Address(sender) for _, sender in record.transactions] == [BOB]
     assert (len(l2.chain.pool), l2.min_nonce(account)) == (0, 0)
@@ -398,12 +398,12 @@ def test_an_account_that_fails_again_and_again_is_rejected_for_a_while(
         l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
         InlineSequencer(l2.chain).submit(l2.from_contract(account, signature).raw)
         l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
-        l2.chain.seal()
+        l2.chain.builder.seal()
     l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
     with pytest.raises(Throttled):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, b"4").raw)
     for _ in range(THROTTLE_BLOCKS):
-        l2.chain.seal()
+        l2.chain.builder.seal()
     InlineSequencer(l2.chain).submit(l2.from_contract(account, b"5").raw)
 
 
@@ -415,7 +415,7 @@ def test_a_checkpoint_restores_who_has_failed(l2: ScriptedWorld, account: Addres
         l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
         InlineSequencer(l2.chain).submit(l2.from_contract(account, signature).raw)
         l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
-        l2.chain.seal()
+        l2.chain.builder.seal()
     assert l2.chain.pool.checkpoint().size > 0
     reverts.restore(checkpoint)
     InlineSequencer(l2.chain).submit(l2.from_contract(account, b"4").raw)
@@ -440,12 +440,12 @@ def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Ad
     InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster).raw)
     reverts = Reverts(l2.chain)
     checkpoint = reverts.checkpoint()
-    l2.chain.seal()
+    l2.chain.builder.seal()
     assert reverts.restore(checkpoint)
     assert l2.chain.pool.counts().pending == 2
     with pytest.raises(InsufficientFunds):
         InlineSequencer(l2.chain).submit(l2.from_key(1, paymaster=paymaster).raw)
-    l2.chain.seal()
+    l2.chain.builder.seal()
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
 
 

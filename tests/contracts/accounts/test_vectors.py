@@ -214,7 +214,7 @@ def l2(l2: ScriptedWorld) -> ScriptedWorld:
         _edit(l2, contract, code)
     l2.chain.edit(SENDER, lambda it: it.set_nonce(SENDER, 3), SENDER)
     l2.chain.edit(SENDER, lambda it: it.set_balance(SENDER, ETHER), SENDER)
-    l2.chain.seal()
+    l2.chain.builder.seal()
     allowance = calldata("allowance(address,address)", SENDER, SENDER)[:4]
     # It is called statically, so it cannot log.
     l2.script(CROWN, allowance, output=b"\1" * 32, is_logged=False)

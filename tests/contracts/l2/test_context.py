@@ -39,13 +39,13 @@ from tests.support.contracts.layer_two import (
 def test_the_context_returns_chain_block_and_transaction(
     l2: LayerTwo, getter: str, expected: object
 ) -> None:
-    l2.chain.seal()
-    l2.chain.seal()
+    l2.chain.builder.seal()
+    l2.chain.builder.seal()
     assert l2.read(SYSTEM_CONTEXT, getter) == expected
 
 
 def test_the_context_returns_the_hashes_of_recent_blocks(l2: LayerTwo) -> None:
-    hashes = [l2.chain.head.hash(), l2.chain.seal().hash(), bytes(32)]
+    hashes = [l2.chain.head.hash(), l2.chain.builder.seal().hash(), bytes(32)]
     told = [
         l2.read(SYSTEM_CONTEXT, "getBlockHashEVM(uint256)(bytes32)", number) for number in range(3)
     ]

@@ -105,12 +105,12 @@ def test_the_value_must_match_the_calls(l2: LayerTwo) -> None:
     ],
 )
 def test_it_returns_the_fields_of_the_block(l2: LayerTwo, getter: str, expected: object) -> None:
-    l2.chain.seal()
+    l2.chain.builder.seal()
     assert l2.read(MULTICALL, getter) == expected
 
 
 def test_it_returns_hashes_and_balances(l2: LayerTwo) -> None:
-    head = l2.chain.seal().hash()
+    head = l2.chain.builder.seal().hash()
     assert l2.read(MULTICALL, "getLastBlockHash()(bytes32)") == head
     assert l2.read(MULTICALL, "getBlockHash(uint256)(bytes32)", 1) == head
     assert l2.read(MULTICALL, "getEthBalance(address)(uint256)", ALICE) == 100 * ETHER

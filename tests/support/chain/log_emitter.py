@@ -76,7 +76,7 @@ class EmittingChain(Chain):
     ) -> Transaction:
         """Seal a block with one log."""
         sent = self.emit(emitter, topics)
-        self.seal()
+        self.builder.seal()
         return sent
 
     def all_logs(self) -> list[LocatedLog]:

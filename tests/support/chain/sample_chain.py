@@ -120,19 +120,19 @@ class SampleChain:
     def __init__(self, *, batches: BatchReader | None = None, cache_bytes: int = 1 << 20) -> None:
         self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
         self.chain.schedule.seal_on_request()
-        self.chain.seal()
+        self.chain.builder.seal()
         self.hashes: dict[str, Hash32] = {"deposit": self.chain.enqueue(deposit())}
         self.sent: dict[str, Transaction] = {}
         for (name, payload), secret in zip(payloads().items(), SECRETS, strict=False):
             self.sent[name] = sign(payload, secret)
             self.hashes[name] = InlineSequencer(self.chain).submit(self.sent[name].raw)
-        self.chain.seal()
+        self.chain.builder.seal()
         self.cache = RenderedCache(cache_bytes)
         self.rendered = RenderedChain(
             CHAIN_ID,
             self.chain.blocks,
             self.chain.pool,
-            self.chain.pending_block,
+            self.chain.builder.pending_block,
             batches=batches,
             cache=self.cache,
         )

@@ -150,7 +150,7 @@ class ScriptedWorld(LayerTwo):
         """Put a program at an address."""
         address = Address(bytes([at]) * 20)
         self.chain.edit(address, lambda it: it.set_code(address, bytes.fromhex(code)))
-        self.chain.seal()
+        self.chain.builder.seal()
         return address
 
     def set_version(self, account: Address, version: int) -> TransactionResult:

@@ -197,7 +197,7 @@ class LayerTwo:
     def take(self, payload: PriorityTransaction) -> TransactionResult:
         """Seal a block with a transaction that L1 sent, and return how it ended."""
         self.chain.enqueue(payload)
-        self.chain.seal()
+        self.chain.builder.seal()
         return self.last()
 
     def deposit(

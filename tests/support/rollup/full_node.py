@@ -99,7 +99,7 @@ class FullNode:
         self.block_filter = hex(filters.new_block_filter())
         self.pending_filter = hex(filters.new_pending_filter())
         for _ in range(FILTER_BLOCKS):
-            self.chain.seal()
+            self.chain.builder.seal()
 
     # Transactions
 
@@ -156,7 +156,7 @@ class FullNode:
         """Seal a block of these, and return the last."""
         for it in transactions:
             self.chain.add(it)
-        self.chain.seal()
+        self.chain.builder.seal()
         assert all(it.succeeded for it in self.chain.blocks.record(self.number).results)
         return transactions[-1]
 

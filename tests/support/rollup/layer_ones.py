@@ -87,7 +87,7 @@ class Embedded:
     def mine(self, blocks: int = 1) -> None:
         """Seal empty blocks."""
         for _ in range(blocks):
-            self.chain.seal()
+            self.chain.builder.seal()
 
     def checkpoint(self) -> int:
         """Take a checkpoint of the chain."""

@@ -69,7 +69,7 @@ class SettlingChain(Chain):
         """Seal a block that sends these, one a transaction."""
         for message in messages:
             self.send_message(message)
-        self.seal()
+        self.builder.seal()
 
     def call_contract(self, to: Address, data: bytes) -> Hash32:
         """Submit a transaction that calls a contract."""

@@ -100,3 +100,12 @@ def test_time_never_runs_out_for_the_blocks_that_follow() -> None:
     clock.set_next_timestamp(LATEST, parent=0)
     clock.on_sealed(LATEST)
     assert clock.next_timestamp(parent=LATEST) == LATEST + 1
+
+
+def test_a_clock_that_restarts_forgets_what_was_set_after_telling_of_the_change() -> None:
+    clock = Clock(Wall(1_000))
+    clock.increase(60)
+    seen = list[int]()
+    clock.before_change(lambda: seen.append(clock.now()))
+    clock.restart(Wall(5_000))
+    assert (seen, clock.now()) == ([1_060], 5_000)

@@ -46,7 +46,7 @@ def test_edits_add_up(chain: Chain) -> None:
 
 def test_the_next_block_records_an_edit(chain: Chain) -> None:
     give(chain, NOBODY, 77)
-    header = chain.seal()
+    header = chain.builder.seal()
     assert balance(chain, NOBODY, 1) == 77
     assert balance(chain, NOBODY, 0) == 0
     assert len(chain.blocks.record(1).edits) == 1
@@ -58,8 +58,8 @@ def test_a_chain_with_edits_verifies(chain: Chain) -> None:
     chain.edit(NOBODY, lambda state: state.set_code(NOBODY, code))
     chain.edit(NOBODY, lambda state: state.set_slot(NOBODY, bytes(32), b"\1" * 32))
     InlineSequencer(chain).submit(transaction(0, to=NOBODY, wei=0).raw)
-    chain.seal()
-    chain.seal()
+    chain.builder.seal()
+    chain.builder.seal()
     chain.verify()
     assert chain.latest.slot(NOBODY, bytes(32)) == b"\1" * 32
 
@@ -67,7 +67,7 @@ def test_a_chain_with_edits_verifies(chain: Chain) -> None:
 def test_transactions_run_on_what_was_edited(chain: Chain) -> None:
     give(chain, ALICE, 500 * ETHER)
     InlineSequencer(chain).submit(transaction(0, wei=400 * ETHER).raw)
-    chain.seal()
+    chain.builder.seal()
     assert balance(chain, NOBODY) == 400 * ETHER
 
 
@@ -89,16 +89,16 @@ def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
     give(chain, NOBODY, 88)
-    chain.seal()
+    chain.builder.seal()
     reverts.restore(checkpoint)
     assert balance(chain, NOBODY) == 77
-    chain.seal()
+    chain.builder.seal()
     assert balance(chain, NOBODY, 1) == 77
 
 
 def test_the_pending_block_shows_edits(chain: Chain) -> None:
     give(chain, NOBODY, 77)
-    assert chain.pending().overlay.account(NOBODY) == Account(0, 77, keccak256(b""))
+    assert chain.builder.pending().overlay.account(NOBODY) == Account(0, 77, keccak256(b""))
 
 
 def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:
@@ -120,7 +120,7 @@ def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:
     assert balance(chain, many[1]) == 1
     assert reverts.restore(1)
     assert balance(chain, many[0]) == 1
-    chain.seal()
+    chain.builder.seal()
     assert balance(chain, many[-1]) == 1
 
 

@@ -146,7 +146,7 @@ def test_a_contract_still_cannot_send_what_a_key_signed(manual: Chain) -> None:
     with pytest.raises(SenderNotEOA):
         manual.add(signed(0))
     manual.add(impersonate(payload(), ALICE))
-    manual.seal()
+    manual.builder.seal()
     assert balance(manual, NOBODY) == 1
 
 
@@ -166,8 +166,8 @@ def test_an_impersonated_sender_pays_like_any_other(manual: Chain) -> None:
 def test_a_rewound_chain_has_it_pending_again(manual: Chain) -> None:
     unsigned = impersonate(payload(), ALICE)
     manual.add(unsigned)
-    manual.seal()
-    manual.rewind(0)
+    manual.builder.seal()
+    manual.history.rewind(0)
     assert list(manual.pool) == [unsigned]
 
 

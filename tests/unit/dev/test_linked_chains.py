@@ -32,7 +32,7 @@ def test_the_other_chain_goes_back_to_where_it_was(chains: tuple[Chain, Chain]) 
     first, second = chains
     linked = LinkedChains(Reverts(first), Reverts(second))
     for chain in (first, second, first, second, first):
-        chain.seal()
+        chain.builder.seal()
     linked.roll_back(second, 1)
     assert (first.number, second.number) == (2, 1)
     linked.roll_back(first, 2)
@@ -53,7 +53,7 @@ def test_transactions_of_blocks_that_are_gone_are_not_pending_again(
 
 def test_no_more_blocks_go_than_there_are(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
-    chain.seal()
+    chain.builder.seal()
     with pytest.raises(RollbackTooDeep, match="current height 1, depth 2"):
         LinkedChains(Reverts(chain)).roll_back(chain, 2)
 
@@ -62,8 +62,8 @@ def test_blocks_before_the_start_stay_if_there_is_another_layer(
     chains: tuple[Chain, Chain],
 ) -> None:
     first, second = chains
-    first.seal()
-    first.seal()
+    first.builder.seal()
+    first.builder.seal()
     with pytest.raises(RollbackUnknown, match="evm_snapshot"):
         LinkedChains(Reverts(first), Reverts(second)).roll_back(first, 1)
     LinkedChains(Reverts(first)).roll_back(first, 1)
@@ -75,9 +75,9 @@ def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
     batcher = Batcher(chain.blocks, chain.batches)
     linked = LinkedChains(Reverts(chain), foreign_l1=True)
     for _ in range(2):
-        chain.seal()
+        chain.builder.seal()
     completed(batcher.seal(0.0))
-    chain.seal()
+    chain.builder.seal()
     linked.roll_back(chain, 1)
     with pytest.raises(BelowSettledBatch, match="batch 1 ends at block 2"):
         linked.roll_back(chain, 1)
@@ -89,10 +89,10 @@ def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
 def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chain]) -> None:
     l1, l2 = chains
     linked = LinkedChains(Reverts(l1), Reverts(l2))
-    l2.seal()
+    l2.builder.seal()
     completed(Batcher(l2.blocks, l2.batches).seal(0.0))
     for step in SettlementStep:
-        l1.seal()
+        l1.builder.seal()
         done = SettlementTransaction(Hash32(bytes([step]) * 32), l1.number, 0)
         l2.batches.settle([1], step, done)
     l2.set_finality(1, 1)
@@ -143,10 +143,10 @@ def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
     first, second = chains
     reverts = [Reverts(it) for it in chains]
     linked, checkpoints = LinkedChains(*reverts), Checkpoints(*reverts)
-    second.seal()
+    second.builder.seal()
     snapshot = checkpoints.create()
-    first.seal()
+    first.builder.seal()
     linked.roll_back(second, 1)
-    second.seal()
+    second.builder.seal()
     assert not checkpoints.restore(snapshot)
     assert (first.number, second.number) == (0, 1)

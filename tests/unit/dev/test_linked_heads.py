@@ -24,7 +24,7 @@ def test_the_last_moment_of_a_block_is_found_from_either_chain(chains: tuple[Cha
     first, second = chains
     journal = LinkedHeads(chains)
     for chain in (first, second, second, first, second):
-        chain.seal()
+        chain.builder.seal()
     assert [journal.at(first, number) for number in range(3)] == [(0, 0), (1, 2), (2, 3)]
     assert [journal.at(second, number) for number in range(4)] == [(1, 0), (1, 1), (2, 2), (2, 3)]
     assert journal.at(second, 4) is None
@@ -34,10 +34,10 @@ def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
     first, second = chains
     journal = LinkedHeads(chains)
     for chain in (first, second, first, second):
-        chain.seal()
+        chain.builder.seal()
     Reverts(second).roll_back(1)
     Reverts(first).roll_back(1)
-    second.seal()
+    second.builder.seal()
     assert journal.at(second, 1) == (1, 1)
     assert journal.at(second, 2) == (1, 2)
     assert journal.at(first, 2) is None
@@ -45,8 +45,8 @@ def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
 
 def test_what_came_before_the_start_is_not_known(chains: tuple[Chain, Chain]) -> None:
     first, _ = chains
-    first.seal()
-    first.seal()
+    first.builder.seal()
+    first.builder.seal()
     journal = LinkedHeads(chains)
     assert journal.at(first, 1) is None
     assert journal.at(first, 2) == (2, 0)
@@ -56,6 +56,6 @@ def test_the_oldest_are_dropped(chains: tuple[Chain, Chain]) -> None:
     first, _ = chains
     journal = LinkedHeads(chains, max_cuts=4)
     for _ in range(6):
-        first.seal()
+        first.builder.seal()
     assert journal.at(first, 0) is None
     assert journal.at(first, 6) == (6, 0)

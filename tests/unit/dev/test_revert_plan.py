@@ -26,7 +26,7 @@ def chain() -> Iterator[Chain]:
 def seal(chain: Chain, count: int, first: int = 0) -> None:
     for nonce in range(first, first + count):
         InlineSequencer(chain).submit(transaction(nonce, wei=1).raw)
-        chain.seal()
+        chain.builder.seal()
 
 
 def fill_pool(chain: Chain, count: int, first: int = 0) -> None:
@@ -86,7 +86,7 @@ def test_a_block_makes_a_plan_outdated(chain: Chain) -> None:
     plan = reverts.plan_restore(checkpoint)
     assert plan is not None
     assert plan.is_current
-    chain.seal()
+    chain.builder.seal()
     assert not plan.is_current
 
 

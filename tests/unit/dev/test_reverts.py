@@ -33,7 +33,7 @@ def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain)
     reverts = Reverts(manual)
     checkpoint = reverts.checkpoint()
     manual.clock.increase(1_000)
-    manual.seal()
+    manual.builder.seal()
     InlineSequencer(manual).submit(transaction(1).raw)
     manual.set_finality(safe=1, finalized=1)
     assert reverts.restore(checkpoint)
@@ -41,7 +41,7 @@ def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain)
     assert balance(manual, NOBODY) == 0
     assert manual.resolve(BlockTag.SAFE) == 0
     assert manual.clock.now() == 1_000
-    header = manual.seal()
+    header = manual.builder.seal()
     assert header.timestamp == 1_000
     assert [raw for raw, _ in manual.blocks.record(1).transactions] == [transaction(0, wei=5).raw]
 
@@ -59,7 +59,7 @@ def test_a_checkpoint_survives_a_revert_that_fails(
 ) -> None:
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
-    chain.seal()
+    chain.builder.seal()
 
     def fail(_number: int) -> None:
         raise StoreFailed("no space")
@@ -120,7 +120,7 @@ def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
 def test_subscribers_learn_of_reverted_blocks_that_were_empty(chain: Chain) -> None:
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
-    chain.seal()
+    chain.builder.seal()
     subscription = chain.events.subscribe()
     reverts.restore(checkpoint)
     assert subscription.take() == ([BlocksReverted((), 0)], 0)
@@ -129,17 +129,17 @@ def test_subscribers_learn_of_reverted_blocks_that_were_empty(chain: Chain) -> N
 def test_a_restore_comes_after_the_block_that_is_being_written(manual: Chain) -> None:
     reverts = Reverts(manual)
     checkpoint = reverts.checkpoint()
-    block = manual.open_block()
+    block = manual.builder.open_block()
     while block.prepare():
         block.execute()
-    write = manual.write_open(block)
+    write = manual.builder.write_open(block)
     assert write is not None
     events = manual.events.subscribe()
     assert reverts.restore(checkpoint)
     sealed, reverted = events.take()[0]
     assert isinstance(sealed, BlockSealed)
     assert (sealed.number, reverted) == (1, BlocksReverted((), 0))
-    assert manual.show(write).number == 1
+    assert manual.builder.show(write).number == 1
     assert manual.number == 0
 
 
@@ -147,11 +147,11 @@ def test_checkpoints_of_blocks_that_somebody_else_reverts_are_dropped(chain: Cha
     reverts = Reverts(chain)
     created = []
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
         created.append(reverts.checkpoint())
-    chain.rewind(2)
+    chain.history.rewind(2)
     assert [it in reverts.checkpoints for it in created] == [True, True, False]
-    chain.seal()
+    chain.builder.seal()
     assert not reverts.restore(created[2])
     assert reverts.restore(created[1])
     assert chain.number == 2
@@ -162,7 +162,7 @@ def test_a_chain_is_rolled_back_to_a_block_that_is_later_than_a_clock_can_be_set
 ) -> None:
     chain.clock.set_time(LATEST)
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
     events = chain.events.subscribe()
     Reverts(chain).roll_back(2)
     assert (chain.number, chain.clock.now()) == (2, LATEST + 1)
@@ -171,7 +171,7 @@ def test_a_chain_is_rolled_back_to_a_block_that_is_later_than_a_clock_can_be_set
 
 def test_chains_that_were_replaced_are_held_while_a_checkpoint_needs_them(chain: Chain) -> None:
     reverts = Reverts(chain)
-    chain.seal()
+    chain.builder.seal()
     checkpoint = reverts.checkpoint()
     first = genesis_store(chain)
     assert reverts.replace(first, keeps_checkpoints=True)
@@ -217,10 +217,10 @@ def test_a_chain_that_is_replaced_in_place_keeps_its_checkpoints(
     checkpoint, head = reverts.checkpoint(), chain.head
     copy = reverts.copy_for(source) if is_copied_before else None
     # What comes after the copy is in none, or in another one.
-    chain.seal()
+    chain.builder.seal()
     assert not reverts.replace(source, keeps_checkpoints=True, copy=copy)
     source.close()
-    chain.seal()
+    chain.builder.seal()
     assert reverts.restore(checkpoint)
     assert (chain.head, balance(chain, NOBODY)) == (head, 5)
     InlineSequencer(chain).submit(transaction(1, wei=5).raw)
@@ -232,7 +232,7 @@ def test_a_chain_that_is_replaced_in_place_keeps_its_checkpoints(
 def test_a_copy_to_which_nothing_was_added_is_held(tmp_path: Path) -> None:
     chain = chain_in_place(tmp_path, is_shared=False)
     reverts, source = Reverts(chain), genesis_store(chain)
-    chain.seal()
+    chain.builder.seal()
     checkpoint = reverts.checkpoint()
     copy = reverts.copy_for(source)
     assert copy is not None

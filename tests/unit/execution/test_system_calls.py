@@ -51,14 +51,14 @@ def slot(chain: Chain, address: Address, number: int) -> int:
 
 def test_the_hash_of_each_parent_is_stored(chain: Chain) -> None:
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
     for number in range(3):
         stored = chain.latest.slot(HISTORY_STORAGE, number.to_bytes(32))
         assert stored == chain.blocks.block_hash(number)
 
 
 def test_a_system_call_leaves_no_trace_of_its_sender(chain: Chain) -> None:
-    chain.seal()
+    chain.builder.seal()
     assert chain.latest.account(SYSTEM_ADDRESS) is None
     record = chain.blocks.record(1)
     assert {change.address for change in record.changes} == {HISTORY_STORAGE, BEACON_ROOTS}
@@ -67,13 +67,13 @@ def test_a_system_call_leaves_no_trace_of_its_sender(chain: Chain) -> None:
 
 def test_the_blocks_replay(chain: Chain) -> None:
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
     chain.verify()
 
 
 def test_the_call_is_in_the_pending_block(chain: Chain) -> None:
     head = chain.ledger.head_hash
-    assert chain.pending().overlay.slot(HISTORY_STORAGE, bytes(32)) == head
+    assert chain.builder.pending().overlay.slot(HISTORY_STORAGE, bytes(32)) == head
     assert slot(chain, HISTORY_STORAGE, 0) == 0
 
 
@@ -82,7 +82,7 @@ def test_the_call_is_in_the_pending_block(chain: Chain) -> None:
 )
 def test_each_fork_makes_its_calls(fork: str, history: int, beacon: int) -> None:
     chain = open_chain(fork, RECORDER)
-    chain.seal()
+    chain.builder.seal()
     parent = int.from_bytes(chain.blocks.block_hash(0) or b"")
     assert slot(chain, HISTORY_STORAGE, 7) == history * parent
     assert slot(chain, BEACON_ROOTS, 3) == beacon
@@ -91,6 +91,6 @@ def test_each_fork_makes_its_calls(fork: str, history: int, beacon: int) -> None
 
 def test_a_contract_that_reverts_does_not_stop_the_block() -> None:
     chain = open_chain("prague", assemble("0 0 revert"))
-    chain.seal()
+    chain.builder.seal()
     assert chain.number == 1
     chain.close()

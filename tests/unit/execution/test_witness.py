@@ -68,9 +68,9 @@ def test_a_block_that_reads_hashes_and_deletes_slots_executes_with_its_witness(
     storage = {slot.to_bytes(32): b"\1" * 32 for slot in range(5)}
     ours.edit(NOBODY, lambda it: it.replace_storage(NOBODY, storage))
     ours.edit(NOBODY, lambda it: it.set_code(NOBODY, READER))
-    ours.seal()
+    ours.builder.seal()
     InlineSequencer(ours).submit(_call(1))
-    ours.seal()
+    ours.builder.seal()
     executes_without_a_store(chain, ours.number)
     assert ours.latest.slot(NOBODY, bytes(32)) == bytes(32)
 
@@ -78,7 +78,7 @@ def test_a_block_that_reads_hashes_and_deletes_slots_executes_with_its_witness(
 def test_edits_before_the_first_transaction_are_part_of_the_block(chain: SampleChain) -> None:
     ours = chain.chain
     ours.edit(NOBODY, lambda it: it.set_balance(NOBODY, 5))
-    ours.seal()
+    ours.builder.seal()
     executes_without_a_store(chain, ours.number)
 
 

@@ -90,7 +90,7 @@ def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> No
 def test_the_fee_recipient_is_the_beneficiary_of_blocks() -> None:
     recipient = Address(b"\x0f" * 20)
     with opened(ChainConfig(fee_recipient=str(recipient))) as chain:
-        assert chain.seal().beneficiary == recipient
+        assert chain.builder.seal().beneficiary == recipient
 
 
 def test_a_fee_recipient_that_is_no_address_is_rejected() -> None:
@@ -111,7 +111,7 @@ def test_the_development_l1_accepts_requests_up_to_the_gas_of_a_block(
                 development_contracts().chain,
             )
             assert asyncio.run(contract.priority_tx_max_gas()) == gas_limit
-            layer_one.seal()
+            layer_one.builder.seal()
             assert asyncio.run(contract.priority_tx_max_gas()) == gas_limit
             layer_one.verify()
 
@@ -172,7 +172,7 @@ def test_the_blocks_of_the_development_l1_follow_its_flags() -> None:
         assert (layer_one.head.gas_limit, layer_one.head.base_fee_per_gas) == (40_000_000, 7)
         assert layer_one.schedule.mode is MiningMode.INTERVAL
         assert layer_one.schedule.interval_seconds == 2.5
-        assert layer_one.seal().gas_limit == 40_000_000
+        assert layer_one.builder.seal().gas_limit == 40_000_000
         assert layer_two.schedule.mode is MiningMode.AUTO
 
 

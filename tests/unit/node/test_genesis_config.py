@@ -279,6 +279,6 @@ def test_the_clock_of_an_opened_chain_continues_from_the_last_block(tmp_path: Pa
     config = configured(tmp_path, timestamp=1_000)
     with opened(config) as (layer_two, _):
         layer_two.clock.set_next_timestamp(5_000, layer_two.head.timestamp)
-        layer_two.seal()
+        layer_two.builder.seal()
     with opened(config) as (layer_two, _):
         assert 5_000 <= layer_two.clock.now() < 5_060

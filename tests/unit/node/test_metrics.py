@@ -49,7 +49,7 @@ def test_samples_of_one_name_share_their_description() -> None:
 def test_a_chain_reports_its_head_and_pending_transactions() -> None:
     chain = SettlingChain.begin()
     chain.transfer()
-    chain.seal()
+    chain.builder.seal()
     chain.transfer()
     chain.deposit()
     chain.set_finality(safe=1)

@@ -29,7 +29,7 @@ def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
     async def live() -> None:
         node = Node(config)
         sealed = asyncio.Event()
-        seal, failures = node.chain.seal, [StoreFull(node.chain.blocks.path)]
+        seal, failures = node.chain.builder.seal, [StoreFull(node.chain.blocks.path)]
 
         def fail_once(*, budget: WorkBudget | None) -> Header:
             if failures:
@@ -37,7 +37,7 @@ def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
             sealed.set()
             return seal(budget=budget)
 
-        monkeypatch.setattr(node.chain, "seal", fail_once)
+        monkeypatch.setattr(node.chain.builder, "seal", fail_once)
         await node.start()
         await asyncio.wait_for(sealed.wait(), PATIENCE_SECONDS)
         await node.stop()

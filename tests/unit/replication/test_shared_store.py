@@ -58,7 +58,7 @@ class Pair:
     def seal(self, *transactions: Transaction) -> None:
         for it in transactions:
             InlineSequencer(self.producer).send(it)
-        self.producer.seal()
+        self.producer.builder.seal()
 
     def catch_up(self) -> list[str]:
         """Follow, and return what was published."""
@@ -113,7 +113,7 @@ def test_a_revert_is_published_with_its_block(pair: Pair) -> None:
     pair.seal(transaction(0, to=BOB, wei=5))
     pair.seal(transaction(1, to=BOB, wei=5))
     pair.catch_up()
-    pair.producer.rewind(0)
+    pair.producer.history.rewind(0)
     pair.seal()
     assert pair.catch_up() == ["-0:0", "+1"]
     assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
@@ -169,7 +169,7 @@ def test_a_chain_that_is_replaced_is_followed(pair: Pair) -> None:
     pair.catch_up()
     other = EmittingChain.begin()
     for _ in range(3):
-        other.seal()
+        other.builder.seal()
     Reverts(pair.producer).replace(other.ledger.store)
     assert pair.catch_up()[-1] == "+3"
     assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
@@ -186,7 +186,7 @@ def test_a_request_is_handled_after_what_was_announced_is_applied(pair: Pair) ->
 def test_a_stale_replica_tries_to_catch_up_at_each_request(pair: Pair) -> None:
     handle = pair.follower.serving(lambda _body, _connection: pair.follower.state.name.encode())
     pair.page.begin_rewrite()
-    pair.producer.seal()
+    pair.producer.builder.seal()
     pair.page.begin_rewrite()
     stale = [handle(b"", LocalConnection()) for _ in range(2)]
     pair.publisher.sync()

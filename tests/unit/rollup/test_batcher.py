@@ -51,8 +51,8 @@ def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
 
 def test_an_idle_chain_has_no_batches(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1))
-    chain.seal()
-    chain.seal()
+    chain.builder.seal()
+    chain.builder.seal()
     assert completed(batcher.step(0.0)) == []
     assert completed(batcher.step(1_000.0)) == []
     assert batcher.due_in(1_000.0) == math.inf
@@ -60,7 +60,7 @@ def test_an_idle_chain_has_no_batches(chain: SettlingChain) -> None:
 
 def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=2))
-    chain.seal()
+    chain.builder.seal()
     chain.seal_messages(1)
     assert completed(batcher.step(10.0)) == []
     assert batcher.due_in(10.5) == 1.5
@@ -113,7 +113,7 @@ def test_a_batch_is_full_by_blocks_transactions_or_logs(
 def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     assert completed(batcher.seal(0.0)) is None
-    chain.seal()
+    chain.builder.seal()
     batch = completed(batcher.seal(0.0))
     assert batch is not None
     assert (batch.number, batch.transactions, batch.logs) == (1, 0, 0)
@@ -126,10 +126,10 @@ def test_the_logs_of_a_batch_have_the_transaction_index_in_the_block(
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     chain.transfer()
     chain.send_message(7)
-    chain.seal()
+    chain.builder.seal()
     deposited = chain.deposit()
     chain.send_message(8, times=2)
-    chain.seal()
+    chain.builder.seal()
     batch = completed(batcher.seal(0.0))
     assert batch is not None
     logs = logs_of(chain, 1)
@@ -154,7 +154,7 @@ def test_a_block_with_more_messages_than_leaves_is_rejected_with_its_number(
     monkeypatch.setattr(batches, "CAPACITY", 3)
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
-    chain.seal()
+    chain.builder.seal()
     with pytest.raises(BatchOverflow, match="block 1 has 1 transactions and 4 messages"):
         completed(batcher.step(0.0))
 
@@ -182,7 +182,7 @@ def test_the_deposits_of_a_batch_fit_into_one_l1_transaction(
     for _ in range(MAX_PRIORITY_TRANSACTIONS + 2):
         chain.deposit()
     while chain.producer.priority:
-        chain.seal()
+        chain.builder.seal()
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     completed(batcher.seal(0.0))
     stored = [chain.batches.get(number) for number in (1, 2)]
@@ -199,7 +199,7 @@ def test_deposits_are_proven_in_order_across_batches(chain: SettlingChain) -> No
     batcher, expected = Batcher(chain.blocks, chain.batches, NEVER), Frontier()
     for count in (3, 0, 1, 4):
         hashes = [chain.deposit() for _ in range(count)]
-        chain.seal()
+        chain.builder.seal()
         batch = completed(batcher.seal(0.0))
         assert batch is not None
         assert priority_hashes(chain.blocks, batch) == hashes
@@ -246,13 +246,13 @@ def test_a_revert_removes_batches_with_reverted_blocks_and_batches_the_rest_agai
     chain.batches.settle(
         [2, 3], SettlementStep.COMMIT, SettlementTransaction(Hash32(b"\1" * 32), 1, 1)
     )
-    chain.rewind(3)
+    chain.history.rewind(3)
     assert batcher.last.number == 1
     assert chain.batches.get(2) is None
     assert chain.batches.logs(2) == b""
     assert chain.batches.position_of_block(3) is None
     assert chain.batches.settled(2, SettlementStep.COMMIT) is None
-    chain.seal()
+    chain.builder.seal()
     [batch] = completed(batcher.step(0.0))
     assert (batch.number, batch.first_block, batch.last_block) == (2, 3, 4)
 
@@ -261,10 +261,10 @@ def test_identical_blocks_after_a_revert_get_a_batch_again(chain: SettlingChain)
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
-    chain.seal()
+    chain.builder.seal()
     before, first = completed(batcher.seal(0.0)), chain.head.hash()
     reverts.restore(checkpoint)
-    chain.seal()
+    chain.builder.seal()
     assert chain.head.hash() == first
     assert completed(batcher.seal(0.0)) == before
 
@@ -285,10 +285,10 @@ def test_batches_cover_all_blocks_without_gaps_after_any_actions(actions: list[s
         "deposit": lambda: chain.deposit() if len(chain.producer.priority) < 3 else None,
         "message": lambda: chain.send_message(5) if not len(chain.pool) else None,
         "transfer": chain.transfer,
-        "seal": chain.seal,
+        "seal": chain.builder.seal,
         "batch": lambda: completed(batcher.seal(0.0)),
         "step": lambda: completed(batcher.step(0.0)),
-        "back": lambda: chain.rewind(max(0, chain.number - 2)),
+        "back": lambda: chain.history.rewind(max(0, chain.number - 2)),
     }
     try:
         for action in actions:
@@ -343,11 +343,11 @@ def test_a_failure_is_logged_and_retried_until_it_succeeds(
     monkeypatch.setattr(batches, "CAPACITY", 3)
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
-    chain.seal()
+    chain.builder.seal()
     assert asyncio.run(batcher._worker.step()) == RETRY_SECONDS
     assert asyncio.run(batcher._worker.step()) == RETRY_SECONDS
     assert batcher.problem is not None
     assert [record.levelname for record in caplog.records] == ["ERROR"]
-    chain.rewind(0)
+    chain.history.rewind(0)
     assert asyncio.run(batcher._worker.step()) == math.inf
     assert batcher.problem is None

@@ -269,7 +269,7 @@ def test_a_pending_deposit_is_not_enqueued_again(steered: SteeredLayerOne) -> No
         await scenario.post(DEPOSITS[2])
         assert await scenario.new_watcher().step() == 1
         assert scenario.executed() == []
-        scenario.chain.seal()
+        scenario.chain.builder.seal()
         assert scenario.executed() == DEPOSITS[:3]
 
     run(steered, play)
@@ -442,7 +442,7 @@ def test_a_pending_deposit_is_dropped_if_a_reorg_removes_its_block(
         assert [it.payload for it in scenario.chain.producer.priority] == DEPOSITS[:1]
         await scenario.post(OTHERS[1])
         assert await scenario.watcher.step() == 1
-        scenario.chain.seal()
+        scenario.chain.builder.seal()
         assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
 
     run(steered, play)
@@ -458,7 +458,7 @@ def test_a_pending_deposit_that_a_reorg_moves_is_executed_once(steered: SteeredL
         scenario.layer_one.mine(5)
         await scenario.post(*DEPOSITS[:2])
         assert await scenario.watcher.step() == 2
-        scenario.chain.seal()
+        scenario.chain.builder.seal()
         assert scenario.executed() == DEPOSITS[:2]
 
     run(steered, play)
@@ -471,7 +471,7 @@ def test_no_more_deposits_are_read_than_may_be_pending(monkeypatch: pytest.Monke
         assert await scenario.watcher.step() == 1
         await scenario.post(DEPOSITS[1])
         assert await scenario.watcher.step() == 0
-        scenario.chain.seal()
+        scenario.chain.builder.seal()
         assert await scenario.watcher.step() == 1
 
     monkeypatch.setattr("entresol.rollup.deposits.MAX_QUEUED", 1)
@@ -574,7 +574,7 @@ def test_a_log_with_another_type_is_rejected_and_blocks_are_sealed(kind: int) ->
         with pytest.raises(LayerOneMismatch, match=r"is not readable: .*type"):
             await scenario.watcher.step()
         assert not scenario.chain.producer.priority
-        scenario.chain.seal()
+        scenario.chain.builder.seal()
         assert scenario.chain.number == 1
 
     with layer_one("embedded") as steered:
@@ -586,7 +586,7 @@ def test_nothing_that_is_not_a_request_gets_into_the_queue() -> None:
     for wrong in ({"type": 0xFE}, {"nonce": 2**64}):
         with pytest.raises(MalformedTransaction):
             chain.enqueue(msgspec.structs.replace(deposit(0), **wrong))
-    chain.seal()
+    chain.builder.seal()
     chain.close()
 
 

@@ -101,7 +101,7 @@ class Bridge:
 
     def withdraw(self, *, via: Address = L2_BASE_TOKEN) -> Hash32:
         name = self.chain.call_contract(via, (7).to_bytes(32) + (1).to_bytes(32))
-        self.chain.seal()
+        self.chain.builder.seal()
         return name
 
     def fail_deposit(self) -> Hash32:
@@ -114,7 +114,7 @@ class Bridge:
                 fee=GWEI,
             )
         )
-        self.chain.seal()
+        self.chain.builder.seal()
         return name
 
     def execute(self) -> int:
@@ -165,7 +165,7 @@ def test_a_withdrawal_stays_open_however_many_blocks_follow(bridge: Bridge) -> N
     name = bridge.withdraw()
     bridge.execute()
     for _ in range(300):
-        bridge.chain.seal()
+        bridge.chain.builder.seal()
     assert [it.transaction for it in bridge.open()] == [name]
 
 
@@ -178,7 +178,7 @@ def test_a_message_is_open_until_it_can_be_proven(bridge: Bridge) -> None:
 
 def test_a_failed_deposit_is_open_while_l1_holds_its_tokens(bridge: Bridge) -> None:
     bridge.chain.deposit()
-    bridge.chain.seal()
+    bridge.chain.builder.seal()
     failed, ether = bridge.fail_deposit(), bridge.fail_deposit()
     bridge.l1.refundable.add(failed)
     assert [(it.kind, it.transaction) for it in bridge.open()] == [("failedDeposit", failed)]
@@ -195,7 +195,7 @@ def test_a_deposit_that_no_block_has_is_open(bridge: Bridge) -> None:
     assert [(it.kind, it.transaction) for it in bridge.open(limit=1)] == [
         ("deposit", it) for it in names
     ]
-    bridge.chain.seal()
+    bridge.chain.builder.seal()
     assert bridge.open() == []
 
 
@@ -237,7 +237,7 @@ def test_a_revert_of_the_chain_removes_what_its_blocks_had(bridge: Bridge) -> No
     bridge.withdraw()
     assert reverts.restore(checkpoint)
     assert [it.transaction for it in bridge.open()] == [kept]
-    bridge.chain.seal()
+    bridge.chain.builder.seal()
     assert [it.transaction for it in bridge.open()] == [kept]
 
 

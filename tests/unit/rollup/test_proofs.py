@@ -62,7 +62,7 @@ def scenario() -> Iterator[Scenario]:
 def test_each_log_of_a_transaction_is_proven_by_its_position(scenario: Scenario) -> None:
     scenario.chain.seal_messages(1)
     sent = scenario.chain.send_message(2, times=2)
-    scenario.chain.seal()
+    scenario.chain.builder.seal()
     batch = scenario.settle()
     for index, leaf in ((0, 1), (1, 2)):
         proven = scenario.assert_valid(scenario.prover.prove_transaction_log(sent, index), batch)
@@ -74,7 +74,7 @@ def test_each_log_of_a_transaction_is_proven_by_its_position(scenario: Scenario)
 
 def test_the_status_of_a_deposit_is_proven_by_its_transaction(scenario: Scenario) -> None:
     deposited = scenario.chain.deposit()
-    scenario.chain.seal()
+    scenario.chain.builder.seal()
     batch = scenario.settle()
     proven = scenario.assert_valid(scenario.prover.prove_transaction_log(deposited), batch)
     assert (proven.log.sender, proven.log.key, proven.log.value) == (BOOTLOADER, deposited, word(1))
@@ -82,7 +82,7 @@ def test_the_status_of_a_deposit_is_proven_by_its_transaction(scenario: Scenario
 
 def test_there_is_no_proof_before_the_batch_is_sealed_and_executed(scenario: Scenario) -> None:
     sent = scenario.chain.send_message(1)
-    scenario.chain.seal()
+    scenario.chain.builder.seal()
     assert scenario.prover.prove_transaction_log(sent) is None
     assert scenario.prover.prove_message(1, SENDER, word(1)) is None
     assert completed(scenario.batcher.seal(0.0)) is not None
@@ -113,7 +113,7 @@ def test_the_log_index_distinguishes_identical_messages(scenario: Scenario) -> N
     scenario.chain.transfer()
     scenario.chain.send_message(6)
     scenario.chain.send_message(5)
-    scenario.chain.seal()
+    scenario.chain.builder.seal()
     batch = scenario.settle()
     # Leaf 1 is the status of the deposit, which has no event.
     for log_index, leaf in ((0, 2), (1, 3), (3, 5)):
@@ -150,7 +150,7 @@ def test_identical_messages_in_two_batches_have_separate_proofs(scenario: Scenar
 def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path / "chain")
     sent = scenario.chain.send_message(3)
-    scenario.chain.seal()
+    scenario.chain.builder.seal()
     scenario.settle()
     before = scenario.prover.prove_transaction_log(sent)
     scenario.chain.close()
@@ -185,7 +185,7 @@ def test_every_log_of_random_batches_is_proven(blocks: list[list[int]]) -> None:
             for message in messages:
                 transaction = scenario.chain.send_message(message, times=2)
                 sent += [(transaction, 0), (transaction, 1)]
-            scenario.chain.seal()
+            scenario.chain.builder.seal()
         batch = scenario.settle()
         ids = {
             scenario.assert_valid(scenario.prover.prove_transaction_log(it, index), batch).proof.id

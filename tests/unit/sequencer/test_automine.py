@@ -213,7 +213,7 @@ def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_blo
         sender = Sender(chain)
         sender.send(*(transaction(nonce) for nonce in range(count)))
         # An edit that the pool does not see.
-        chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
         await sender.wait()
         first, *others = sender.outcomes.values()
         assert isinstance(first, InsufficientFunds)
@@ -229,7 +229,7 @@ def test_a_rejected_transaction_does_not_keep_others_out_of_the_block(chain: Cha
     async def live() -> None:
         sender = Sender(chain)
         sender.send(transaction(0), transaction(0, by=1))
-        chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
         await sender.wait()
         assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds, type(None)]
         await sender.automine.stop()
@@ -241,12 +241,12 @@ def test_a_rejected_transaction_does_not_keep_others_out_of_the_block(chain: Cha
 def test_a_transaction_that_was_rejected_may_be_sent_again(chain: Chain) -> None:
     async def live() -> None:
         sender = Sender(chain)
-        edited = chain._edits.state
+        edited = chain.edits.state
         sender.send(transaction(0))
-        chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
         await sender.wait()
         assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds]
-        chain._edits.restore(edited)
+        chain.edits.restore(edited)
         sender.outcomes.clear()
         sender.send(transaction(0))
         await sender.wait()
@@ -327,7 +327,7 @@ def test_deposits_are_sealed_again_after_a_failure_in_the_background(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
-    write_open, failures = chain.write_open, [StoreFull(chain.blocks.path)]
+    write_open, failures = chain.builder.write_open, [StoreFull(chain.blocks.path)]
 
     def fail_once(block: OpenBlock) -> object:
         if failures:
@@ -335,7 +335,7 @@ def test_deposits_are_sealed_again_after_a_failure_in_the_background(
         return write_open(block)
 
     async def live() -> None:
-        monkeypatch.setattr(chain, "write_open", fail_once)
+        monkeypatch.setattr(chain.builder, "write_open", fail_once)
         automine = Automine(chain, BlockSealer(chain))
         enqueue_heavy(chain, 2)
         automine.seal()

@@ -10,8 +10,8 @@ import pytest
 from entresol._native import Overlay
 from entresol.chain.chain import Chain
 from entresol.chain.sealing import pool_inclusion
+from entresol.chain.sealing.block_builder import QUICK_EDITS
 from entresol.chain.sealing.block_producer import INLINE_GAS
-from entresol.chain.sealing.sealing_chain import QUICK_EDITS
 from entresol.dev.reverts import Reverts
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.execution.work_budget import WorkBudget
@@ -48,19 +48,19 @@ def enqueue_heavy(chain: Chain, count: int, first: int = 0) -> None:
 def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_block, opened = chain.open_block, []
+    open_block, opened = chain.builder.open_block, []
 
     def counted(budget: WorkBudget | None) -> object:
         opened.append(chain.number)
         return open_block(budget=budget)
 
     async def live() -> None:
-        monkeypatch.setattr(chain, "open_block", counted)
+        monkeypatch.setattr(chain.builder, "open_block", counted)
         sealer = BlockSealer(chain)
         enqueue_heavy(chain, 2)
         sealing = asyncio.create_task(sealer.seal())
         await asyncio.sleep(0)
-        chain.seal(limit=0)
+        chain.builder.seal(limit=0)
         assert (await sealing).number == 2
         await sealer.stop()
 
@@ -73,7 +73,7 @@ def test_a_client_that_always_changes_the_chain_does_not_stop_it(
 ) -> None:
     async def live() -> None:
         sealer = BlockSealer(chain)
-        monkeypatch.setattr(chain, "write_open", lambda _block: None)
+        monkeypatch.setattr(chain.builder, "write_open", lambda _block: None)
         enqueue_heavy(chain, 1)
         assert (await sealer.seal()).number == 1
         await sealer.stop()
@@ -151,7 +151,7 @@ def test_a_client_that_always_changes_the_chain_does_not_stop_a_block_that_takes
         sealer = BlockSealer(chain)
         chain.schedule.seal_on_request()
         InlineSequencer(chain).submit(long_transaction(0).raw)
-        monkeypatch.setattr(chain, "write_open", lambda _block: None)
+        monkeypatch.setattr(chain.builder, "write_open", lambda _block: None)
         assert (await sealer.seal()).number == 1
         await sealer.stop()
 
@@ -171,7 +171,7 @@ def test_a_block_that_others_seal_meanwhile_drops_no_transaction(
         sealing = asyncio.create_task(sealer.seal())
         for _ in range(3):
             await asyncio.sleep(0)
-        chain.seal(limit=3)
+        chain.builder.seal(limit=3)
         await sealing
         assert sum(len(chain.blocks.record(it).transactions) for it in (1, 2)) == count
         await sealer.stop()
@@ -224,7 +224,7 @@ def test_the_roots_of_many_edits_are_computed_on_a_thread(
     asyncio.run(live())
     assert [it is not threading.main_thread() for it in threads] == [on_thread]
     assert balance(chain, addresses[-1]) == 7
-    assert not chain.is_heavy
+    assert not chain.builder.is_heavy
 
 
 def edit_many(chain: Chain, balance_of_each: int) -> list[Address]:
@@ -284,6 +284,6 @@ def test_a_block_with_many_edits_takes_the_place_of_a_reverted_one(chain: Chain)
 
 
 def test_the_pending_block_after_many_edits_is_not_quick(chain: Chain) -> None:
-    assert chain.is_pending_quick
+    assert chain.builder.is_pending_quick
     edit_many(chain, 7)
-    assert not chain.is_pending_quick
+    assert not chain.builder.is_pending_quick

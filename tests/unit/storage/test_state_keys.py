@@ -28,7 +28,7 @@ def test_slots_are_those_of_one_account() -> None:
     for value in (1, 0, 2):
         for slot in (7, 9):
             set_slot(chain, slot, value)
-        chain.seal()
+        chain.builder.seal()
     keys = chain.ledger.store.state_keys
     assert list(keys.slots(NOBODY)) == [(7).to_bytes(32), (9).to_bytes(32)]
     assert list(keys.slots(ALICE)) == []

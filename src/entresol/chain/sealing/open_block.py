@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from entresol.chain.sealing.block_producer import include_priority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from entresol._native import Overlay, Snapshot
-    from entresol.chain.block_settings import BlockSettings
-    from entresol.chain.clock import ClockState
+    from entresol.chain.sealing.next_block import BuildState
     from entresol.chain.sealing.pool_inclusion import PoolInclusion
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.primitives.transactions import Transaction
-    from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie
 
 
-class BuildState(NamedTuple):
-    """What a block is built on; while it is equal, the block is still the next one."""
-
-    parent: Hash32
-    state: Snapshot | Overlay
-    """The state with edits; each edit creates another object."""
-    clock: ClockState
-    settings: BlockSettings
-
-
 class OpenBlock:
-    """The next block, opened on the thread of the chain and written there by `Chain.write_open`.
+    """The next block, opened on the thread of the chain and written there by `BlockBuilder.write_open`.
 
     It is built in parts: `prepare` on the thread of the chain, `execute` on any. Remembers: the executor with what has
     been executed, and what the block is built on. Assumes: one thread at a time, and that the chain is as it was when

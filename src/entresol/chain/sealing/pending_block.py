@@ -8,11 +8,9 @@ import msgspec
 
 if TYPE_CHECKING:
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.clock import Clock
-    from entresol.chain.edits import Edits
-    from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
     from entresol.chain.sealing.block_producer import BlockProducer
+    from entresol.chain.sealing.next_block import NextBlock
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
     from entresol.execution.evm_env import BlockEnv
     from entresol.execution.work_budget import WorkBudget
@@ -51,14 +49,11 @@ class PendingBlock:
     that callers do not change the block. Fails: as the producer does, and keeps what it had then.
     """
 
-    def __init__(
-        self, ledger: Ledger, pool: Mempool, producer: BlockProducer, clock: Clock, edits: Edits
-    ) -> None:
-        self._ledger = ledger
+    def __init__(self, next_block: NextBlock, pool: Mempool, producer: BlockProducer) -> None:
+        self._next = next_block
+        self._ledger = next_block.ledger
         self._pool = pool
         self._producer = producer
-        self._clock = clock
-        self._edits = edits
         self._inputs: _Inputs | None = None
         self._executor: BlockExecutor
         self._executed: ExecutedBlock | None = None
@@ -76,7 +71,7 @@ class PendingBlock:
             if self._inputs is None or self._inputs.state is not inputs.state:
                 self._invalid.clear()
             executor = self._producer.fill(
-                inputs.env.timestamp, *self._edits.stored(), known=self._invalid, budget=budget
+                inputs.env.timestamp, *self._next.edits.stored(), known=self._invalid, budget=budget
             )
             self._invalid.update(it.transaction.hash for it in executor.rejected)
             self._inputs, self._executor, self._executed = inputs, executor, None
@@ -97,12 +92,11 @@ class PendingBlock:
             self._inputs, self._executor, self._executed = inputs, executor, executed
 
     def _current(self) -> _Inputs:
-        ledger, edited = self._ledger, self._edits.state
-        timestamp = self._clock.next_timestamp(ledger.head.timestamp)
+        ledger = self._ledger
         return _Inputs(
             parent=ledger.parent,
-            env=ledger.next_block_env(timestamp),
-            state=ledger.latest if edited is None else edited,
+            env=ledger.next_block_env(self._next.timestamp()),
+            state=self._next.latest,
             pool=self._pool.version,
             priority=tuple(self._producer.priority),
         )

@@ -46,7 +46,7 @@ class ChainDump:
         self._store = chain.ledger.store
         self._chain_id = chain.rules.chain_id
         self._latest = chain.latest
-        self._edited = chain.edited()
+        self._edited = chain.edits.checkpoint()
         self._rows = tuple(self._store.loaded.rows(self.number))
 
     def written(

@@ -77,12 +77,12 @@ class ClusterSealer:
         """Seal the next block, unless it has rejected all that it could have included."""
         block = await self._build()
         if block.is_vain:
-            self._chain.reject(block)
+            self._chain.builder.reject(block)
             return None
         return await self._write(block)
 
     async def _write(self, block: OpenBlock) -> Header:
-        self._chain.reject(block)
+        self._chain.builder.reject(block)
         executed = block.executed
         assert executed is not None
         prices = self._chain.rules.fees.prices()
@@ -150,14 +150,14 @@ class ClusterSealer:
         if not self._chain.producer.is_heavy:
             with contextlib.suppress(GasBudgetSpent):
                 return self._built_here()
-        loop, block = asyncio.get_running_loop(), self._chain.open_block()
+        loop, block = asyncio.get_running_loop(), self._chain.builder.open_block()
         while block.prepare():
             await loop.run_in_executor(self._thread, block.execute)
             await self._renew()
         return block
 
     def _built_here(self) -> OpenBlock:
-        block = self._chain.open_block(budget=WorkBudget(INLINE_GAS))
+        block = self._chain.builder.open_block(budget=WorkBudget(INLINE_GAS))
         while block.prepare():
             block.execute()
         return block

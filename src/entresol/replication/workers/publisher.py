@@ -73,7 +73,7 @@ class StatePublisher:
             chain.ledger.head_hash,
             chain.finality,
             chain.settings,
-            chain.is_edited,
+            chain.edits.exist,
             price,
             self._batched,
             self.page.rewrites,
@@ -147,7 +147,7 @@ class StatePublisher:
             beneficiary=None if settings.beneficiary is None else bytes(settings.beneficiary),
             batched=self._batched,
             l1_gas_price=price if has_price else None,
-            is_edited=chain.is_edited
+            is_edited=chain.edits.exist
             or settings.base_fee is not None
             or (price is not None and not has_price),
         )

@@ -28,7 +28,7 @@ class BlockResolver:
     def __init__(self, chain: Chain, pending: Callable[[], BlockExecutor] | None = None) -> None:
         """Resolve on a chain; `pending` returns its pending block, by default built at once."""
         self._chain = chain
-        self._pending = pending or chain.pending
+        self._pending = pending or chain.builder.pending
         self._rules = chain.rules.evm_rules()
         self._latest: tuple[Header, EvmEnv] | None = None
         self._next: EvmEnv | None = None

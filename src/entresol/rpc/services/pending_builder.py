@@ -48,11 +48,11 @@ class PendingBuilder:
         if self._pinned is not None:
             return self._pinned.executor
         if self._chain.producer.has_work:
-            if (cached := self._chain.cached_pending()) is not None:
+            if (cached := self._chain.builder.cached_pending()) is not None:
                 return cached
             self._check()
         try:
-            return self._chain.pending(budget=WorkBudget(INLINE_GAS))
+            return self._chain.builder.pending(budget=WorkBudget(INLINE_GAS))
         except GasBudgetSpent:
             raise self._found_long() from None
 
@@ -62,14 +62,16 @@ class PendingBuilder:
             return self._pinned.executed
         self._check()
         try:
-            return self._chain.pending_block(budget=WorkBudget(INLINE_GAS))
+            return self._chain.builder.pending_block(budget=WorkBudget(INLINE_GAS))
         except GasBudgetSpent:
             raise self._found_long() from None
 
     def _check(self) -> None:
         chain = self._chain
-        is_long = chain.pool.version == self._long_version and chain.cached_pending() is None
-        if is_long or not chain.is_pending_quick:
+        is_long = (
+            chain.pool.version == self._long_version and chain.builder.cached_pending() is None
+        )
+        if is_long or not chain.builder.is_pending_quick:
             raise BuildFirst(self._build)
 
     def _found_long(self) -> BuildFirst:
@@ -91,19 +93,19 @@ class PendingBuilder:
         for _ in range(ATTEMPTS):
             self._opened += 1
             self._version = version = self._chain.pool.version
-            block = self._chain.open_block()
+            block = self._chain.builder.open_block()
             while block.prepare():
                 with contextlib.suppress(ChainReplaced):
                     await loop.run_in_executor(self._workers, block.execute)
                 if not self._is_next(block):
                     break
             else:
-                self._chain.adopt_pending(block, version)
+                self._chain.builder.adopt_pending(block, version)
                 self._built = self._opened, block
                 return
 
     def _is_next(self, block: OpenBlock) -> bool:
-        return self._chain.is_next(block)
+        return self._chain.builder.is_next(block)
 
     @contextlib.contextmanager
     def _pin(self, block: OpenBlock | None) -> Iterator[None]:
@@ -115,7 +117,7 @@ class PendingBuilder:
 
     def _built_here(self) -> OpenBlock:
         """Build the block on the event loop."""
-        block = self._chain.open_block()
+        block = self._chain.builder.open_block()
         while block.prepare():
             block.execute()
         return block

@@ -26,7 +26,7 @@ def chain(manual: Chain) -> Chain:
 
 
 def test_an_empty_block_has_a_base_fee(chain: Chain) -> None:
-    chain.seal()
+    chain.builder.seal()
     assert block_fees(chain.blocks.record(1), chain.ledger.blob_fees) == BlockFees(
         FEE, 0.0, 0, [], 1, 0.0
     )
@@ -42,7 +42,7 @@ def test_the_ratio_is_at_most_one(chain: Chain) -> None:
 
 def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
     InlineSequencer(chain).submit(transaction(0).raw)
-    header = chain.seal()
+    header = chain.builder.seal()
     assert (
         block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio
         == 21_000 / header.gas_limit
@@ -52,14 +52,14 @@ def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
 def test_tips_are_in_order_of_size(chain: Chain) -> None:
     for sender, tip in enumerate((30, 10, 20)):
         InlineSequencer(chain).submit(transaction(0, by=sender, tip=tip).raw)
-    chain.seal()
+    chain.builder.seal()
     tips = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
     assert tips == [(10, 21_000), (20, 21_000), (30, 21_000)]
 
 
 def test_a_deposit_has_no_tip(chain: Chain) -> None:
     chain.enqueue(deposit(0))
-    chain.seal()
+    chain.builder.seal()
     ((tip, _),) = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
     assert tip == 0
 

@@ -14,7 +14,7 @@ from tests.support.chain.dev_chain import ALICE, ETHER, deposit, open_chain, tra
 
 def executed(chain: Chain) -> OpenBlock:
     """Return the next block of a chain, executed on another thread."""
-    block = chain.open_block()
+    block = chain.builder.open_block()
     while block.prepare():
         thread = Thread(target=block.execute)
         thread.start()
@@ -24,8 +24,8 @@ def executed(chain: Chain) -> OpenBlock:
 
 def sealed(chain: Chain, block: OpenBlock) -> Header | None:
     """Seal a finished block; None if the chain has changed."""
-    write = chain.write_open(block)
-    return None if write is None else chain.show(write)
+    write = chain.builder.write_open(block)
+    return None if write is None else chain.builder.show(write)
 
 
 def test_an_opened_block_is_the_one_that_sealing_would_make(manual: Chain) -> None:
@@ -35,7 +35,7 @@ def test_an_opened_block_is_the_one_that_sealing_would_make(manual: Chain) -> No
         InlineSequencer(chain).submit(transaction(0).raw)
         for number in range(3):
             chain.enqueue(deposit(number))
-    assert sealed(manual, executed(manual)) == other.seal()
+    assert sealed(manual, executed(manual)) == other.builder.seal()
     assert not manual.producer.priority
     assert len(manual.blocks.record(1).transactions) == 4
     manual.verify()
@@ -63,23 +63,23 @@ def test_deposits_that_arrive_meanwhile_are_in_the_block_after_it(manual: Chain)
 @pytest.mark.parametrize(
     "change",
     [
-        lambda chain: chain.seal(),
+        lambda chain: chain.builder.seal(),
         lambda chain: chain.edit(ALICE, lambda overlay: overlay.set_balance(ALICE, ETHER)),
         lambda chain: chain.clock.increase(100),
         lambda chain: chain.producer.priority.replace([]),
         lambda chain: chain.pool.remove(transaction(0).hash, "by hand"),
-        lambda chain: chain.rewind(0),
+        lambda chain: chain.history.rewind(0),
     ],
     ids=["sealed", "edited", "later", "dropped", "removed", "reverted"],
 )
 def test_a_block_is_not_sealed_on_a_chain_that_has_changed(
     manual: Chain, change: Callable[[Chain], object]
 ) -> None:
-    manual.seal()
+    manual.builder.seal()
     manual.enqueue(deposit(0))
     InlineSequencer(manual).submit(transaction(0).raw)
     block = executed(manual)
     change(manual)
     head = manual.head
-    assert manual.write_open(block) is None
+    assert manual.builder.write_open(block) is None
     assert manual.head == head

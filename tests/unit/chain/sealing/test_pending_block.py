@@ -46,9 +46,9 @@ def counted() -> Iterator[Counted]:
 
 
 def test_the_pool_is_executed_once_for_any_number_of_calls(counted: Counted) -> None:
-    first = counted.chain.pending()
-    assert all(counted.chain.pending() is first for _ in range(500))
-    assert counted.chain.pending_block() is counted.chain.pending_block()
+    first = counted.chain.builder.pending()
+    assert all(counted.chain.builder.pending() is first for _ in range(500))
+    assert counted.chain.builder.pending_block() is counted.chain.builder.pending_block()
     assert counted.built == 1
 
 
@@ -61,7 +61,7 @@ def reject(counted: Counted) -> None:
     "act",
     [
         reject,
-        lambda it: it.chain.mark(),
+        lambda it: it.chain.history.mark(),
         lambda it: it.chain.pool.best(),
         lambda it: it.chain.pool.remove(bytes(32), "it is not there"),
         lambda it: it.chain.set_finality(safe=0),
@@ -71,16 +71,16 @@ def reject(counted: Counted) -> None:
 def test_an_unrelated_change_leaves_the_block_cached(
     counted: Counted, act: Callable[[Counted], object]
 ) -> None:
-    first = counted.chain.pending()
+    first = counted.chain.builder.pending()
     act(counted)
-    assert counted.chain.pending() is first
+    assert counted.chain.builder.pending() is first
 
 
 def restore(counted: Counted) -> None:
     reverts = Reverts(counted.chain)
     checkpoint = reverts.checkpoint()
     InlineSequencer(counted.chain).submit(transaction(1).raw)
-    counted.chain.pending()
+    counted.chain.builder.pending()
     reverts.restore(checkpoint)
 
 
@@ -92,8 +92,8 @@ def restore(counted: Counted) -> None:
         lambda it: it.chain.pool.remove(transaction(0, wei=9).hash, "nobody wants it"),
         lambda it: it.chain.enqueue(deposit(0)),
         lambda it: it.chain.edit(NOBODY, lambda overlay: overlay.set_balance(NOBODY, 5)),
-        lambda it: it.chain.seal(),
-        lambda it: it.chain.seal(limit=0),
+        lambda it: it.chain.builder.seal(),
+        lambda it: it.chain.builder.seal(limit=0),
         lambda it: it.chain.clock.increase(1),
         lambda it: it.chain.clock.set_next_timestamp(5_000, 1_000),
         Counted.pass_a_second,
@@ -103,26 +103,26 @@ def restore(counted: Counted) -> None:
 def test_a_change_of_an_input_rebuilds_the_block(
     counted: Counted, act: Callable[[Counted], object]
 ) -> None:
-    first = counted.chain.pending()
+    first = counted.chain.builder.pending()
     act(counted)
-    again = counted.chain.pending()
+    again = counted.chain.builder.pending()
     assert again is not first
     chain = counted.chain
-    built = chain.producer.fill(again.env.timestamp, *chain._edits.stored()).finish(
+    built = chain.producer.fill(again.env.timestamp, *chain.edits.stored()).finish(
         chain.ledger.trie
     )
-    assert chain.pending_block().header == built.header
+    assert chain.builder.pending_block().header == built.header
 
 
 def test_a_block_with_a_reverted_blocks_number_is_a_new_block(counted: Counted) -> None:
     chain = counted.chain
-    chain.seal()
+    chain.builder.seal()
     InlineSequencer(chain).submit(transaction(1, wei=1).raw)
-    before = chain.pending()
-    chain.rewind(0)
-    chain.seal(limit=0)
-    assert chain.pending() is not before
-    assert [it.payload.nonce for it in chain.pending().transactions] == [0, 1]
+    before = chain.builder.pending()
+    chain.history.rewind(0)
+    chain.builder.seal(limit=0)
+    assert chain.builder.pending() is not before
+    assert [it.payload.nonce for it in chain.builder.pending().transactions] == [0, 1]
 
 
 def test_another_base_fee_is_another_block() -> None:
@@ -131,8 +131,8 @@ def test_another_base_fee_is_another_block() -> None:
     chain.schedule.seal_on_request()
     fees = []
     for _ in range(2):
-        fees.append(chain.pending().env.base_fee)
-        chain.seal()
+        fees.append(chain.builder.pending().env.base_fee)
+        chain.builder.seal()
     assert fees[0] > fees[1]
     chain.close()
 
@@ -141,21 +141,21 @@ def test_an_invalid_transaction_stays_in_the_pool_and_is_executed_once(counted: 
     chain = counted.chain
     # The pool does not see an edit of the account before the next block.
     chain.pool.on_block([], chain.latest, chain.next_base_fee(), touched=[])
-    chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
-    first = chain.pending()
+    chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+    first = chain.builder.pending()
     assert list(first.transactions) == []
     assert [it.transaction for it in first.rejected] == list(chain.pool)
-    assert chain.pending() is first
+    assert chain.builder.pending() is first
     counted.pass_a_second()
-    again = chain.pending()
+    again = chain.builder.pending()
     assert (again is first, again.rejected) == (False, [])
-    chain.seal()
+    chain.builder.seal()
     assert not len(chain.pool)
 
 
 def test_calls_do_not_change_the_pending_block(counted: Counted) -> None:
     chain = counted.chain
-    before = chain.pending_block().header
+    before = chain.builder.pending_block().header
     assert balance(chain, NOBODY) == 0
-    chain.seal()
+    chain.builder.seal()
     assert chain.head == before

@@ -29,8 +29,8 @@ def test_what_does_not_fit_is_in_the_next_block(
     sent = [transaction(nonce, by=by) for nonce in range(2) for by in range(3)]
     for it in sent:
         InlineSequencer(manual).submit(it.raw)
-    manual.seal()
-    manual.seal()
+    manual.builder.seal()
+    manual.builder.seal()
     expected = [(it.sender, it.payload.nonce) for it in sent]
     assert included(manual, 1) == expected[:3]
     assert included(manual, 2) == expected[3:]
@@ -46,8 +46,8 @@ def test_an_invalid_transaction_is_dropped_with_those_behind_it_left_out(
     for it in sent:
         InlineSequencer(manual).submit(it.raw)
     # An edit that the pool does not see.
-    manual._edits.apply(manual.ledger.latest, lambda overlay: overlay.set_balance(BOB, 0))
-    manual.seal()
+    manual.edits.apply(manual.ledger.latest, lambda overlay: overlay.set_balance(BOB, 0))
+    manual.builder.seal()
     expected = [(it.sender, it.payload.nonce) for it in sent]
     assert included(manual, 1) == [it for it in expected if it[0] != BOB]
     assert manual.pool.get(sent[1].hash) is None
@@ -56,7 +56,7 @@ def test_an_invalid_transaction_is_dropped_with_those_behind_it_left_out(
 def test_a_limit_counts_what_is_included(manual: Chain) -> None:
     for by in range(3):
         InlineSequencer(manual).submit(transaction(0, by=by).raw)
-    manual.seal(limit=2)
+    manual.builder.seal(limit=2)
     assert len(included(manual, 1)) == 2
-    manual.seal(limit=0)
+    manual.builder.seal(limit=0)
     assert included(manual, 2) == []

@@ -93,8 +93,8 @@ def test_states_of_earlier_blocks_are_rejected_if_the_file_has_none(chain: Chain
 def test_blocks_follow_that_verify_and_whose_tables_can_be_rebuilt(chain: Chain) -> None:
     load(chain, anvil_file())
     chain.edit(SENDER, lambda it: it.set_balance(SENDER, 5))
-    chain.seal()
-    chain.seal()
+    chain.builder.seal()
+    chain.builder.seal()
     chain.verify()
     proof = chain.state_trie.prove(chain.head.state_root, SENDER)
     assert proof.balance == 5
@@ -117,7 +117,7 @@ def test_a_gap_between_blocks_is_named(chain: Chain) -> None:
 def test_a_dump_of_our_own_is_restored_exactly(chain: Chain) -> None:
     load(chain, {**anvil_file(), "historical_states": None})
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
     part = ChainDump(chain).part()
     store = build_own(part, chain.genesis, identity_of(chain))
     before = [chain.blocks.record(number) for number in range(chain.number + 1)]
@@ -134,16 +134,16 @@ def test_a_dump_is_written_in_pieces_that_do_not_grow_with_the_chain(chain: Chai
     def longest() -> int:
         return max(map(len, ChainDump(chain).written()))
 
-    chain.seal()
+    chain.builder.seal()
     short = longest()
     for _ in range(50):
-        chain.seal()
+        chain.builder.seal()
     assert longest() <= short + 2
 
 
 def test_a_record_that_does_not_lead_to_its_state_root_is_rejected(chain: Chain) -> None:
     chain.edit(SENDER, lambda it: it.set_balance(SENDER, 5))
-    chain.seal()
+    chain.builder.seal()
     part = ChainDump(chain).part()
     broken = msgspec.structs.replace(part.records[1], changes=())
     for records in ((part.records[0], broken), part.records[1:]):
@@ -163,7 +163,7 @@ def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> N
     store = build_genesis(genesis, identity(genesis), chain.ledger.genesis_fields)
     Reverts(chain).replace(store)
     store.close()
-    chain.seal()
+    chain.builder.seal()
     document = msgspec.json.decode(write_state_file(ChainDump(chain).written(), packed=False))
     assert (document["best_block_number"], len(document["blocks"])) == (101, 2)
     for part in (True, False):
@@ -187,7 +187,7 @@ def test_a_chain_on_disk_is_replaced_by_what_a_worker_has_read(
     chain: Chain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_disk = Chain.open(tmp_path / "chain", chain.rules, chain.genesis)
-    on_disk.seal()
+    on_disk.builder.seal()
     source = build_genesis(chain.genesis, identity_of(on_disk), chain.ledger.genesis_fields)
     with ThreadPoolExecutor(1) as worker:
         worker.submit(on_disk.ledger.store.prepare_replace, source).result()

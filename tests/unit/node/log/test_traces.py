@@ -87,7 +87,7 @@ def test_blocks_beyond_the_queue_are_written_without_traces(
 
 
 def test_a_block_that_another_has_replaced_is_not_traced(chain: Chain) -> None:
-    chain.seal()
+    chain.builder.seal()
     written: list[TransactionIncluded] = []
     log = TraceLog(chain.ledger.sealed_block, TREE, written.append)
     log.add(block(1))

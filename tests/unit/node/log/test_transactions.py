@@ -106,7 +106,7 @@ def test_successful_transactions_of_a_block_are_formatted_later(chain: Chain) ->
     def work() -> None:
         send(chain, 0, to=BOB)
         send(chain, 1, STOPS)
-        chain.seal()
+        chain.builder.seal()
 
     lines, later = formatted_later(chain, work)
     assert lines == []
@@ -182,7 +182,7 @@ def test_the_transactions_of_a_block_are_logged_in_order(chain: Chain) -> None:
 
     def work() -> None:
         hashes.extend([send(chain, 0, STOPS), send(chain, 1, says_no()), send(chain, 2, to=BOB)])
-        chain.seal()
+        chain.builder.seal()
 
     blocks = logged(chain, work)
     assert [block.split()[1] for block in blocks] == [str(it) for it in hashes]
@@ -190,7 +190,7 @@ def test_the_transactions_of_a_block_are_logged_in_order(chain: Chain) -> None:
 
 
 def test_an_empty_block_is_not_logged(chain: Chain) -> None:
-    assert logged(chain, chain.seal) == []
+    assert logged(chain, chain.builder.seal) == []
 
 
 def test_a_reverted_block_is_not_logged(chain: Chain) -> None:
@@ -227,7 +227,7 @@ def test_only_wanted_transactions_are_traced(chain: Chain) -> None:
     def work() -> None:
         send(chain, 0, STOPS)
         send(chain, 1, says_no())
-        chain.seal()
+        chain.builder.seal()
 
     async def traced() -> list[str]:
         lines: list[str] = []

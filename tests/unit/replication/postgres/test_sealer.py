@@ -131,7 +131,7 @@ def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_blo
                 chain.add(it)
                 sealer.include(it.hash, report)
             # An edit that the pool does not see.
-            chain._edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+            chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
             running = asyncio.create_task(sealer.run())
             await told.wait()
             running.cancel()

@@ -62,8 +62,8 @@ def shipping(chain: Chain) -> Iterator[Shipping]:
 def test_blocks_that_came_and_went_are_published_in_order(chain: Chain, shipping: Shipping) -> None:
     for nonce in range(2):
         InlineSequencer(chain).send(transaction(nonce, to=BOB, wei=5))
-    chain.rewind(0)
-    chain.seal()
+    chain.history.rewind(0)
+    chain.builder.seal()
     replica, producer = shipping.taken()
     shown = [it for it in replica if not isinstance(it, TransactionPending)]
     assert [type(it) for it in shown] == [BlockSealed, BlockSealed, BlocksReverted, BlockSealed]
@@ -83,7 +83,7 @@ def _identity(event: Event) -> object:
 def test_the_record_of_a_reverted_block_is_found(chain: Chain, shipping: Shipping) -> None:
     InlineSequencer(chain).send(transaction(0, to=BOB, wei=5))
     sealed = chain.blocks.record(1)
-    chain.rewind(0)
+    chain.history.rewind(0)
     assert chain.blocks.get_record(1) is None
     found = shipping.replica.get_record(1)
     assert found is not None

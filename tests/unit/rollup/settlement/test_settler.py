@@ -47,7 +47,7 @@ def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> N
 def test_commit_makes_blocks_safe_and_execution_makes_them_final() -> None:
     async def play(scenario: Scenario) -> None:
         scenario.seal_batch(1)
-        scenario.chain.seal()
+        scenario.chain.builder.seal()
         assert await scenario.settler.step(0.0)
         assert await scenario.settler.step(0.0)
         await scenario.settler.step(0.0)
@@ -136,7 +136,7 @@ def test_the_contract_accepts_every_proof(steered: SteeredLayerOne) -> None:
         deposited.append(scenario.chain.blocks.record(1).transaction(0).hash)
         scenario.chain.schedule.seal_on_request()
         sent = [scenario.chain.send_message(number, times=2) for number in range(3)]
-        scenario.chain.seal()
+        scenario.chain.builder.seal()
         scenario.seal_batch(9)
         await scenario.settle()
         prover = LogProver(scenario.chain.blocks, scenario.chain.batches)

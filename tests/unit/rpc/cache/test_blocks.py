@@ -122,17 +122,17 @@ def test_rendered_objects_follow_a_revert(own_sample: SampleChain) -> None:
     sample = own_sample
     events = sample.chain.events.subscribe()
     one = InlineSequencer(sample.chain).submit(transaction(1).raw)
-    sample.chain.seal()
+    sample.chain.builder.seal()
     before = sample.block(3)
     assert parsed(sample.rendered.receipt(one))["blockNumber"] == "0x3"
-    sample.chain.rewind(2)
+    sample.chain.history.rewind(2)
     for event in events.take()[0]:
         sample.rendered.on_event(event)
     assert sample.rendered.block(3, full=False) is None
     assert sample.rendered.receipt(one) is None
     assert parsed(sample.rendered.transaction(one))["blockNumber"] is None
-    sample.chain.seal()
-    sample.chain.seal()
+    sample.chain.builder.seal()
+    sample.chain.builder.seal()
     assert sample.block(3)["transactions"] == before["transactions"]
     assert sample.block(2)["hash"] == sample.block(3)["parentHash"]
 

@@ -147,11 +147,11 @@ class BookMachine(RuleBasedStateMachine):
         for emissions in blocks:
             for by, (emitter, topics) in enumerate(emissions):
                 self.chain.emit(emitter, topics, by=by)
-            self.chain.seal()
+            self.chain.builder.seal()
 
     @rule(back=st.integers(1, 3))
     def rewind(self, back: int) -> None:
-        self.chain.rewind(max(self.chain.number - back, 0))
+        self.chain.history.rewind(max(self.chain.number - back, 0))
 
     @rule(blocks=st.integers(1, 6))
     def seal_batch(self, blocks: int) -> None:

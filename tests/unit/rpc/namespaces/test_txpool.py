@@ -67,7 +67,7 @@ def test_a_creation_is_named_so(client: ApiClient) -> None:
 
 
 def test_a_sealed_transaction_leaves_the_pool(crowded: ApiClient) -> None:
-    crowded.chain.seal()
+    crowded.chain.builder.seal()
     assert crowded("txpool_status") == {"pending": "0x0", "queued": "0x1"}
 
 
@@ -77,7 +77,7 @@ def test_a_pending_priority_transaction_is_found(client: ApiClient) -> None:
     waiting = client("eth_getTransactionByHash", str(sent))
     assert (waiting["type"], waiting["blockNumber"]) == ("0xff", None)
     assert client("eth_getRawTransactionByHash", str(sent)) is not None
-    client.chain.seal()
+    client.chain.builder.seal()
     assert client("eth_getTransactionByHash", str(sent))["blockNumber"] == "0x1"
 
 

@@ -73,10 +73,10 @@ def test_ids_are_compared_as_numbers(filters: Filters) -> None:
 
 
 def test_58_a_block_filter_gives_a_new_hash_once(chain: EmittingChain, filters: Filters) -> None:
-    chain.seal()
+    chain.builder.seal()
     filter_id = filters.new_block_filter()
     assert filters.changes(filter_id) == []
-    sealed = [chain.seal().hash() for _ in range(2)]
+    sealed = [chain.builder.seal().hash() for _ in range(2)]
     assert filters.changes(filter_id) == sealed
     assert filters.changes(filter_id) == []
 
@@ -86,7 +86,7 @@ def test_59_a_pending_filter_gives_a_new_hash_once(chain: EmittingChain, filters
     filter_id = filters.new_pending_filter()
     assert filters.changes(filter_id) == []
     sent = [chain.emit().hash, chain.enqueue(deposit(0)), chain.emit(by=1).hash]
-    chain.seal()
+    chain.builder.seal()
     assert filters.changes(filter_id) == sent
     assert filters.changes(filter_id) == []
 
@@ -213,7 +213,7 @@ def test_a_range_without_logs_is_known_to_be_empty_until_it_changes(
 ) -> None:
     from_latest = filters.new_log_filter(ANY)
     bounded = filters.new_log_filter(LogFilter(from_block=0, to_block=1))
-    chain.seal()
+    chain.builder.seal()
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
     for filter_id in (from_latest, bounded):
@@ -232,9 +232,9 @@ def test_a_block_that_replaces_one_without_logs_is_searched(
     chain: EmittingChain, filters: Filters
 ) -> None:
     filter_id = filters.new_log_filter(ANY)
-    chain.seal()
+    chain.builder.seal()
     assert blocks(filters.logs(filter_id)) == []
-    chain.rewind(0)
+    chain.history.rewind(0)
     chain.seal_emission()
     assert not filters.is_known_empty(filter_id)
     assert blocks(filters.logs(filter_id)) == [1]
@@ -260,7 +260,7 @@ def test_hashes_that_do_not_fit_into_a_response_come_with_the_next(chain: Emitti
     filters = filters_of(chain, results=3)
     blocks, transactions = filters.new_block_filter(), filters.new_pending_filter()
     sent = [chain.emit().hash for _ in range(4)]
-    sealed = [chain.seal().hash() for _ in range(4)]
+    sealed = [chain.builder.seal().hash() for _ in range(4)]
     assert [filters.changes(transactions) for _ in range(3)] == [sent[:3], sent[3:], []]
     assert [filters.changes(blocks) for _ in range(3)] == [sealed[:3], sealed[3:], []]
 
@@ -295,7 +295,7 @@ def test_a_filter_that_fell_behind_the_event_log_is_not_found(
     monkeypatch.setattr(filters, "_reorgs", event_log.ReorgLog(max_bytes=100))
     filter_id = filters.new_log_filter(ANY)
     chain.seal_emission()
-    chain.rewind(0)
+    chain.history.rewind(0)
     with pytest.raises(FilterNotFound):
         filters.changes(filter_id)
     assert filters.changes(filters.new_log_filter(ANY)) == []
@@ -305,11 +305,11 @@ def test_without_filters_no_events_are_stored(chain: EmittingChain, filters: Fil
     others = set(chain.events._listeners[BlocksReverted]) - {filters._on_event}
     filter_id = filters.new_log_filter(ANY)
     chain.seal_emission()
-    chain.rewind(0)
+    chain.history.rewind(0)
     assert len(filters._reorgs._reorgs) == 1
     filters.uninstall(filter_id)
-    chain.seal()
-    chain.rewind(0)
+    chain.builder.seal()
+    chain.history.rewind(0)
     assert not filters._reorgs._reorgs
     filters.close()
     assert set(chain.events._listeners[BlocksReverted]) == others
@@ -356,9 +356,9 @@ def test_logs_from_before_the_filter_are_reported_when_they_are_removed(
         chain.seal_emission()
     any_log = filters.new_log_filter(ANY)
     bounded = filters.new_log_filter(LogFilter(from_block=2, to_block=2))
-    chain.rewind(0)
-    chain.seal()
-    chain.seal()
+    chain.history.rewind(0)
+    chain.builder.seal()
+    chain.builder.seal()
     # The transactions wait again, and now share a block.
     gone, come = [(1, True), (2, True), (3, True)], [(1, False)] * 3
     assert places(filters, any_log) == gone + come
@@ -370,10 +370,10 @@ def test_a_block_filter_gives_the_blocks_of_the_new_branch(
 ) -> None:
     filter_id = filters.new_block_filter()
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
     assert len(filters.changes(filter_id)) == 3
-    chain.rewind(1)
-    sealed = [chain.seal().hash() for _ in range(2)]
+    chain.history.rewind(1)
+    sealed = [chain.builder.seal().hash() for _ in range(2)]
     assert filters.changes(filter_id) == sealed
     assert filters.changes(filter_id) == []
 

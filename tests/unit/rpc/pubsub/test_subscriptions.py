@@ -96,7 +96,7 @@ def subscriptions(chain: EmittingChain, plain_format: PlainFormat) -> Subscripti
 def test_67_new_heads_are_sent(chain: EmittingChain, subscriptions: Subscriptions) -> None:
     client = Client()
     heads = subscriptions.subscribe(client, "newHeads")
-    sealed = [str(chain.seal().hash()) for _ in range(3)]
+    sealed = [str(chain.builder.seal().hash()) for _ in range(3)]
     subscriptions.publish()
     subscriptions.publish()
     assert client.heard(heads) == sealed
@@ -161,7 +161,7 @@ def test_67_unsubscribing_leaves_the_others(
     assert not subscriptions.unsubscribe(other, first)
     assert subscriptions.unsubscribe(one, first)
     assert not subscriptions.unsubscribe(one, first)
-    chain.seal()
+    chain.builder.seal()
     subscriptions.publish()
     assert [len(one.heard(first)), len(one.heard(second)), len(other.heard(third))] == [0, 1, 1]
 
@@ -238,7 +238,7 @@ def test_a_closed_connection_is_forgotten(
         subscriptions.subscribe(one, kind)
         subscriptions.subscribe(other, kind)
     one.close()
-    chain.seal()
+    chain.builder.seal()
     subscriptions.publish()
     assert not one.sent
     assert len(subscriptions) == 3
@@ -291,7 +291,7 @@ def test_more_events_than_the_backlog_are_all_sent(
     client = Client()
     heads = subscriptions.subscribe(client, "newHeads")
     for _ in range(BACKLOG + 10):
-        chain.seal()
+        chain.builder.seal()
     subscriptions.publish()
     assert len(client.heard(heads)) == BACKLOG + 10
 
@@ -302,7 +302,7 @@ def test_events_are_published_in_turns_however_many_there_are(
     client = Client()
     subscriptions.subscribe(client, "newHeads")
     for _ in range(BACKLOG + 10):
-        chain.seal()
+        chain.builder.seal()
     assert client.sent == []
 
 
@@ -316,7 +316,7 @@ def test_connections_with_most_subscriptions_are_closed_while_too_much_is_pendin
     sealed = 0
     while not greedy.reasons:
         assert sealed * len(subscriptions) <= MAX_PENDING
-        chain.seal()
+        chain.builder.seal()
         sealed += 1
     assert [it.reasons for it in clients] == [[], [TOO_MUCH_PENDING], [TOO_MUCH_PENDING]]
     assert len(subscriptions) == 1
@@ -335,14 +335,14 @@ def test_the_event_loop_is_woken_once_until_it_publishes(
     subscriptions = Subscriptions(
         chain.events, chain.blocks, plain_format, wake=lambda: woken.append(None)
     )
-    chain.seal()
+    chain.builder.seal()
     assert not woken
     subscriptions.subscribe(Client(), "newHeads")
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
     assert len(woken) == 1
     subscriptions.publish()
-    chain.seal()
+    chain.builder.seal()
     assert len(woken) == 2
     subscriptions.close()
     assert not any(chain.events._listeners.values())
@@ -356,7 +356,7 @@ def test_notifications_are_sent_in_turns_that_others_interrupt(
     subscriptions.subscribe(other, "logs")
     for _ in range(3):
         chain.emit()
-    chain.seal()
+    chain.builder.seal()
     turns = 0
     while not subscriptions.publish_for(0.0):
         turns += 1
@@ -373,10 +373,10 @@ def test_a_subscription_between_two_turns_gets_nothing_from_before_it(
     early, late = Client(), Client()
     subscriptions.subscribe(early, "newHeads")
     for _ in range(3):
-        chain.seal()
+        chain.builder.seal()
     assert not subscriptions.publish_for(0.0)
     subscriptions.subscribe(late, "newHeads")
-    chain.seal()
+    chain.builder.seal()
     while not subscriptions.publish_for(0.0):
         pass
     assert (len(early.sent), len(late.sent)) == (4, 1)

@@ -139,7 +139,7 @@ def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleCha
     assert pending["hash"] is None
     assert parsed(sample.rendered.pending.header())["hash"] is None
     assert pending["transactions"] == [str(sent)]
-    sample.chain.seal()
+    sample.chain.builder.seal()
     assert sample.block(3) | {"hash": None} == pending
 
 

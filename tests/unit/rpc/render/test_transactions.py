@@ -163,7 +163,7 @@ def test_a_pending_one_has_no_location_and_its_fee_cap_as_price(own_sample: Samp
     for key in ("blockHash", "blockNumber", "transactionIndex", "blockTimestamp"):
         assert shown[key] is None
     assert shown["gasPrice"] == shown["maxFeePerGas"] == hex(100_000_000 + TIP)
-    own_sample.chain.seal()
+    own_sample.chain.builder.seal()
     assert parsed(own_sample.rendered.transaction(sent))["blockNumber"] == "0x3"
 
 

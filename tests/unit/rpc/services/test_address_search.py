@@ -20,7 +20,7 @@ def client() -> Iterator[ApiClient]:
     with running_api() as client:
         send(client)
         for _ in range(10):
-            client.chain.seal()
+            client.chain.builder.seal()
         yield client
 
 

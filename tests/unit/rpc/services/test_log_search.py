@@ -39,8 +39,8 @@ def chain() -> Iterator[EmittingChain]:
     for count in (1, 2, 3):
         for index in range(count):
             chain.emit(EMITTERS[index], (index, count))
-        chain.seal()
-    chain.seal()
+        chain.builder.seal()
+    chain.builder.seal()
     chain.set_finality(safe=2, finalized=1)
     yield chain
     chain.close()
@@ -217,7 +217,7 @@ def long_chain() -> Iterator[EmittingChain]:
         chain.emit(EMITTERS[0], (number, 0))
         if number == 39:
             chain.emit(EMITTERS[1], (number, 0))
-        chain.seal()
+        chain.builder.seal()
     yield chain
     chain.close()
 

@@ -201,7 +201,7 @@ def seal_tips(chain: Chain, *tips: int) -> None:
     nonce = sum(len(chain.blocks.record(n).transactions) > 0 for n in range(chain.number + 1))
     for sender, tip in enumerate(tips):
         InlineSequencer(chain).submit(transaction(nonce, by=sender, tip=tip).raw)
-    chain.seal()
+    chain.builder.seal()
 
 
 def test_the_base_fees_go_one_block_further(client: ApiClient) -> None:

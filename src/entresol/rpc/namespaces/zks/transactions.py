@@ -99,7 +99,7 @@ class ZksTransactions:
         self._rendered = rendered
         self._threads = threads
         self._max_bytes = max_bytes
-        self._pending_block = pending_block or chain.pending
+        self._pending_block = pending_block or chain.builder.pending
 
     @method(served_by=ServedBy.STORE)
     def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:

@@ -41,7 +41,7 @@ def test_a_call_runs_before_the_transaction_of_an_index(client: ApiClient) -> No
     client.chain.schedule.seal_on_request()
     for nonce in range(3):
         send(client, nonce, wei=1)
-    client.chain.seal()
+    client.chain.builder.seal()
     call = {"to": TARGET, "data": "0x" + bytes(NOBODY).rjust(32, b"\0").hex()}
     config = {**CALLS, "stateOverrides": with_code(BALANCE)}
     balances = [

@@ -92,7 +92,7 @@ def test_a_transaction_that_nobody_sent_has_no_bytes(api: ApiClient) -> None:
 
 def test_a_pending_transaction_has_its_bytes(own_sample: SampleChain) -> None:
     client = ApiClient(own_sample.chain)
-    own_sample.chain.rewind(1)
+    own_sample.chain.history.rewind(1)
     known = own_sample.hashes["legacy"]
     assert unhexed(client("debug_getRawTransaction", str(known))) == own_sample.sent["legacy"].raw
     client.api.close()

@@ -67,7 +67,7 @@ def test_logs_have_the_indexes_of_the_receipts_and_failed_frames_have_none(
     client.chain.schedule.seal_on_request()
     for nonce, target in enumerate((caller, failing, caller)):
         send(client, nonce, to=Address.parse(target), wei=0)
-    client.chain.seal()
+    client.chain.builder.seal()
     for tracer in ("callTracer", "erc7562Tracer"):
         options = CALLS | {"tracer": tracer}
         traces = [it["result"] for it in client("debug_traceBlockByNumber", "latest", options)]
@@ -165,7 +165,7 @@ def test_a_block_of_traces_counts_towards_one_limit(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     for nonce in range(20):
         send(client, nonce, to=LOGGER, wei=0)
-    client.chain.seal()
+    client.chain.builder.seal()
     (one, *_) = client("debug_traceBlockByNumber", "latest")
     size = len(str(one))
     small = ApiClient(client.chain, limits=LimitsConfig(trace_limit_bytes=5 * size))

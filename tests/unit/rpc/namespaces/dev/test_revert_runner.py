@@ -62,7 +62,7 @@ def test_blocks_that_are_sealed_meanwhile_are_reverted_too(
         prepare(plan)
         if left[0]:
             left[0] -= 1
-            client.chain.seal()
+            client.chain.builder.seal()
 
     monkeypatch.setattr(LinkedRevertPlan, "prepare", disturbed)
     assert client("evm_revert", checkpoint) is True

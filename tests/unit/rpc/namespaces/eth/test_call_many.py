@@ -51,9 +51,9 @@ def test_calls_run_behind_so_many_transactions_of_the_block(
 ) -> None:
     for nonce in range(3):
         client.chain.add(transaction(nonce))
-    client.chain.seal()
+    client.chain.builder.seal()
     client.chain.add(transaction(3))
-    client.chain.seal()
+    client.chain.builder.seal()
     context = {"blockNumber": "0x1", "transactionIndex": index}
     answer = client("eth_callMany", [{"transactions": [BALANCE]}], context, BALANCES)
     assert values(answer) == [[balance]]
@@ -62,7 +62,7 @@ def test_calls_run_behind_so_many_transactions_of_the_block(
 def test_what_was_edited_before_the_block_is_there_within_it(client: ApiClient) -> None:
     client("anvil_setBalance", str(NOBODY), "0x64")
     client.chain.add(transaction(0))
-    client.chain.seal()
+    client.chain.builder.seal()
     context = {"blockNumber": "0x1", "transactionIndex": 0}
     answer = client("eth_callMany", [{"transactions": [BALANCE]}], context, BALANCES)
     assert values(answer) == [[0x64]]

@@ -82,7 +82,7 @@ def test_a_batch_that_lost_a_block_shows_nowhere(rollup: Rollup) -> None:
     ]
     for method, params in questions:
         assert '"l1BatchNumber": "0x1"' in as_text(rollup(method, *params)), method
-    rollup.chain.rewind(1)
+    rollup.chain.history.rewind(1)
     for method, params in questions:
         answer = as_text(rollup(method, *params))
         assert '"l1BatchNumber": null' in answer, method
@@ -126,7 +126,7 @@ def test_pending_transactions_have_no_logs_yet(rollup: Rollup, first: str) -> No
     assert len(sealed) == (first != "pending")
     rollup.chain.emit(SINGLE)
     assert rollup("eth_getLogs", wanted) == sealed
-    rollup.chain.seal()
+    rollup.chain.builder.seal()
     addresses = [it["address"] for it in rollup("eth_getLogs", wanted)]
     expected = {"latest": [str(SINGLE)], "0x1": [str(DOUBLE), str(SINGLE)], "pending": []}
     assert addresses == expected[first]

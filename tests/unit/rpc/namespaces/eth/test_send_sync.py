@@ -39,7 +39,7 @@ def test_the_receipt_comes_with_the_block(client: ApiClient, timeout: object) ->
         client.chain.add(transaction(0, by=1))
         await asyncio.sleep(0)
         assert not waiting.done()
-        client.chain.seal()
+        client.chain.builder.seal()
         return json.loads(await waiting)
 
     answer = asyncio.run(wait())

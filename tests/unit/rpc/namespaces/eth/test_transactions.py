@@ -28,7 +28,7 @@ def test_a_pending_transaction_has_no_location_and_no_receipt(client: ApiClient)
     sent = send(client)
     assert client("eth_getTransactionByHash", sent)["blockNumber"] is None
     assert client("eth_getTransactionReceipt", sent) is None
-    client.chain.seal()
+    client.chain.builder.seal()
     assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 

@@ -15,7 +15,7 @@ def full(client: ApiClient) -> ApiClient:
     client.chain.schedule.seal_on_request()
     for nonce in range(5):
         send(client, nonce, to=LOGGER, wei=0, data=bytes([nonce]) * 10)
-    client.chain.seal()
+    client.chain.builder.seal()
     return client
 
 

@@ -224,7 +224,7 @@ def test_what_is_not_there_is_null(rollup: Rollup, method: str, number: int) -> 
 def test_a_transaction_goes_from_pending_to_verified(rollup: Rollup) -> None:
     name = str(rollup.chain.send_message(1))
     states = [rollup("zks_getTransactionDetails", name)["status"]]
-    rollup.chain.seal()
+    rollup.chain.builder.seal()
     states.append(rollup("zks_getTransactionDetails", name)["status"])
     batch = rollup.seal_batch()
     rollup.settle(batch, *SettlementStep)
@@ -239,7 +239,7 @@ def test_a_transaction_goes_from_pending_to_verified(rollup: Rollup) -> None:
 
 def test_a_transaction_from_l1_is_marked(rollup: Rollup) -> None:
     name = str(rollup.chain.deposit())
-    rollup.chain.seal()
+    rollup.chain.builder.seal()
     details = rollup("zks_getTransactionDetails", name)
     assert (details["isL1Originated"], details["gasPerPubdata"]) == (True, hex(800))
 
@@ -250,7 +250,7 @@ def test_an_unknown_transaction_has_no_details(rollup: Rollup) -> None:
 
 def test_a_proof_is_null_until_l1_has_executed_the_batch(rollup: Rollup) -> None:
     name = str(rollup.chain.send_message(9))
-    rollup.chain.seal()
+    rollup.chain.builder.seal()
     question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(9))
     assert rollup(*question) is rollup("zks_getL2ToL1LogProof", name) is None
     batch = rollup.seal_batch()
@@ -291,7 +291,7 @@ def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
     for block in range(3):
         chain.transfer()
         sent += [(chain.send_message(10 * block + n), 10 * block + n) for n in range(3)]
-        chain.seal()
+        chain.builder.seal()
     if is_old:
         seal_with_numbers_in_the_batch(chain)
     else:
@@ -301,7 +301,7 @@ def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
         CHAIN_ID,
         chain.blocks,
         chain.pool,
-        chain.pending_block,
+        chain.builder.pending_block,
         batches=BatchInclusion(chain.batches),
     )
     numbers = []
@@ -369,7 +369,7 @@ def test_a_malformed_proof_request_names_the_path(rollup: Rollup, params: list[o
 
 def test_an_account_is_proven_as_of_a_batch(rollup: Rollup) -> None:
     rollup.chain.transfer()
-    rollup.chain.seal()
+    rollup.chain.builder.seal()
     batch = rollup.seal_batch()
     proof = rollup("zks_getProof", str(sender(USER)), ["0x" + "00" * 32], batch)
     assert proof["stateRoot"] == str(rollup.chain.head.state_root)
@@ -381,7 +381,7 @@ def test_an_account_is_proven_as_of_a_batch(rollup: Rollup) -> None:
 
 def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup) -> None:
     name = str(rollup.chain.send_message(1))
-    rollup.chain.seal()
+    rollup.chain.builder.seal()
     assert rollup("zks_getBlockFinality", 1) == {
         "stage": "pending",
         "blockNumber": 1,
@@ -409,7 +409,7 @@ def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup)
 def test_the_transactions_of_a_block_have_every_field(rollup: Rollup) -> None:
     deposit = str(rollup.chain.deposit())
     transfer = str(rollup.chain.transfer())
-    rollup.chain.seal()
+    rollup.chain.builder.seal()
     from_l1, from_l2 = rollup("zks_getRawBlockTransactions", 1)
     assert from_l1["common_data"]["L1"]["canonicalTxHash"] == deposit
     assert from_l1["raw_bytes"] is None

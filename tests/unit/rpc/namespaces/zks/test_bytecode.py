@@ -44,7 +44,7 @@ def test_code_of_a_reverted_block_is_null_again(chain: Chain, zks: NamespaceClie
     code = b"\x5b" * 100
     name = "0x" + keccak256(code).hex()
     chain.edit(NOBODY, lambda overlay: overlay.set_code(NOBODY, code))
-    chain.seal()
+    chain.builder.seal()
     assert [zks("zks_getBytecodeByHash", name) for _ in range(2)] == [list(code)] * 2
     reverts.restore(checkpoint)
     assert zks("zks_getBytecodeByHash", name) is None

@@ -37,22 +37,22 @@ def unwind(chain: Chain) -> None:
         finality=chain.finality,
         base_fee=chain.pool.base_fee,
     )
-    chain.unwind(mark, None, RevertedBlocks(chain.ledger.head_hash))
+    chain.history.unwind(mark, None, RevertedBlocks(chain.ledger.head_hash))
 
 
 CHANGES: dict[str, Callable[[Chain], object]] = {
-    "seal": lambda chain: chain.seal(),
-    "open": lambda chain: chain.open_block(),
+    "seal": lambda chain: chain.builder.seal(),
+    "open": lambda chain: chain.builder.open_block(),
     "edit": lambda chain: chain.edit(ALICE, lambda overlay: overlay.set_balance(ALICE, ETHER)),
     "configure": lambda chain: chain.configure(BlockSettings(gas_limit=10**7)),
     "increase time": lambda chain: chain.clock.increase(100),
     "set time": lambda chain: chain.clock.set_time(5_000),
     "next timestamp": lambda chain: chain.clock.set_next_timestamp(9_000, 0),
     "interval": lambda chain: chain.clock.set_interval(7),
-    "mark": lambda chain: chain.mark(),
+    "mark": lambda chain: chain.history.mark(),
     "roll back": lambda chain: Reverts(chain).roll_back(1),
     "unwind": unwind,
-    "rewind": lambda chain: chain.rewind(1),
+    "rewind": lambda chain: chain.history.rewind(1),
 }
 
 
@@ -60,7 +60,7 @@ CHANGES: dict[str, Callable[[Chain], object]] = {
 def chain(tmp_path: Path) -> Iterator[Chain]:
     opened = open_chain(tmp_path)
     opened.schedule.seal_on_request()
-    opened.seal()
+    opened.builder.seal()
     yield opened
     opened.close()
 
@@ -69,10 +69,10 @@ def written(chain: Chain) -> BlockWrite:
     """Write the next block, of a transaction and a deposit."""
     InlineSequencer(chain).submit(transaction(0).raw)
     chain.enqueue(deposit(0))
-    block = chain.open_block()
+    block = chain.builder.open_block()
     while block.prepare():
         block.execute()
-    write = chain.write_open(block)
+    write = chain.builder.write_open(block)
     assert write is not None
     return write
 
@@ -93,7 +93,7 @@ def test_a_block_is_shown_once_it_is_durable(chain: Chain) -> None:
     thread.start()
     thread.join(PATIENCE_SECONDS)
     assert chain.number == 1
-    assert chain.show(write) == chain.head
+    assert chain.builder.show(write) == chain.head
     assert chain.number == 2
     assert store.locate_transaction(sent) == (2, 1)
     assert store.next_priority_id() == 1
@@ -110,15 +110,15 @@ def test_a_change_comes_after_the_block(chain: Chain, name: str) -> None:
     first = events.take()[0][0]
     assert isinstance(first, BlockSealed)
     assert first.number == 2
-    assert chain.show(write) == write.executed.header
-    chain.seal()
+    assert chain.builder.show(write) == write.executed.header
+    chain.builder.seal()
     chain.verify()
 
 
 def test_an_edit_beside_the_block_is_not_lost(chain: Chain) -> None:
     write = written(chain)
     CHANGES["edit"](chain)
-    chain.show(write)
+    chain.builder.show(write)
     assert balance(chain, ALICE) == ETHER
 
 
@@ -156,12 +156,12 @@ def test_a_block_that_cannot_be_durable_is_not_shown_and_leaves_nothing(
         write = written(chain)
         write.sync()
         with pytest.raises(StoreFull):
-            chain.show(write)
+            chain.builder.show(write)
     assert chain.number == 1
     chain.pool.remove(transaction(0).hash, "its sender has the error")
     chain.producer.priority.replace(())
     InlineSequencer(chain).submit(transaction(0, by=1).raw)
-    chain.seal()
+    chain.builder.seal()
     assert chain.blocks.locate_transaction(transaction(0).hash) is None
     assert chain.ledger.store.next_priority_id() == 0
     assert chain.blocks.locate_transaction(transaction(0, by=1).hash) == (2, 0)

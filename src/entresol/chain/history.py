@@ -1,0 +1,155 @@
+"""Remove or replace blocks of a chain, with all that follows from them."""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from entresol.chain.block_settings import BlockSettings
+from entresol.chain.chain_mark import ChainMark
+from entresol.chain.events import BlockSealed, BlocksReverted
+from entresol.chain.finality import Finality
+from entresol.execution.state_edits import apply_changes
+from entresol.primitives.transactions import PriorityTransaction, with_sidecar
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from entresol.chain.events import ChainEvents
+    from entresol.chain.ledger import RevertedBlocks
+    from entresol.chain.mempool import Mempool
+    from entresol.chain.mempool.sidecars import BlobSidecars
+    from entresol.chain.sealing.block_producer import BlockProducer
+    from entresol.chain.sealing.next_block import NextBlock
+    from entresol.primitives.records import StoredChange
+    from entresol.storage.store import Store
+
+
+class RevertibleChain(Protocol):
+    """What a history changes of its chain."""
+
+    next_block: NextBlock
+    pool: Mempool
+    producer: BlockProducer
+    sidecars: BlobSidecars
+    events: ChainEvents
+    finality: Finality
+    instance_id: Hash32
+
+    def flush(self) -> None:
+        """Make the block that is being written the head."""
+
+    def configure(self, settings: BlockSettings) -> None:
+        """Set what developers want of blocks to come."""
+
+
+class History:
+    """Reverts a chain to what it was, or replaces its blocks: pool, edits, clock, settings and batches go along.
+
+    Remembers: nothing. Persists: through the store, with one write. Assumes: the thread of the chain. Fails: an error
+    leaves the chain unchanged.
+    """
+
+    def __init__(self, chain: RevertibleChain) -> None:
+        self._chain = chain
+        self._next = chain.next_block
+        self._ledger = chain.next_block.ledger
+        self._batches = self._ledger.store.batches
+
+    def mark(self, *, with_batches: bool = False) -> ChainMark:
+        """Return what the chain is now, to `unwind` it to this; `with_batches` takes batches back, too."""
+        chain = self._chain
+        chain.flush()
+        return ChainMark(
+            number=self._ledger.head.number,
+            clock=self._next.clock.state,
+            settings=self._ledger.settings,
+            finality=chain.finality,
+            base_fee=chain.pool.base_fee,
+            edited=self._next.edits.checkpoint(),
+            priority=tuple(chain.producer.priority),
+            pool=chain.pool.checkpoint(),
+            batches=self._batches.mark() if with_batches else None,
+        )
+
+    def unwind(self, mark: ChainMark, pool: Mempool | None, reverted: RevertedBlocks) -> None:
+        """Revert to a mark, and the pool to one that was made for it; None empties it.
+
+        `reverted` are the blocks that this removes.
+        """
+        chain, batches = self._chain, self._batches
+        chain.flush()
+        head, batch = self._ledger.head.number, batches.last()
+        self._ledger.unwind(mark.number)
+        chain.sidecars.drop_above(mark.number)
+        self._next.edits.restore(mark.edited)
+        if pool is None:
+            chain.pool.clear(self._next.latest)
+        else:
+            chain.pool.adopt(pool)
+        if mark.pool is not None:
+            chain.pool.restore_penalties(mark.pool, mark.number)
+        chain.producer.priority.replace(mark.priority)
+        self._next.clock.state = mark.clock
+        chain.configure(mark.settings)
+        chain.finality = mark.finality
+        if mark.batches is not None:
+            batches.revert_to(mark.batches)
+        # Clients see the batch of a block, too.
+        if head != mark.number or batch != batches.last():
+            chain.events.publish(BlocksReverted(reverted.records, mark.number, reverted.size))
+
+    def rewind(self, number: int) -> None:
+        """Revert to block `number`; the transactions of the reverted blocks are pending again."""
+        chain, ledger = self._chain, self._ledger
+        chain.flush()
+        reverted = ledger.reverted_by(number)
+        ledger.unwind(number)
+        self._next.edits.restore(None)
+        chain.finality = chain.finality.at_most(number)
+        transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
+        from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
+        chain.producer.priority.push_front(from_l1)
+        others = [
+            with_sidecar(it, chain.sidecars.get(it.hash))
+            for it in transactions
+            if not isinstance(it.payload, PriorityTransaction)
+        ]
+        chain.sidecars.drop_above(number)
+        chain.pool.blob_base_fee = self._next.blob_base_fee()
+        chain.pool.reset(ledger.latest, self._next.base_fee(), reverted=others)
+        chain.events.publish(BlocksReverted(reverted.records, ledger.head.number, reverted.size))
+
+    def exchange(
+        self,
+        source: Store,
+        reverted: RevertedBlocks | None = None,
+        edits: Sequence[StoredChange] = (),
+        codes: Iterable[bytes] = (),
+    ) -> bool:
+        """Replace all blocks by those of another store, and the edits; deposits that were pending are dropped.
+
+        `reverted` are the blocks so far, if they were read already. Return whether `source` has the blocks so far now.
+        """
+        chain, ledger, clock = self._chain, self._ledger, self._next.clock
+        chain.flush()
+        if reverted is None or reverted.head != ledger.head_hash:
+            reverted = ledger.reverted_by(-1)
+        is_exchanged = ledger.replace(source)
+        self._next.edits.restore(None)
+        if edits:
+            change = partial(apply_changes, changes=edits, codes=codes)
+            self._next.edits.apply(ledger.latest, change, len(edits))
+        chain.sidecars.drop_above(-1)
+        chain.finality = Finality()
+        chain.instance_id = Hash32(secrets.token_bytes(Hash32.size))
+        chain.configure(BlockSettings())
+        chain.producer.priority.replace(())
+        chain.pool.reset(self._next.latest, self._next.base_fee())
+        clock.state = clock.at(max(ledger.head.timestamp, clock.now()))
+        head = ledger.head
+        chain.events.publish(BlocksReverted(reverted.records, -1, reverted.size))
+        chain.events.publish(BlockSealed(head.number, ledger.head_hash, head, {}))
+        return is_exchanged

@@ -1,0 +1,157 @@
+"""Build the next block, to show it as the pending one or to seal it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.edits import stored_edits
+from entresol.chain.sealing.block_producer import begin_block
+from entresol.chain.sealing.open_block import OpenBlock
+from entresol.chain.sealing.pending_block import PendingBlock
+
+if TYPE_CHECKING:
+    from entresol.chain.mempool import Mempool
+    from entresol.chain.sealing.block_appender import BlockAppender
+    from entresol.chain.sealing.block_producer import BlockProducer
+    from entresol.chain.sealing.block_write import BlockWrite
+    from entresol.chain.sealing.next_block import NextBlock
+    from entresol.chain.sealing.rejections import Rejections
+    from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
+    from entresol.execution.work_budget import WorkBudget
+    from entresol.primitives.headers import Header
+
+QUICK_EDITS: Final = 256
+"""How many edited accounts a block may have to be hashed and written on the event loop: each takes some 20 microseconds."""
+
+
+class BlockBuilder:
+    """Builds the next block of a chain from what is pending, and seals it.
+
+    Remembers: the pending block. Persists: blocks, through the appender. Assumes: the thread of the chain. Fails: an error
+    leaves the chain unchanged.
+    """
+
+    def __init__(
+        self,
+        next_block: NextBlock,
+        pool: Mempool,
+        producer: BlockProducer,
+        rejections: Rejections,
+        appender: BlockAppender,
+    ) -> None:
+        self._next = next_block
+        self._ledger = next_block.ledger
+        self._edits = next_block.edits
+        self._pool = pool
+        self._producer = producer
+        self._rejections = rejections
+        self._appender = appender
+        self._pending = PendingBlock(next_block, pool, producer)
+
+    # The pending block
+
+    def pending(self, *, budget: WorkBudget | None = None) -> BlockExecutor:
+        """Return the pending block with its transactions executed; it is shared and must not be changed.
+
+        Raises `GasBudgetSpent` if building it takes more work than is left of a budget.
+        """
+        return self._pending.filled(budget)
+
+    def pending_block(self, *, budget: WorkBudget | None = None) -> ExecutedBlock:
+        """Return the pending block with its header and roots."""
+        return self._pending.finished(budget)
+
+    def cached_pending(self) -> BlockExecutor | None:
+        """Return the pending block if it has not changed since it was built."""
+        return self._pending.cached()
+
+    @property
+    def is_pending_quick(self) -> bool:
+        """Whether `pending` takes no more than a few milliseconds: it is cached, or has little to execute."""
+        return self.cached_pending() is not None or not self.is_heavy
+
+    def adopt_pending(self, block: OpenBlock, version: int) -> None:
+        """Let `pending` return a block that was built elsewhere on this version of the pool, until it would change."""
+        assert block.executed is not None
+        if self._pool.version == version and self.is_next(block):
+            self._pending.adopt(block.executor, block.executed)
+
+    # Sealing at once
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the next block takes more than a few milliseconds to execute, or to hash what was edited."""
+        return self._edits.accounts > QUICK_EDITS or self._producer.is_heavy
+
+    def seal_pending(self, *, budget: WorkBudget | None = None) -> None:
+        """Seal blocks until no pending transaction can be included; raise `GasBudgetSpent` beyond a budget for all."""
+        while self._producer.has_work:
+            header = self.seal_work(budget=budget)
+            if header is not None and not header.gas_used:
+                return
+
+    def seal_work(self, *, budget: WorkBudget | None = None) -> Header | None:
+        """Seal the next block, unless it has rejected all that it could have included."""
+        block = self._fill(budget=budget)
+        return self._seal(block) if block.transactions or not block.rejected else None
+
+    def seal(self, *, limit: int | None = None, budget: WorkBudget | None = None) -> Header:
+        """Seal the next block, even if it is empty; raise `GasBudgetSpent` if it takes more work than a budget."""
+        return self._seal(self._fill(limit, budget))
+
+    def _fill(self, limit: int | None = None, budget: WorkBudget | None = None) -> BlockExecutor:
+        """Return the next block, and drop what it has rejected from the pool; a spent budget drops nothing."""
+        self._appender.flush()
+        block = self._producer.fill(
+            self._next.timestamp(), *self._edits.stored(), limit=limit, budget=budget
+        )
+        self._rejections.apply(block.rejected)
+        return block
+
+    def _seal(self, block: BlockExecutor) -> Header:
+        ledger = self._ledger
+        return self._appender.append(block.finish(ledger.trie), ledger.rules.fees.prices())
+
+    # Sealing in parts, on any thread
+
+    def open_block(self, *, budget: WorkBudget | None = None) -> OpenBlock:
+        """Open the next block, to execute its transactions on any thread, and then to seal it here.
+
+        Executing it raises `GasBudgetSpent` if it takes more work than is left of a budget.
+        """
+        self._appender.flush()
+        producer, state = self._producer, self._next.build_state
+        executor = producer.create(self._next.timestamp())
+        executor.budget = budget
+        parts = producer.first_priority(), producer.best_for(executor), self._ledger.trie, state
+        if self._edits.accounts <= QUICK_EDITS:
+            begin_block(executor, *self._edits.stored())
+            return OpenBlock(executor, *parts)
+        edited = self._edits.checkpoint()
+        return OpenBlock(
+            executor,
+            *parts,
+            begin=lambda: begin_block(executor, *stored_edits(edited)),
+            prepare_write=self._ledger.prepare_write,
+        )
+
+    def is_next(self, block: OpenBlock) -> bool:
+        """Return whether nothing has changed since the block was opened, so that it is still the next one."""
+        return block.state == self._next.build_state and self._producer.has_all(block.transactions)
+
+    def write_open(self, block: OpenBlock) -> BlockWrite | None:
+        """Write a finished block, to `show` it once it is durable; None if it is not the next."""
+        assert block.executed is not None
+        self._appender.flush()
+        if not self.is_next(block):
+            return None
+        self.reject(block)
+        return self._appender.write(block.executed, self._ledger.rules.fees.prices())
+
+    def show(self, write: BlockWrite) -> Header:
+        """Make a block that was written the head; raise what prevented that it is durable."""
+        return self._appender.show(write)
+
+    def reject(self, block: OpenBlock) -> None:
+        """Drop what a block has rejected from the pool."""
+        self._rejections.apply(block.executor.rejected)
