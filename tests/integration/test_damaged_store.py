@@ -15,7 +15,7 @@ import pytest
 
 from entresol.node.api.api import Api
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.node import Node
+from entresol.node.recipes.pair import pair
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.errors import INTERNAL
 from entresol.server.config import ServerConfig
@@ -82,7 +82,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
     )
 
     async def fill() -> None:
-        node = Node(config)
+        node = pair(config)
         api = node.layer_two.api
         await call(api, "anvil_setCode", [COUNTER, COUNT])
         for _ in range(BLOCKS):
@@ -90,7 +90,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
         await node.stop()
 
     async def read() -> tuple[list[tuple[str, Any]], tuple[int, str, bytes]]:
-        node = Node(config)
+        node = pair(config)
         damage(path)
         responses = [(it[0], await call(node.layer_two.api, *it)) for it in REQUESTS]
         health = node.layer_two.health_page()

@@ -23,7 +23,7 @@ from entresol.node.chains import open_layer_two
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.node import Node
+from entresol.node.recipes.pair import open_pair
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,
     ManifestFile,
@@ -80,7 +80,7 @@ def opened(config: NodeConfig) -> SettlementContracts:
     """Open a node, and return the contracts that it found or deployed."""
 
     async def whole() -> SettlementContracts:
-        node = await Node.open(config)
+        node = await open_pair(config)
         assert node.rollup is not None
         await node.stop()
         return node.rollup.settlement_layer.contracts

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from entresol.background_task import cancel, supervised
+from entresol.background_task import BackgroundTask, cancel
 
 
 async def _fail() -> None:
@@ -61,10 +61,11 @@ def test_a_service_that_fails_or_ends_is_logged_and_started_again(
                 restarted.set()
                 await asyncio.Event().wait()
 
-        task = supervised("the service", run)
+        task = BackgroundTask("the service", run)
+        task.start()
         await restarted.wait()
-        await cancel(task)
-        assert task.cancelled()
+        assert task.problem == "the service ended"
+        await task.stop()
 
     asyncio.run(play())
     failed, ended = caplog.records

@@ -73,10 +73,10 @@ def _check_command(words: Sequence[str]) -> None:
 
 def _run(config: NodeConfig) -> int:
     if config.cluster.cluster is not None:
-        return run_node(config, _cluster_module("node").ClusterNode.open)
-    from entresol.node.node import Node  # noqa: PLC0415
+        return run_node(config, _cluster_module("recipes.member").open_member)
+    from entresol.node.recipes.pair import open_pair  # noqa: PLC0415
 
-    return run_node(config, Node.open)
+    return run_node(config, open_pair)
 
 
 def _rebuild(config: NodeConfig) -> int:
@@ -97,7 +97,7 @@ def _anvil(words: Sequence[str]) -> int:
         anvil_environment,
     )
     from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
-    from entresol.node.layer_one_node import LayerOneNode  # noqa: PLC0415
+    from entresol.node.recipes.layer_one import open_layer_one_node  # noqa: PLC0415
 
     environment = anvil_environment(os.environ)
     for name in sorted(
@@ -105,7 +105,7 @@ def _anvil(words: Sequence[str]) -> int:
     ):
         print(f"warning: {name}: entresol anvil does not read it; give a flag", file=sys.stderr)
     config = node_config(ANVIL_SETTINGS.load(anvil_parser().parse(words), environment))
-    return run_node(config, LayerOneNode.open)
+    return run_node(config, open_layer_one_node)
 
 
 def _backup(words: Sequence[str]) -> int:
@@ -120,7 +120,7 @@ def _cluster(words: Sequence[str]) -> int:
     """Run a command of operators on a cluster."""
     flags = cluster_parser().parse(words)
     config = read_secret_files(_settings(flags))
-    commands, block = _cluster_module("commands"), flags["to"]
+    commands, block = _cluster_module("cluster.commands"), flags["to"]
     if flags["command"] == "unwind":
         if block is None:
             raise InvalidConfig("--to", "this command needs the block to unwind to")
@@ -168,7 +168,7 @@ def _warn_of_variables() -> None:
 def _cluster_module(name: str) -> Any:
     """Import a module of clusters, which need a package that is not installed otherwise."""
     try:
-        return importlib.import_module(f"entresol.node.cluster.{name}")
+        return importlib.import_module(f"entresol.node.{name}")
     except ModuleNotFoundError as error:
         if error.name != "asyncpg":
             raise

@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from entresol.cli.exit_codes import SUCCEEDED
 
 if TYPE_CHECKING:
-    from entresol.node.cluster.node import ClusterNode
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.layer_one_node import LayerOneNode
     from entresol.node.log.log import NodeLog
     from entresol.node.node import Node
 
-    AnyNode: TypeAlias = Node | LayerOneNode | ClusterNode
-    OpenNode: TypeAlias = Callable[[NodeConfig, NodeLog], Coroutine[Any, Any, AnyNode]]
+    OpenNode: TypeAlias = Callable[[NodeConfig, NodeLog], Coroutine[Any, Any, Node]]
 
 T = TypeVar("T")
 

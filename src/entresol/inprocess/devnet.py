@@ -23,7 +23,7 @@ from entresol.node.config.secrets import read_secret_files
 from entresol.node.log.abi_files import abis_of
 from entresol.node.log.console import OUT, Console
 from entresol.node.log.log import NodeLog
-from entresol.node.node import Node
+from entresol.node.recipes.pair import open_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from entresol.contracts.abi_registry import AbiRegistry
     from entresol.inprocess.bridge import Bridge
     from entresol.node.chain_service import ChainService
+    from entresol.node.node import Node
 
 SettingValue: TypeAlias = str | float | bool | Path | tuple[str, ...] | None
 """The value of a setting, as the configuration has it; text is converted as from a flag."""
@@ -249,7 +250,7 @@ class Devnet:
         return log
 
     async def _start(self) -> None:
-        node = self._node = await Node.open(self.config, self._log)
+        node = self._node = await open_pair(self.config, self._log)
         await node.start()
         info = node.info()
         if self.config.log.config_out is not None:

@@ -1,8 +1,7 @@
-"""A chain with its RPC API and its server, from start to stop."""
+"""The API of a chain on a server, with its log and its pages."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +19,6 @@ from entresol.node.metrics import (
     request_memory,
     server_samples,
 )
-from entresol.offload import POLICY
 from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
 from entresol.server.routing import PathRouter
 from entresol.server.server import PortSharing, Server
@@ -30,12 +28,10 @@ from entresol.server.static_files import no_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from entresol.chain.chain import Chain
     from entresol.node.api.api import Api
     from entresol.node.explorer.explorer_page import ExplorerPage
     from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
-    from entresol.sequencer.local import LocalSequencer
     from entresol.server.config import ServerConfig
     from entresol.server.handler import Handler, Page, PageResponse, PageTree
 
@@ -73,7 +69,7 @@ class ServiceRole:
 
 
 class ChainService:
-    """Serves a chain over RPC, beside the sequencer of its blocks, if that is in this process.
+    """A part of a node: serves a chain over RPC.
 
     Remembers: nothing of its own. Persists: nothing; the chain does. Assumes: one event loop, whose thread
     alone changes the chain. Fails: to start, with the error that says why.
@@ -81,34 +77,31 @@ class ChainService:
 
     def __init__(  # noqa: PLR0913 - independent parts
         self,
-        chain: Chain,
-        make_api: Callable[[Callable[[], None]], Api],
+        api: Api,
         config: ServerConfig,
         *,
         log: ChainLog | None = None,
         hooks: ServiceHooks | None = None,
         explorer: ExplorerPage | None = None,
-        sequencer: LocalSequencer | None = None,
         role: ServiceRole | None = None,
         is_layer_one: bool = False,
     ) -> None:
         """Serve a chain; `is_layer_one` if it is the development L1 beside an L2, with flags of its own."""
         role = role or ServiceRole()
         self._role = role
-        self.chain = chain
+        self.chain = chain = api.services.chain
         self._config = config
         self._is_layer_one = is_layer_one
         self._hooks = hooks = hooks or ServiceHooks()
-        self._is_scheduled = False
-        self.api = make_api(self._schedule_notifications)
-        self.handler: Handler = role.serving(self.api.dispatcher.handle)
+        self.api = api
+        self.handler: Handler = role.serving(api.dispatcher.handle)
         self.unlogged = hooks.wrap(self.handler)
         """The handler of requests that another process logs."""
         if log is not None:
             self.handler = log.wrap(self.handler)
             log.follow(chain)
-            self.api.on_logging_enabled.add(log.set_enabled)
-            self.api.on_console.add(log.report_console)
+            api.on_logging_enabled.add(log.set_enabled)
+            api.on_console.add(log.report_console)
         # Around the log: what nodes send each other is no JSON-RPC.
         self.handler = hooks.wrap(self.handler)
         on_rejection = None if log is None else log.on_rejection()
@@ -124,7 +117,6 @@ class ChainService:
             trees=self._trees(),
             sharing=role.sharing,
         )
-        self._sequencer = sequencer
 
     @property
     def address(self) -> str:
@@ -138,36 +130,21 @@ class ChainService:
         """The port it listens on."""
         return self._server.port
 
+    @property
+    def problem(self) -> str | None:
+        """Why the chain cannot be read or written; None if it can."""
+        return None if self.chain.failure is None else str(self.chain.failure)
+
     async def start(self) -> None:
-        """Listen, and start to seal blocks."""
+        """Listen."""
         try:
             await self._server.start()
         except ListenFailed as error:
             raise error.of_layer_one() if self._is_layer_one else error from error.__cause__
-        if self._sequencer is not None:
-            self._sequencer.start()
 
     async def stop(self) -> None:
         """Let requests in progress finish, and stop listening."""
         await self._server.stop()
-        if self._sequencer is not None:
-            await self._sequencer.stop()
-
-    def close(self) -> None:
-        """Close the API and the chain."""
-        self.api.close()
-        self.chain.close()
-
-    def _schedule_notifications(self) -> None:
-        """Notify subscribers once the current callback ends, of all events until then together."""
-        if not self._is_scheduled:
-            self._is_scheduled = True
-            asyncio.get_running_loop().call_soon(self._notify)
-
-    def _notify(self) -> None:
-        self._is_scheduled = False
-        if not self.api.subscriptions.publish_for(POLICY.batch_seconds):
-            self._schedule_notifications()
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import time
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -126,21 +127,31 @@ def open_with_genesis(
     return chain, fees
 
 
-def open_layer_one(config: NodeConfig, layer_two: Chain, store: Store | None = None) -> Chain:
-    """Open the development L1, on which `layer_two` is registered from genesis; `store` is that of a replica."""
-    deployment = development_deployment(config, layer_two)
+def open_layer_one(
+    config: NodeConfig,
+    layer_two: Chain,
+    store: Store | None = None,
+    others: Mapping[DevAccount, Chain] = MappingProxyType({}),
+) -> Chain:
+    """Open the development L1, on which `layer_two` is registered from genesis; `store` is that of a replica.
+
+    Each of the `others` is registered there, too, with contracts of its own that its operator has deployed.
+    """
     rules = _layer_one_rules(config)
-    funded = sum(account.balance for account in layer_two.genesis.alloc.values())
-    predeploys = fund_vault(
-        deployment_accounts(deployment, rules.fork), deployment, min(funded, _MAX_VAULT_BALANCE)
-    )
-    operator = msgspec.structs.replace(predeploys[OPERATOR.address], balance=_balance(config))
+    registered = {
+        development_deployment(config, registrant, operator): registrant
+        for operator, registrant in {OPERATOR: layer_two, **others}.items()
+    }
+    predeploys: dict[Address, GenesisAccount] = {}
+    for deployment, registrant in registered.items():
+        predeploys |= _deployed(config, deployment, registrant, rules.fork)
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
     predeploys |= {
         address: GenesisAccount(code=code, nonce=_CONTRACT_NONCE) for address, code in codes.items()
     }
-    predeploys[OPERATOR.address] = operator
-    expected = LayerOneGenesis(config, deployment, predeploys, layer_two.genesis.timestamp).expected
+    expected = LayerOneGenesis(
+        config, tuple(registered), predeploys, layer_two.genesis.timestamp
+    ).expected
     blocks, path = config.l1_blocks, _path(config.chain)
     pool = msgspec.structs.replace(_pool(config.chain), order=blocks.l1_order)
     folder = None if path is None else path / L1_FOLDER
@@ -154,8 +165,21 @@ def open_layer_one(config: NodeConfig, layer_two: Chain, store: Store | None = N
         chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
     elif config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
-    _limit_requests(chain, deployment.contracts.chain, layer_two.rules.gas_limit)
+    for deployment, registrant in registered.items():
+        _limit_requests(chain, deployment.contracts.chain, registrant.rules.gas_limit)
     return chain
+
+
+def _deployed(
+    config: NodeConfig, deployment: Deployment, layer_two: Chain, fork: str
+) -> dict[Address, GenesisAccount]:
+    """Return the contracts of a deployment, with what backs the genesis of the L2, and its operator with ether."""
+    funded = sum(account.balance for account in layer_two.genesis.alloc.values())
+    accounts = fund_vault(
+        deployment_accounts(deployment, fork), deployment, min(funded, _MAX_VAULT_BALANCE)
+    )
+    operator = msgspec.structs.replace(accounts[deployment.operator], balance=_balance(config))
+    return {**accounts, deployment.operator: operator}
 
 
 def _new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:
@@ -228,13 +252,15 @@ def _pool(config: ChainConfig) -> PoolConfig:
     )
 
 
-def development_deployment(config: NodeConfig, layer_two: Chain) -> Deployment:
+def development_deployment(
+    config: NodeConfig, layer_two: Chain, operator: DevAccount = OPERATOR
+) -> Deployment:
     """Return the deployment that registers `layer_two` on the development L1."""
     return Deployment(
         l1_chain_id=config.l1.l1_chain_id,
         chain_id=layer_two.rules.chain_id,
-        deployer=OPERATOR.address,
-        operator=OPERATOR.address,
+        deployer=operator.address,
+        operator=operator.address,
         genesis_batch_hash=genesis_batch_hash(layer_two),
     )
 

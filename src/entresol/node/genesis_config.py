@@ -120,13 +120,13 @@ class LayerOneGenesis:
     def __init__(
         self,
         config: NodeConfig,
-        deployment: Deployment,
+        deployments: tuple[Deployment, ...],
         predeploys: Mapping[Address, GenesisAccount],
         timestamp: int,
     ) -> None:
         self._config = config.chain
         self._number = config.l1_blocks.l1_number
-        self._deployment = deployment
+        self._deployments = deployments
         self._predeploys = predeploys
         addresses = [account.address for account in development_accounts(config.chain)]
         balance = config.chain.balance * ETHER
@@ -150,11 +150,7 @@ class LayerOneGenesis:
             yield f"--l1-chain-id: {stored.chain_id}, not {expected.chain_id}"
         if self._number not in (None, stored.number):
             yield f"--l1-number: {stored.number}, not {self._number}"
-        contract = self._deployment.contracts.chain
-        batches: dict[Word, Value] = {0: self._deployment.genesis_batch_hash}
-        storage = storage_of(artifact("ZKChain"), {"_storedBatchHashes": batches})
-        ((slot, registered),) = storage.items()
-        if _slot(stored, contract, slot) != registered:
+        if not all(_is_registered(stored, deployment) for deployment in self._deployments):
             yield "--data-dir: the L2 beside it is not the one that is registered on it"
         for address in sorted(self._from_file):
             for difference in account_differences(address, stored, expected):
@@ -162,6 +158,14 @@ class LayerOneGenesis:
         yield from _funding_differences(
             self._config, stored, self._predeploys.keys() | self._from_file
         )
+
+
+def _is_registered(stored: Genesis, deployment: Deployment) -> bool:
+    """Return whether a genesis has the genesis batch of the chain that a deployment registers."""
+    batches: dict[Word, Value] = {0: deployment.genesis_batch_hash}
+    storage = storage_of(artifact("ZKChain"), {"_storedBatchHashes": batches})
+    ((slot, registered),) = storage.items()
+    return _slot(stored, deployment.contracts.chain, slot) == registered
 
 
 def anvil_genesis(config: NodeConfig) -> Genesis:

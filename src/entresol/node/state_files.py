@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from entresol.background_task import cancel, supervised
+from entresol.background_task import BackgroundTask
 from entresol.errors import EntresolError, InvalidConfig
 
 if TYPE_CHECKING:
@@ -113,17 +113,26 @@ class StateDumper:
             if chain is not None and path is not None
         }
         self._dumped: dict[Chain, object] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask("the dump of states", self._run)
+        self._failures: dict[Chain, str] = {}
 
-    def start(self) -> None:
+    @property
+    def problem(self) -> str | None:
+        """Why the files are not those of the interval before; None if they are."""
+        return self._task.problem or next(iter(self._failures.values()), None)
+
+    async def start(self) -> None:
         """Start to dump at intervals."""
         if self._targets:
-            self._task = supervised("the dump of states", self._run)
+            self._task.start()
 
     async def stop(self) -> None:
-        """Stop, and dump for the last time."""
-        if self._task is not None:
-            await cancel(self._task)
+        """Dump no more at intervals."""
+        await self._task.stop()
+
+    async def dump_last(self) -> None:
+        """Dump what the chains are at the end, unless this node has failed to start: the files may be another's then."""
+        if self._task.was_started:
             await self.step()
 
     async def step(self) -> None:
@@ -138,7 +147,9 @@ class StateDumper:
                     await asyncio.to_thread(_write, path, work)
             except (EntresolError, OSError) as error:
                 logger.error("the state could not be dumped to %s: %s", path, error)  # noqa: TRY400
+                self._failures[chain] = f"the state could not be dumped to {path}: {error}"
             else:
+                self._failures.pop(chain, None)
                 self._dumped[chain] = version
 
     async def _run(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import aiohttp
 
-from entresol.background_task import cancel, supervised
+from entresol.background_task import BackgroundTask
 from entresol.chain.events import TransactionPending
 from entresol.errors import EntresolError
 from entresol.primitives.transactions import decode
@@ -133,20 +133,25 @@ class PendingFollower:
         self._connected = asyncio.Event()
         self._ready_by = 0.0
         self._expected_url: str | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask("the feed of pending transactions", self._run)
 
     def serve(self, subscribers: TransactionSubscribers) -> None:
         """Follow while there are such subscribers."""
         self._subscribers.append(subscribers)
         subscribers.changed.add(self._on_change)
 
-    def start(self) -> None:
+    @property
+    def problem(self) -> str | None:
+        """Why the producer's pool is not followed; None if it is, or if nobody wants it."""
+        return self._task.problem
+
+    async def start(self) -> None:
         """Follow as soon as there is a subscriber."""
-        self._task = supervised("the feed of pending transactions", self._run)
+        self._task.start()
 
     async def stop(self) -> None:
         """Disconnect."""
-        await cancel(self._task)
+        await self._task.stop()
 
     async def ready(self) -> None:
         """Wait a moment for the connection after subscribers or a producer have come: they see what is forwarded next.

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
-from entresol.background_task import cancel
+from entresol.background_task import BackgroundTask
 from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import StoreFailed
 from entresol.sequencer.automine import Automine
@@ -29,7 +29,7 @@ class LocalSequencer:
     """Seals blocks when their transactions arrive, when the timer says so, and on request.
 
     Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
-    thread alone changes the chain. Fails: towards the senders; a block of the timer is tried again.
+    thread alone changes the chain. Fails: towards the senders; a block of the timer is tried again, and `problem` says why.
     """
 
     accepts_known = False
@@ -38,7 +38,7 @@ class LocalSequencer:
         self._chain = chain
         self._sealer = BlockSealer(chain)
         self._automine = Automine(chain, self._sealer)
-        self._timer: asyncio.Task[None] | None = None
+        self._timer = BackgroundTask("the timer of blocks", self._tick)
 
     def wake(self) -> None:
         """Seal what is pending, now or in the background, if the mode is automine."""
@@ -57,13 +57,18 @@ class LocalSequencer:
         """Seal the next block, even if it is empty; a thread executes a heavy one."""
         return await self._sealer.seal()
 
-    def start(self) -> None:
+    @property
+    def problem(self) -> str | None:
+        """Why what is due by the clock is not sealed; None if it is."""
+        return self._timer.problem
+
+    async def start(self) -> None:
         """Start to seal what is due by the clock."""
-        self._timer = asyncio.create_task(self._tick())
+        self._timer.start()
 
     async def stop(self) -> None:
         """Stop sealing; senders whose transactions are in no block get an error."""
-        await cancel(self._timer)
+        await self._timer.stop()
         await self._automine.stop()
         await self._sealer.stop()
 
@@ -82,9 +87,6 @@ class LocalSequencer:
                 if str(error) != failure:
                     logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
                 failure, pause = str(error), RETRY_SECONDS
-            except Exception:
-                logger.exception("a block could not be sealed; trying again")
-                pause = RETRY_SECONDS
             await asyncio.sleep(pause)
 
     async def _seal_due(self) -> None:

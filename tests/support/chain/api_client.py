@@ -46,7 +46,7 @@ class ApiClient(DispatcherClient):
         self.api = Api(
             chain,
             InlineSequencer(chain),
-            lambda: None,
+            wake=lambda: None,
             keyring=keyring,
             config=config,
             dev_methods=dev_methods,

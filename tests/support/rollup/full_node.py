@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from entresol._native import Overlay, keccak256
@@ -11,7 +12,7 @@ from entresol.chain.mempool.intrinsic_gas import GasSchedule
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.node import Node
+from entresol.node.recipes.pair import pair
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
@@ -74,7 +75,7 @@ class FullNode:
     def __init__(self) -> None:
         self.accounts = development_accounts(ChainConfig())
         self.alice = str(self.accounts[0].address)
-        self.node = Node(
+        self.node = pair(
             NodeConfig(
                 chain=ChainConfig(mining=False),
                 l1=L1Config(l1_port=0),
@@ -198,6 +199,4 @@ class FullNode:
 
     def close(self) -> None:
         """Close both chains."""
-        for service in (self.node.layer_two, self.node.layer_one):
-            assert service is not None
-            service.close()
+        asyncio.run(self.node.stop())

@@ -8,10 +8,10 @@ import pytest
 
 from entresol.errors import StoreFull
 from entresol.execution.work_budget import WorkBudget
-from entresol.node import node as node_module
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import development_accounts
-from entresol.node.node import Node
+from entresol.node.recipes import pair as recipe
+from entresol.node.recipes.pair import pair
 from entresol.primitives.headers import Header
 from entresol.sequencer import local as module
 from entresol.server.config import ServerConfig
@@ -27,7 +27,7 @@ def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
     )
 
     async def live() -> None:
-        node = Node(config)
+        node = pair(config)
         sealed = asyncio.Event()
         seal, failures = node.chain.builder.seal, [StoreFull(node.chain.blocks.path)]
 
@@ -57,12 +57,12 @@ def test_a_node_that_fails_to_open_closes_both_of_its_chains(
         raise StoreFull(tmp_path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(node_module, "Rollup", fail)
+        patch.setattr(recipe, "Rollup", fail)
         # The error keeps what was open alive, so that only closing releases the directory.
         with pytest.raises(StoreFull) as caught:
-            Node(config)
+            pair(config)
     assert caught.tb is not None
-    asyncio.run(Node(config).stop())
+    asyncio.run(pair(config).stop())
 
 
 def test_development_accounts_are_derived_once() -> None:

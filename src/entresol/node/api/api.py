@@ -46,7 +46,6 @@ class Api:
         self,
         chain: Chain,
         sequencer: Sequencer,
-        wake: Callable[[], None],
         *,
         keyring: Keyring | None = None,
         config: ApiConfig | None = None,
@@ -57,7 +56,9 @@ class Api:
         router: Router | None = None,
         notified: ShippedEvents | None = None,
         dialect: Dialect | None = None,
+        wake: Callable[[], None] | None = None,
     ) -> None:
+        """Make the methods; `wake` is called in place of notifying subscribers, which needs an event loop."""
         self.on_logging_enabled: Listeners[[bool]] = Listeners()
         """Called by `anvil_setLoggingEnabled`."""
         self.on_console: Listeners[[str, ConsoleCalls]] = Listeners()
@@ -65,7 +66,6 @@ class Api:
         self.services = ApiServices(
             chain,
             sequencer,
-            wake,
             is_layer_two=layer_two is not None,
             dialect=dialect,
             dev_methods=dev_methods,
@@ -73,6 +73,7 @@ class Api:
             config=config,
             limits=limits,
             notified=notified,
+            wake=wake,
         )
         self.keyring = self.services.keyring
         self.filters = self.services.filters

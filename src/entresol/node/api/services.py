@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,6 @@ class ApiServices:
         self,
         chain: Chain,
         sequencer: Sequencer,
-        wake: Callable[[], None],
         *,
         is_layer_two: bool,
         dialect: Dialect | None,
@@ -62,6 +62,7 @@ class ApiServices:
         config: ApiConfig | None,
         limits: LimitsConfig | None,
         notified: ShippedEvents | None,
+        wake: Callable[[], None] | None,
     ) -> None:
         self.chain = chain
         self.sequencer = sequencer
@@ -102,7 +103,8 @@ class ApiServices:
         self.log_limits = log_limits(self.limits, is_layer_two=is_layer_two)
         self.criteria = CriteriaMemory(self.limits.filter_limit_bytes)
         self.filters = self._new_filters()
-        self.subscriptions = self._new_subscriptions(wake, notified)
+        self._is_scheduled = False
+        self.subscriptions = self._new_subscriptions(wake or self._schedule_notifications, notified)
 
     def close(self) -> None:
         """Unsubscribe from the chain, and stop the threads."""
@@ -111,6 +113,17 @@ class ApiServices:
         self.chain.events.remove(self._on_event)
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.threads.close()
+
+    def _schedule_notifications(self) -> None:
+        """Notify subscribers once the current callback ends, of all events until then together."""
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._notify)
+
+    def _notify(self) -> None:
+        self._is_scheduled = False
+        if not self.subscriptions.publish_for(POLICY.batch_seconds):
+            self._schedule_notifications()
 
     def _on_event(self, event: Event) -> None:
         """Invalidate cached responses before the next request can be handled."""

@@ -1,17 +1,17 @@
-"""The workers between L1 and L2: deposits, batches, settlement, L1 gas price."""
+"""The services between L1 and L2: deposits, batches, settlement, L1 gas price."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from entresol.background_task import cancel, supervised
+from entresol.background_task import BackgroundTask, stop_all
 from entresol.chain.events import BlocksReverted
 from entresol.errors import LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
+from entresol.listeners import Listeners
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
 from entresol.node.settlement.l1_clock import L1Clock
@@ -48,11 +48,11 @@ GAS_PRICE_SECONDS: Final = 1.0
 class Rollup:
     """Runs deposit watcher, batcher and settler of an L2.
 
-    Remembers: nothing of its own. Persists: nothing; its workers do. Assumes: the event loop whose thread
-    changes the chain. Fails: each worker reports its problem in `health`, and retries.
+    Remembers: nothing of its own. Persists: nothing; its services do. Assumes: the event loop whose thread
+    changes the chain. Fails: each service reports its problem in `health`, and retries.
     """
 
-    def __init__(  # noqa: PLR0913 - independent parts
+    def __init__(
         self,
         chain: Chain,
         sequencer: Sequencer,
@@ -61,9 +61,10 @@ class Rollup:
         config: NodeConfig,
         *,
         journal: Journal | None = None,
-        on_batch: Callable[[Batch], None] = lambda _batch: None,
     ) -> None:
-        """Make the parts; `journal` is where they persist, the store by default, and `on_batch` gets sealed batches."""
+        """Make the parts; `journal` is where they persist, the store by default."""
+        self.sealed: Listeners[[Batch]] = Listeners()
+        """Called with each sealed batch."""
         settings = config.settlement
         policy = SealingPolicy(
             max_age=settings.settle_interval,
@@ -113,7 +114,6 @@ class Rollup:
             ),
             journal=journal,
         )
-        self._on_batch = on_batch
         self._chain = chain
         self._fees = fees
         self._limits = limits
@@ -126,7 +126,7 @@ class Rollup:
         )
         self._settles = settings.settle
         self._is_remote = config.l1.l1_url is not None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: list[BackgroundTask] = []
         chain.events.listen(self._on_reverted, BlocksReverted)
 
     @property
@@ -139,8 +139,8 @@ class Rollup:
         """The contracts on L1."""
         return self.settlement_layer.contracts
 
-    def start(self) -> None:
-        """Start the workers."""
+    async def start(self) -> None:
+        """Start the services."""
         services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
@@ -153,16 +153,13 @@ class Rollup:
         if self._settles or self._is_remote:
             # The development L1 reports what it reverts.
             services["settlement"] = self.settler.run
-        self._tasks = [supervised(name, run) for name, run in services.items()]
+        self._tasks = [BackgroundTask(name, run) for name, run in services.items()]
+        for task in self._tasks:
+            task.start()
 
     async def stop(self) -> None:
-        """Stop the workers, and close the connection to L1."""
-        await self.stop_workers()
-        await self.settlement_layer.l1.close()
-
-    async def stop_workers(self) -> None:
-        """Stop the workers."""
-        await cancel(*self._tasks)
+        """Stop the services."""
+        await stop_all(self._tasks)
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Send one settlement step of a batch, sealing the batch if it is the next one; return L1's transaction."""
@@ -174,7 +171,7 @@ class Rollup:
         return (await self.settler.settle(step, batch)).transaction
 
     def health(self) -> dict[str, Any]:
-        """Return the problem of each worker; None if it works."""
+        """Return the problem of each service; None if it works."""
         return {
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
@@ -183,9 +180,12 @@ class Rollup:
             "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 
-    def degraded(self) -> str | None:
-        """Return why settlement is at risk although every worker works."""
-        return self.clock.problem
+    @property
+    def problem(self) -> str | None:
+        """What fails and is tried again, or puts settlement at risk; None if nothing does."""
+        failed = (task.problem for task in self._tasks)
+        blocked = (f"{part}: {problem}" for part, problem in self.health().items() if problem)
+        return self.clock.problem or next((it for it in failed if it), None) or next(blocked, None)
 
     def metrics(self) -> Iterator[Sample]:
         """Yield how far batches are settled, and which workers have a problem."""
@@ -253,7 +253,7 @@ class Rollup:
         _ = self.batcher.last
 
     def _on_sealed(self, batch: Batch) -> None:
-        self._on_batch(batch)
+        self.sealed.notify(batch)
         self.settler.wake()
 
     async def _observe_gas_price(self) -> float:

@@ -25,6 +25,7 @@ from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.genesis.accounts import DevAccount
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import L1Config, NodeConfig
@@ -66,14 +67,14 @@ def required_confirmations(config: L1Config) -> int:
     return REMOTE_CONFIRMATIONS if counts else 0
 
 
-def development_contracts() -> SettlementContracts:
-    """Return the addresses of the contracts, which are the same on every development L1."""
-    return addresses_of(OPERATOR.address)
+def development_contracts(operator: DevAccount = OPERATOR) -> SettlementContracts:
+    """Return the addresses of an operator's contracts, which are the same on every development L1."""
+    return addresses_of(operator.address)
 
 
-def contracts_on(l1_chain: Chain) -> SettlementContracts:
+def contracts_on(l1_chain: Chain, operator: DevAccount = OPERATOR) -> SettlementContracts:
     """Return the contracts of a development L1; one of an earlier version has no bytecodes supplier."""
-    contracts = development_contracts()
+    contracts = development_contracts(operator)
     supplier = contracts.bytecodes_supplier
     if supplier is None or l1_chain.latest.account(supplier) is not None:
         return contracts

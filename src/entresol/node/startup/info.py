@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from entresol.dev.keyring import Keyring
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.settlement.settlement_layer import SettlementLayer
 
 
 class L1Info(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,20 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
     is_embedded: bool
     """Whether it is the development L1, which runs in the same process."""
     contracts: SettlementContracts
+
+    @classmethod
+    def of(
+        cls, config: NodeConfig, settlement_layer: SettlementLayer, embedded: str | None = None
+    ) -> Self:
+        """Collect the information about an L1; `embedded` is the address of the development L1."""
+        url = config.l1.l1_url if embedded is None else f"http://{embedded}"
+        assert url is not None
+        return cls(
+            chain_id=settlement_layer.l1_chain_id,
+            endpoint=Endpoint(url),
+            is_embedded=embedded is not None,
+            contracts=settlement_layer.contracts,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields of the JSON file, with the whole URL: scripts need it."""

@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
 from entresol.background_task import cancel
+from entresol.node.config.api import worker_count
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample
 from entresol.node.workers.producer_role import ProducerRole
@@ -22,7 +23,7 @@ from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1,
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from entresol.chain.chain import Chain
     from entresol.node.chain_service import ChainService
@@ -50,9 +51,18 @@ class WorkerPool:
     serves with the workers it has.
     """
 
-    def __init__(self, count: int, log: NodeLog | None, silence_seconds: float) -> None:
-        self._count = count
-        self._silence_seconds = silence_seconds
+    def __init__(
+        self,
+        config: NodeConfig,
+        log: NodeLog | None,
+        rollup: RollupParts | SettledView | None,
+        cluster: WorkerCluster | None = None,
+    ) -> None:
+        self._config = config
+        self._rollup = rollup
+        self._cluster = cluster
+        self._count = worker_count(config.api) - 1
+        self._silence_seconds = silence_seconds = config.api.worker_silence_seconds
         self._watchdog: Watchdog[WorkerProcess] = Watchdog(silence_seconds, START_SECONDS)
         self._check: asyncio.TimerHandle | None = None
         self._log = log
@@ -64,6 +74,17 @@ class WorkerPool:
         self._hangs = 0
         self._all_ready = asyncio.Event()
 
+    @classmethod
+    def of(
+        cls,
+        config: NodeConfig,
+        log: NodeLog | None,
+        rollup: RollupParts | SettledView | None,
+        cluster: WorkerCluster | None = None,
+    ) -> Self | None:
+        """Return the workers that a configuration requests; None if one process serves alone."""
+        return cls(config, log, rollup, cluster) if worker_count(config.api) > 1 else None
+
     def share(
         self,
         chain: Chain,
@@ -74,31 +95,16 @@ class WorkerPool:
         self._roles.append(role)
         return role
 
-    async def start(
-        self,
-        config: NodeConfig,
-        services: Sequence[ChainService],
-        rollup: RollupParts | SettledView | None,
-        cluster: WorkerCluster | None = None,
-    ) -> None:
+    @property
+    def problem(self) -> str | None:
+        """How many workers do not serve, while they are started again; None if all do."""
+        running = len(self.running())
+        is_short = bool(self._tasks) and running < self._count
+        return f"{running} of {self._count} workers serve requests" if is_short else None
+
+    async def start(self) -> None:
         """Start the workers, and wait until they listen."""
-        layers = (
-            WorkerLayer(
-                str(service.chain.ledger.store.path),
-                role.page.handle,
-                service.port,
-                service.explorer,
-            )
-            for service, role in zip(services, self._roles, strict=True)
-        )
-        start = WorkerStart(
-            index=0,
-            config=config,
-            layers=tuple(layers),
-            l1_chain_id=None if rollup is None else rollup.l1_chain_id,
-            contracts=None if rollup is None else rollup.contracts,
-            cluster=cluster,
-        )
+        start = self._start_message()
         for index in range(self._count):
             template = msgspec.structs.replace(start, index=index)
             self._tasks.append(asyncio.create_task(self._supervise(template)))
@@ -109,15 +115,33 @@ class WorkerPool:
         if len(self.running()) < self._count:
             logger.warning("only %d of %d workers have started", len(self.running()), self._count)
 
-    async def stop(self, seconds: float) -> None:
+    def _start_message(self) -> WorkerStart:
+        """Return what the first worker has to know; each service listens on its port already."""
+        rollup, layers = self._rollup, range(len(self._roles))
+        return WorkerStart(
+            index=0,
+            config=self._config,
+            layers=tuple(self._layer(self._service(it), self._roles[it]) for it in layers),
+            l1_chain_id=None if rollup is None else rollup.l1_chain_id,
+            contracts=None if rollup is None else rollup.contracts,
+            cluster=self._cluster,
+        )
+
+    @staticmethod
+    def _layer(service: ChainService, role: ProducerRole) -> WorkerLayer:
+        path = str(service.chain.ledger.store.path)
+        return WorkerLayer(path, role.page.handle, service.port, service.explorer)
+
+    async def stop(self) -> None:
         """Let the workers finish their responses in time, and end them."""
         self._stopping.set()
         if self._check is not None:
             self._check.cancel()
         for worker in self._workers.values():
             worker.stop()
+        seconds = self._config.server.stop_seconds + STOP_SECONDS
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds + STOP_SECONDS)
+            await asyncio.wait(self._tasks, timeout=seconds)
         await cancel(*self._tasks)
 
     def processes(self) -> Iterable[WorkerProcess]:

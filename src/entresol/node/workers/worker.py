@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 import uvloop
 
 from entresol.node.log.log import NodeLog
+from entresol.node.recipes.worker import WorkerNode, worker
 from entresol.node.startup.garbage import collect_less
 from entresol.node.workers.worker_console import WorkerConsole
-from entresol.node.workers.worker_node import WorkerNode
 from entresol.node.workers.worker_start import decode_start
 from entresol.replication.workers.channel import CallResponse, Channel
 from entresol.replication.workers.messages import WorkerCall, WorkerMessage
@@ -38,7 +38,7 @@ class WorkerPeer:
     def __init__(self) -> None:
         self._start: asyncio.Future[WorkerStart] = asyncio.get_running_loop().create_future()
         self._stopped = asyncio.Event()
-        self._node: WorkerNode | None = None
+        self._worker: WorkerNode | None = None
 
     async def run(self, end: socket.socket) -> None:
         """Serve until the producer ends or stops this process."""
@@ -49,7 +49,8 @@ class WorkerPeer:
         allow_open_files(start.config.server.connection_limit)
         console = WorkerConsole(channel, loop)
         log = NodeLog.to_console(start.config.log, console)
-        self._node = node = WorkerNode(start, channel, log)
+        self._worker = worker(start, channel, log)
+        node = self._worker.node
         try:
             await node.start()
             collect_less()
@@ -69,8 +70,8 @@ class WorkerPeer:
         """Return the metrics of this process."""
         kind, layer = WorkerCall(payload[0]), payload[1]
         assert kind is WorkerCall.METRICS
-        assert self._node is not None
-        return self._node.metrics(layer).encode()
+        assert self._worker is not None
+        return self._worker.node.services[layer].process_metrics().encode()
 
     def on_message(self, payload: bytes) -> None:
         """Start, stop, or publish what happened on a chain."""
@@ -80,14 +81,14 @@ class WorkerPeer:
                 self._start.set_result(decode_start(body))
             case WorkerMessage.STOP:
                 self._stopped.set()
-            case WorkerMessage.SEALED if self._node is not None:
-                self._node.shipped(layer).on_sealed(body)
-            case WorkerMessage.REVERTED if self._node is not None:
-                self._node.shipped(layer).on_reverted(body)
-            case WorkerMessage.TRANSACTION if self._node is not None:
-                self._node.shipped(layer).on_transaction(body)
-            case WorkerMessage.PUSH if self._node is not None:
-                self._node.push(body)
+            case WorkerMessage.SEALED if self._worker is not None:
+                self._worker.roles[layer].shipped.on_sealed(body)
+            case WorkerMessage.REVERTED if self._worker is not None:
+                self._worker.roles[layer].shipped.on_reverted(body)
+            case WorkerMessage.TRANSACTION if self._worker is not None:
+                self._worker.roles[layer].shipped.on_transaction(body)
+            case WorkerMessage.PUSH if self._worker and self._worker.cluster:
+                self._worker.cluster.push(body)
 
     def on_drained(self) -> None:
         """Do nothing: only lines of the log were dropped."""

@@ -72,7 +72,6 @@ class Member:
         sequencer: ClusterSequencer,
         database: ClusterDatabase,
         make_rollup: Callable[[Journal], ProducedRollup],
-        on_applied: Callable[[Entry], None],
         *,
         takes_over: bool,
     ) -> None:
@@ -80,7 +79,8 @@ class Member:
         self._sequencer = sequencer
         self._database = database
         self._make_rollup = make_rollup
-        self._on_applied = on_applied
+        self.applied: Listeners[[Entry]] = Listeners()
+        """Called with each applied entry of the log."""
         self._takes_over = takes_over
         self._follower = Follower(chain, self._applied)
         self._notifications = Notifications()
@@ -114,6 +114,12 @@ class Member:
     def state(self) -> ReplicaState:
         """What this node has at the moment of what the producer has."""
         return ReplicaState.MEMBER if self.production is None else ReplicaState.PRODUCING
+
+    def epoch(self) -> int:
+        """The epoch of the lease: of its own while it produces, else of the one read last."""
+        if self.production is not None:
+            return self.production.epoch
+        return 0 if self.lease is None else self.lease.epoch
 
     @property
     def seq(self) -> int:
@@ -164,9 +170,8 @@ class Member:
 
     # The loop
 
-    def start(self, url: str) -> None:
+    async def start(self) -> None:
         """Start to follow, and to produce if nobody does."""
-        self.url = url
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -282,7 +287,7 @@ class Member:
             self._caught_up_at = time.monotonic()
 
     def _applied(self, entry: Entry) -> None:
-        self._on_applied(entry)
+        self.applied.notify(entry)
         for applied, seq in self._waiting.items():
             if seq <= self.seq and not applied.done():
                 applied.set_result(None)

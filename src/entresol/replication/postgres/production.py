@@ -26,10 +26,10 @@ RENEWALS: Final = 3
 class ProducedRollup(Protocol):
     """Batches, deposits and settlement of a node that produces."""
 
-    def start(self) -> None:
+    async def start(self) -> None:
         """Start its services."""
 
-    async def stop_workers(self) -> None:
+    async def stop(self) -> None:
         """Stop them."""
 
 
@@ -78,13 +78,13 @@ class Production:
         self._sequencer.lead(sealer)
         sealing = asyncio.create_task(sealer.run())
         failing = asyncio.create_task(self.journal.failed.wait())
-        self.rollup.start()
+        await self.rollup.start()
         sealer.wake()
         try:
             await asyncio.wait({sealing, failing}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._sequencer.follow()
-            await self.rollup.stop_workers()
+            await self.rollup.stop()
             for task in (sealing, failing):
                 task.cancel()
             ended = await asyncio.gather(sealing, return_exceptions=True)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from entresol.background_task import cancel, supervised
+from entresol.background_task import BackgroundTask
 from entresol.errors import EntresolError
 from entresol.replication.postgres.connection import BROKEN
 
@@ -69,23 +69,26 @@ class Reporter:
         self,
         member: Member,
         database: ClusterDatabase,
-        epoch: Callable[[], int],
         head: Callable[[], int],
     ) -> None:
         self.members = Membership()
         self._member = member
         self._database = database
-        self._epoch = epoch
         self._head = head
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask("the report to the cluster", self._run)
 
-    def start(self) -> None:
+    @property
+    def problem(self) -> str | None:
+        """Why nothing is reported; None while the database has the reports, or cannot be reached, as the member says."""
+        return self._task.problem
+
+    async def start(self) -> None:
         """Report from now on."""
-        self._task = supervised("the report to the cluster", self._run)
+        self._task.start()
 
     async def stop(self) -> None:
         """Report no more."""
-        await cancel(self._task)
+        await self._task.stop()
 
     async def _run(self) -> None:
         while True:
@@ -98,7 +101,7 @@ class Reporter:
         async with self._database.session() as connection:
             try:
                 while True:
-                    state = (member.role, self._epoch(), member.seq, self._head())
+                    state = (member.role, member.epoch, member.seq, self._head())
                     await connection.execute(_REPORT, member.id, member.url, *state)
                     if member.production is not None:
                         rows = await connection.fetch(_MEMBERS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
-from entresol.node.node import Node
+from entresol.node.recipes.pair import pair
 
 
 @pytest.mark.parametrize(
@@ -31,12 +33,9 @@ def test_the_l1_below_is_anvils_whatever_the_l2_is() -> None:
 
 @pytest.mark.parametrize(("delay", "held"), [(None, CACHED_SECONDS), (0.0, 0.0), (0.5, 0.0)])
 def test_the_l1_holds_responses_unless_there_is_a_delay(delay: float | None, held: float) -> None:
-    node = Node(NodeConfig(l1=L1Config(l1_delay=delay)))
-    services = [node.layer_two, node.layer_one]
+    node = pair(NodeConfig(l1=L1Config(l1_delay=delay)))
     try:
-        found = [it.api.services.dialect.held_seconds for it in services if it is not None]
+        found = [it.api.services.dialect.held_seconds for it in node.services]
         assert found == [0.0, held]
     finally:
-        for service in services:
-            assert service is not None
-            service.close()
+        asyncio.run(node.stop())

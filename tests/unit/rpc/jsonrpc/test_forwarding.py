@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from entresol.errors import ProducerUnavailable
 from entresol.node.config.schema import NodeConfig
-from entresol.node.node import Node
+from entresol.node.recipes.pair import pair
 from entresol.replication.route import ReplicaState
 from entresol.replication.router import ReplicaRouter
 from entresol.rpc import namespaces
@@ -152,15 +152,13 @@ def call(name: str, *params: object, request_id: int | None = 1) -> dict[str, ob
 
 
 def test_every_method_of_a_node_declares_who_serves_it() -> None:
-    node = Node(NodeConfig())
+    node = pair(NodeConfig())
     try:
-        services = [node.layer_two, node.layer_one]
-        methods = [it for service in services for it in service.api.dispatcher.methods.values()]  # type: ignore[union-attr]
+        methods = [it for served in node.services for it in served.api.dispatcher.methods.values()]
         assert [it.name for it in methods if it.served_by is None] == []
         assert len(methods) > 400
     finally:
-        for service in services:
-            service.close()  # type: ignore[union-attr]
+        asyncio.run(node.stop())
 
 
 def test_every_class_of_methods_declares_who_serves_them() -> None:

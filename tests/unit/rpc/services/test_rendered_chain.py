@@ -50,7 +50,9 @@ def test_a_tag_means_another_block_after_the_next_one(client: ApiClient, tag: st
 def test_a_block_and_its_receipts_name_their_batch_once_it_is_sealed() -> None:
     chain = SettlingChain.begin()
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=10.0**9))
-    api = Api(chain, InlineSequencer(chain), lambda: None, layer_two=L2Components(FeeModel(), None))
+    api = Api(
+        chain, InlineSequencer(chain), wake=lambda: None, layer_two=L2Components(FeeModel(), None)
+    )
     client = DispatcherClient(api.dispatcher)
     chain.seal_messages(1)
     for _ in range(2):

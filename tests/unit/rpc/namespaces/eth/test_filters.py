@@ -29,7 +29,7 @@ class Rollup(DispatcherClient):
         self.api = Api(
             self.chain,
             InlineSequencer(self.chain),
-            lambda: None,
+            wake=lambda: None,
             layer_two=L2Components(FeeModel(), None),
         )
         self.batcher = Batcher(
@@ -161,7 +161,7 @@ def test_both_layers_reject_a_range_without_blocks(
 ) -> None:
     chain = EmittingChain.begin()
     components = L2Components(FeeModel(), None) if is_layer_two else None
-    api = Api(chain, InlineSequencer(chain), lambda: None, layer_two=components)
+    api = Api(chain, InlineSequencer(chain), wake=lambda: None, layer_two=components)
     try:
         client = DispatcherClient(api.dispatcher)
         client("evm_mine")

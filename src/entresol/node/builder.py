@@ -1,0 +1,142 @@
+"""Build a node: what every recipe does with what it opens, serves and adds."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+
+from entresol.node.api.api import Api
+from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
+from entresol.node.dev_features import serves_dev_methods
+from entresol.node.node import Node
+from entresol.node.parts.part import first_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.dev.control import DevControl
+    from entresol.dev.keyring import Keyring
+    from entresol.node.api.dialect import Dialect
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.explorer.explorer_page import ExplorerPage
+    from entresol.node.log.log import NodeLog
+    from entresol.node.parts.part import Part
+    from entresol.node.settlement.l2_components import L2Components
+    from entresol.node.settlement.rollup import Rollup
+    from entresol.node.startup.info import NodeInfo
+    from entresol.primitives.values import Address
+    from entresol.replication.workers.shipped_events import ShippedEvents
+    from entresol.rpc.jsonrpc.forwarding import Router
+    from entresol.sequencer.sequencer import Sequencer
+    from entresol.server.config import ServerConfig
+
+
+class Closable(Protocol):
+    """What has to be closed."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+Opened = TypeVar("Opened", bound=Closable)
+
+
+class NodeBuilder:
+    """Collects the parts of a node, in the order in which they start.
+
+    Remembers: what was opened. Persists: nothing. Fails: as what it makes does; a recipe that ends without a node, by
+    whatever error, leaves nothing open.
+    """
+
+    def __init__(self, config: NodeConfig, log: NodeLog | None = None) -> None:
+        self.config = config
+        self._log = log
+        self._opened = contextlib.ExitStack()
+        self._parts: list[Part] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def opened(self, what: Opened) -> Opened:
+        """Have something closed after all parts have stopped, what was opened last first."""
+        self._opened.callback(what.close)
+        return what
+
+    def add(self, *parts: Part | None) -> None:
+        """Add parts, which start after those before them; None is a part that this node does not have."""
+        self._parts += [part for part in parts if part is not None]
+
+    def problem(self) -> str | None:
+        """Return what fails and is tried again, of all parts."""
+        return first_problem(self._parts)
+
+    def api(  # noqa: PLR0913 - what differs between chains
+        self,
+        chain: Chain,
+        sequencer: Sequencer,
+        *,
+        keyring: Keyring,
+        control: DevControl | None = None,
+        layer_two: L2Components | None = None,
+        router: Router | None = None,
+        notified: ShippedEvents | None = None,
+        dialect: Dialect | None = None,
+    ) -> Api:
+        """Return the methods of a chain, as the configuration has them."""
+        config = self.config
+        api = Api(
+            chain,
+            sequencer,
+            keyring=keyring,
+            config=config.api,
+            dev_methods=serves_dev_methods(config),
+            limits=config.limits,
+            control=control,
+            layer_two=layer_two,
+            router=router,
+            notified=notified,
+            dialect=dialect,
+        )
+        return self.opened(api)
+
+    def serve(  # noqa: PLR0913 - what differs between chains
+        self,
+        api: Api,
+        server: ServerConfig | None = None,
+        *,
+        layer: str = "",
+        hidden: Address | None = None,
+        logs_transactions: bool = True,
+        hooks: ServiceHooks | None = None,
+        explorer: ExplorerPage | None = None,
+        role: ServiceRole | None = None,
+        is_layer_one: bool = False,
+    ) -> ChainService:
+        """Return the service of an API, with lines of `layer` in the log, but not of the sender `hidden`."""
+        log = None
+        if self._log is not None:
+            is_public = not serves_dev_methods(self.config)
+            log = self._log.for_chain(
+                layer, hidden, is_public=is_public, has_transactions=logs_transactions
+            )
+            # Before the API is closed, whose events it follows.
+            self._opened.callback(self._log.unfollow)
+        return ChainService(
+            api,
+            server or self.config.server,
+            log=log,
+            hooks=hooks,
+            explorer=explorer,
+            role=role,
+            is_layer_one=is_layer_one,
+        )
+
+    def build(
+        self, *services: ChainService, info: Callable[[], NodeInfo], rollup: Rollup | None = None
+    ) -> Node:
+        """Return the node, which closes what was opened from now on."""
+        return Node(self._opened.pop_all(), tuple(self._parts), services, info, rollup)

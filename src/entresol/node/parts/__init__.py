@@ -1,0 +1,1 @@
+"""Parts of a node, and what several recipes make of them."""

@@ -1,0 +1,1 @@
+"""Recipes: each opens chains, makes parts, and returns a node of them."""

@@ -1,0 +1,213 @@
+"""A node of a cluster: it serves the shared chain, and produces blocks while it holds the lease."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from entresol.dev.keyring import Keyring
+from entresol.errors import InvalidConfig, LayerOneFailed
+from entresol.l1.urls import is_http_url
+from entresol.node.builder import NodeBuilder
+from entresol.node.chain_service import ServiceHooks
+from entresol.node.cluster.joining import join
+from entresol.node.cluster.member_health import MemberHealth
+from entresol.node.parts.part import Closing
+from entresol.node.settlement.l2_components import L2Components, SettledView
+from entresol.node.settlement.rollup import Rollup
+from entresol.node.startup.info import L1Info, NodeInfo
+from entresol.node.workers.pool import WorkerPool
+from entresol.node.workers.worker_start import WorkerCluster
+from entresol.replication.http_upstream import PATH, ClusterHandler, HttpUpstream
+from entresol.replication.pending_feed import PendingFeed, PendingFollower
+from entresol.replication.postgres.member import Member
+from entresol.replication.postgres.reporting import Reporter
+from entresol.replication.postgres.sequencer import ClusterSequencer
+from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaRouter
+from entresol.rollup.open_transfers import OpenTransfers
+from entresol.rollup.proofs import LogProver
+from entresol.storage.replication.entries import BatchEntry
+
+if TYPE_CHECKING:
+    from entresol.chain.journal import Journal
+    from entresol.node.api.api import Api
+    from entresol.node.chain_service import ChainService
+    from entresol.node.cluster.joining import Joined
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.log.log import NodeLog
+    from entresol.node.node import Node
+    from entresol.node.workers.producer_role import ProducerRole
+    from entresol.storage.replication.entries import Entry
+
+log = logging.getLogger(__name__)
+
+WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, not bound
+
+
+async def open_member(config: NodeConfig, log: NodeLog | None = None) -> Node:
+    """Return a node that has joined its cluster."""
+    check_flags(config)
+    joined = await join(config)
+    try:
+        await _check_l1(joined)
+    except BaseException:
+        joined.chain.close()
+        await joined.settlement_layer.l1.close()
+        raise
+    try:
+        return member(joined, log)
+    except BaseException:
+        await joined.settlement_layer.l1.close()
+        raise
+
+
+def member(joined: Joined, log: NodeLog | None = None) -> Node:
+    """Return a node of a cluster; developer methods, unlocked accounts and the development L1 do not exist here."""
+    config, layer = joined.config, joined.settlement_layer
+    keyring = Keyring(locked="nodes of a cluster sign for no account")
+    with NodeBuilder(config, log) as builder:
+        # The chain, and who decides its blocks.
+        chain = builder.opened(joined.chain)
+        sequencer = ClusterSequencer()
+
+        def make_rollup(journal: Journal) -> Rollup:
+            rollup = Rollup(chain, sequencer, layer, joined.fees, config, journal=journal)
+            health.settles_by(rollup)
+            return rollup
+
+        role = Member(
+            *(chain, sequencer, joined.database, make_rollup),
+            takes_over=config.cluster.takeover,
+        )
+        settled = SettledView(
+            layer,
+            LogProver(chain.blocks, chain.batches),
+            OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
+        )
+        workers = WorkerPool.of(config, log, settled, WorkerCluster(joined.genesis, PATH))
+        shared = None if workers is None else workers.share(chain)
+
+        # Other nodes.
+        pending = PendingFollower(role, chain.events)
+        upstream = HttpUpstream(
+            role, config.cluster.forward_seconds, config.api.receipt_seconds, before=pending.ready
+        )
+        reporter = Reporter(role, joined.database, lambda: chain.number)
+        feed = PendingFeed(chain.events, reporter.members, lambda: role.production is not None)
+
+        # What clients reach.
+        api = builder.api(
+            chain,
+            sequencer,
+            keyring=keyring,
+            layer_two=L2Components(joined.fees, settled),
+            router=ReplicaRouter(upstream, lambda: _state(role)),
+        )
+        health = MemberHealth(role, config.cluster.max_lag, workers, builder.problem)
+        service = builder.serve(
+            api,
+            hooks=ServiceHooks(
+                health=health.fields,
+                problem=health.problem,
+                degraded=health.degraded,
+                metrics=health.metrics,
+                wrap=lambda handler: ClusterHandler(role, handler, feed.accept),
+            ),
+            role=shared,
+        )
+        pending.serve(api.subscriptions)
+        if shared is not None:
+            pending.serve(shared)
+        _announce(role, api, shared)
+
+        # From the end: workers forward to the service, whose requests in progress are forwarded upstream.
+        builder.add(Closing(layer.l1.close), Closing(upstream.close), service)
+        builder.add(AdvertisedUrl(config, role, service), reporter, pending, role, workers)
+
+        def info() -> NodeInfo:
+            l1 = L1Info.of(config, layer)
+            return NodeInfo.of(chain, config, keyring, service.address, l1)
+
+        return builder.build(service, info=info)
+
+
+class AdvertisedUrl:
+    """A part that tells a member where other nodes reach it, once its service listens."""
+
+    problem = None
+
+    def __init__(self, config: NodeConfig, member: Member, service: ChainService) -> None:
+        self._config = config
+        self._member = member
+        self._service = service
+
+    async def start(self) -> None:
+        """Set the address, and warn if only nodes on the same machine reach it."""
+        cluster, host = self._config.cluster, self._config.server.hosts[0]
+        self._member.url = cluster.advertise_url or f"http://{self._service.address}"
+        if cluster.advertise_url is None and cluster.takeover and host in WILDCARD_HOSTS:
+            log.warning(
+                "nodes on other machines do not reach this one at %s: name an address by --advertise-url",
+                self._service.address,
+            )
+
+    async def stop(self) -> None:
+        """Do nothing: the address is that of the service."""
+
+
+def _state(member: Member) -> ReplicaState:
+    return ReplicaState.MEMBER if member.production is None else ReplicaState.PRODUCING
+
+
+def _announce(member: Member, api: Api, shared: ProducerRole | None) -> None:
+    """Let API and workers know what the member applies."""
+
+    def on_applied(entry: Entry) -> None:
+        publisher = None if shared is None else shared.publisher
+        if isinstance(entry, BatchEntry):
+            batch = entry.decoded()
+            api.batch_sealed(batch)
+            if publisher is not None:
+                publisher.batch_sealed(batch)
+        elif publisher is not None:
+            publisher.sync()
+
+    member.applied.add(on_applied)
+
+
+def check_flags(config: NodeConfig) -> None:
+    """Reject flags that cannot be used in a cluster."""
+    files = config.state_files
+    rejected = {
+        "--dev-methods": config.api.dev_methods,
+        "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
+        "--auto-impersonate": config.api.auto_impersonate,
+        "--state": files.state,
+        "--load-state": files.load_state,
+        "--dump-state": files.dump_state,
+        "--no-mining": not config.chain.mining,
+    }
+    for flag, is_set in rejected.items():
+        if is_set:
+            raise InvalidConfig(flag, "this cannot be combined with --cluster")
+    url = config.cluster.advertise_url
+    if url is not None and not is_http_url(url):
+        raise InvalidConfig(
+            "--advertise-url", f"{url!r} is no URL that begins with http:// or https://"
+        )
+
+
+async def _check_l1(joined: Joined) -> None:
+    """Reject another L1; one that cannot be reached now is checked by what uses it."""
+    layer = joined.settlement_layer
+    try:
+        found = await layer.l1.chain_id()
+    except LayerOneFailed as error:
+        log.warning("%s", error)
+        return
+    if found != layer.l1_chain_id:
+        raise InvalidConfig(
+            "--l1-url",
+            f"its chain id is {found}, but the cluster settles on chain {layer.l1_chain_id}",
+        )

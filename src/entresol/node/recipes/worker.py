@@ -1,0 +1,141 @@
+"""A worker of a node: the same chains, on the stores of its producer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+from entresol.dev.control import DevControl
+from entresol.dev.keyring import Keyring
+from entresol.node.builder import NodeBuilder
+from entresol.node.chain_service import ServiceHooks
+from entresol.node.chains import open_layer_one, open_layer_two, open_with_genesis
+from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH
+from entresol.node.settlement.l2_components import L2Components
+from entresol.node.startup.info import NodeInfo
+from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole
+from entresol.replication.router import ReplicaRouter
+from entresol.replication.workers.cluster_requests import ClusterRequests
+from entresol.replication.workers.messages import LAYER_ONE, LAYER_TWO, REMOTE_L1, WorkerCall
+from entresol.sequencer.elsewhere import SequencerElsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.node.chain_service import ChainService
+    from entresol.node.log.log import NodeLog
+    from entresol.node.node import Node
+    from entresol.node.workers.worker_start import WorkerStart
+    from entresol.replication.workers.channel import Channel
+    from entresol.server.handler import ClientConnection
+    from entresol.storage.store import Store
+
+
+class WorkerNode(NamedTuple):
+    """The node of a worker, and what its producer sends messages to."""
+
+    node: Node
+    roles: Sequence[WorkerRole]
+    cluster: ClusterRequests | None
+
+
+def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
+    """Return a node that serves what its producer seals, on the producer's ports, and forwards the rest."""
+    config, settles = start.config, start.l1_chain_id is not None
+    cluster = None if start.cluster is None else ClusterRequests(start.cluster.path, channel)
+    roles = [WorkerRole(start, layer, channel) for layer in range(len(start.layers))]
+    with NodeBuilder(config, log) as builder:
+        # The chains.
+        chain, fees = _open_layer_two(start, roles[LAYER_TWO].store)
+        chains = [builder.opened(chain)]
+        if len(roles) > 1:
+            layer_one = open_layer_one(config, chain, roles[LAYER_ONE].store)
+            chains.append(builder.opened(layer_one))
+        control = DevControl(
+            *reversed(chains),
+            settling=chain if settles else None,
+            foreign_l1=settles and len(chains) == 1,
+        )
+        builder.opened(control)
+
+        # What clients reach.
+        components = L2Components(fees, _rollup(start, chain))
+        hooks = None if cluster is None else ServiceHooks(wrap=cluster.wrap)
+        services = [
+            _serve(
+                builder, start, role, chains[layer], control, hooks, None if layer else components
+            )
+            for layer, role in enumerate(roles)
+        ]
+        _connect_layers(services, channel)
+        builder.add(Heartbeat(roles), *roles, *services)
+
+        def info() -> NodeInfo:
+            return NodeInfo.of(chain, config, Keyring(), services[LAYER_TWO].address, None)
+
+        return WorkerNode(builder.build(*services, info=info), roles, cluster)
+
+
+def _open_layer_two(start: WorkerStart, store: Store) -> tuple[Chain, FeeModel]:
+    if start.cluster is None:
+        return open_layer_two(start.config, start.l1_chain_id, start.contracts, store)
+    expected = ExpectedGenesis(Genesis.parse(start.cluster.genesis))
+    return open_with_genesis(start.config, expected, store=store)
+
+
+def _rollup(start: WorkerStart, chain: Chain) -> FollowedRollup | None:
+    if start.l1_chain_id is None or start.contracts is None:
+        return None
+    return FollowedRollup(chain, start.l1_chain_id, start.contracts)
+
+
+def _serve(  # noqa: PLR0913, PLR0917 - independent parts
+    builder: NodeBuilder,
+    start: WorkerStart,
+    role: WorkerRole,
+    chain: Chain,
+    control: DevControl,
+    hooks: ServiceHooks | None,
+    components: L2Components | None,
+) -> ChainService:
+    layer = start.layers[role.layer]
+    role.follow(chain, None if components is None else components.fees)
+    api = builder.api(
+        chain,
+        SequencerElsewhere(),
+        keyring=Keyring(),
+        control=control,
+        layer_two=components,
+        router=ReplicaRouter(role.upstream, lambda: role.state),
+        notified=role.shipped,
+    )
+    role.attach(api)
+    return builder.serve(
+        api,
+        msgspec.structs.replace(start.config.server, port=layer.port),
+        layer="" if components else "L1",
+        # The producer logs them.
+        logs_transactions=False,
+        hooks=hooks,
+        explorer=layer.explorer,
+        role=role,
+    )
+
+
+def _connect_layers(services: Sequence[ChainService], channel: Channel) -> None:
+    """Let the explorer of each layer reach the other one."""
+    if len(services) > 1:
+        layer_two, layer_one = services
+        layer_two.routes.add(L1_PATH, layer_one.handler)
+        layer_one.routes.add(L2_PATH, layer_two.handler)
+        return
+
+    def read_remote(body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
+        return channel.call(bytes([WorkerCall.REQUEST, REMOTE_L1]) + body, client=connection)
+
+    services[LAYER_TWO].routes.add(L1_PATH, read_remote)
