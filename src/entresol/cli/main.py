@@ -97,7 +97,7 @@ def _anvil(words: Sequence[str]) -> int:
         anvil_environment,
     )
     from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
-    from entresol.node.recipes.layer_one import open_layer_one_node  # noqa: PLC0415
+    from entresol.node.recipes.layer_one import layer_one  # noqa: PLC0415
 
     environment = anvil_environment(os.environ)
     for name in sorted(
@@ -105,7 +105,7 @@ def _anvil(words: Sequence[str]) -> int:
     ):
         print(f"warning: {name}: entresol anvil does not read it; give a flag", file=sys.stderr)
     config = node_config(ANVIL_SETTINGS.load(anvil_parser().parse(words), environment))
-    return run_node(config, open_layer_one_node)
+    return run_node(config, layer_one)
 
 
 def _backup(words: Sequence[str]) -> int:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from entresol.l1.deployment import Deployment
 
 
-def deployment_accounts(deployment: Deployment, fork: str) -> dict[Address, GenesisAccount]:
-    """Execute a deployment on an empty state, and return the resulting accounts.
+def deployment_accounts(
+    deployment: Deployment, fork: str, ether: int = 0
+) -> dict[Address, GenesisAccount]:
+    """Execute a deployment on an empty state, and return the resulting accounts, with `ether` of the deployer.
 
     The transactions are those for any other L1, so that the contracts are in the same state there.
     With the chain id of a public network there is no verifier; only chains that were created with one still have it.
@@ -36,7 +38,11 @@ def deployment_accounts(deployment: Deployment, fork: str) -> dict[Address, Gene
         )
         overlay.apply(result)
     changes = overlay.changes()
-    return {Address(change.address): _account(change, changes.codes) for change in changes.accounts}
+    found = {
+        Address(change.address): _account(change, changes.codes) for change in changes.accounts
+    }
+    deployer = msgspec.structs.replace(found[deployment.deployer], balance=ether)
+    return {**found, deployment.deployer: deployer}
 
 
 def fund_vault(

@@ -144,7 +144,9 @@ def open_layer_one(
     }
     predeploys: dict[Address, GenesisAccount] = {}
     for deployment, registrant in registered.items():
-        predeploys |= _deployed(config, deployment, registrant, rules.fork)
+        funded = sum(account.balance for account in registrant.genesis.alloc.values())
+        accounts = deployment_accounts(deployment, rules.fork, _balance(config))
+        predeploys |= fund_vault(accounts, deployment, min(funded, _MAX_VAULT_BALANCE))
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
     predeploys |= {
         address: GenesisAccount(code=code, nonce=_CONTRACT_NONCE) for address, code in codes.items()
@@ -168,18 +170,6 @@ def open_layer_one(
     for deployment, registrant in registered.items():
         _limit_requests(chain, deployment.contracts.chain, registrant.rules.gas_limit)
     return chain
-
-
-def _deployed(
-    config: NodeConfig, deployment: Deployment, layer_two: Chain, fork: str
-) -> dict[Address, GenesisAccount]:
-    """Return the contracts of a deployment, with what backs the genesis of the L2, and its operator with ether."""
-    funded = sum(account.balance for account in layer_two.genesis.alloc.values())
-    accounts = fund_vault(
-        deployment_accounts(deployment, fork), deployment, min(funded, _MAX_VAULT_BALANCE)
-    )
-    operator = msgspec.structs.replace(accounts[deployment.operator], balance=_balance(config))
-    return {**accounts, deployment.operator: operator}
 
 
 def _new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:

@@ -33,7 +33,7 @@ class Node:
         rollup: Rollup | None = None,
     ) -> None:
         """Take parts, the services among them, and `opened`, which is closed once all parts have stopped."""
-        self._parts = parts
+        self.parts = parts
         self.services = services
         """What it serves, the chain that it is about first."""
         self.info = info
@@ -77,7 +77,7 @@ class Node:
     async def start(self) -> None:
         """Start all parts; if one fails, all are stopped and everything is closed."""
         try:
-            for part in self._parts:
+            for part in self.parts:
                 await part.start()
         except BaseException:
             await self.stop()

@@ -51,7 +51,14 @@ class Pair:
     gas_on_l1: int | None = None
     """The gas limit of transactions on L1, if L1 should not choose it; anvil takes all of a block."""
 
-    def __init__(self, l1: RpcClient, l2: RpcClient, contracts: Mapping[str, Address]) -> None:
+    def __init__(
+        self,
+        l1: RpcClient,
+        l2: RpcClient,
+        contracts: Mapping[str, Address],
+        chain_id: int = CHAIN_ID,
+    ) -> None:
+        self._chain_id = chain_id
         self.l1 = l1
         self.l2 = l2
         self.bridgehub = Contract(contracts["bridgehub"], find("Bridgehub"))
@@ -97,7 +104,7 @@ class Pair:
     ) -> str:
         """Deposit ether, and return the transaction on L1."""
         request = (
-            *(CHAIN_ID, value + fee, to, value, data, gas_limit, GAS_PER_PUBDATA),
+            *(self._chain_id, value + fee, to, value, data, gas_limit, GAS_PER_PUBDATA),
             *(dependencies, USER),
         )
         return self.send_l1(
@@ -122,7 +129,7 @@ class Pair:
         meta = {"gasPerPubdata": hex(GAS_PER_PUBDATA), "factoryDeps": list(map(list, dependencies))}
         gas_limit = int(self.l2("zks_estimateGasL1ToL2", {**call, "eip712Meta": meta}), 16)
         price = self.l1("eth_gasPrice")
-        cost = (CHAIN_ID, int(price, 16), gas_limit, GAS_PER_PUBDATA)
+        cost = (self._chain_id, int(price, 16), gas_limit, GAS_PER_PUBDATA)
         fee = self.call_l1(self.bridgehub, "l2TransactionBaseCost", *cost)
         return self.deposit(
             value,
@@ -139,7 +146,7 @@ class Pair:
         inner = abi.encode(_BURN_DATA, [amount, USER, token])
         data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(L1_CHAIN_ID, token), inner])
         request = (
-            *(CHAIN_ID, FEE, 0, gas_limit, GAS_PER_PUBDATA, USER, self.asset_router.address),
+            *(self._chain_id, FEE, 0, gas_limit, GAS_PER_PUBDATA, USER, self.asset_router.address),
             *(0, data),
         )
         return self.send_l1(self.bridgehub, "requestL2TransactionTwoBridges", request, value=FEE)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
-from entresol.errors import GenesisMismatch, InvalidConfig
+from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
 from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.urls import is_http_url
 from entresol.node.chains import OPERATOR, open_with_genesis
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys
@@ -27,6 +29,8 @@ from entresol.storage.replication.position import START
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
+
+log = logging.getLogger(__name__)
 
 COMMAND_SECONDS: Final = 20.0
 """How long a statement of a command, or of a start, may take: it holds no lease that could expire meanwhile."""
@@ -78,6 +82,7 @@ def open_database(
 
 async def join(config: NodeConfig) -> Joined:
     """Open the chain of a cluster; errors name the flag that has to change."""
+    _check_flags(config)
     reading = open_database(config)
     check_l1_url(config)
     async with reading.session() as connection:
@@ -86,12 +91,13 @@ async def join(config: NodeConfig) -> Joined:
     config = with_shared(config, row.settings)
     database = open_database(config, None)
     chain, fees = _open(config, row)
-    with contextlib.ExitStack() as cleanup:
+    async with contextlib.AsyncExitStack() as cleanup:
         cleanup.callback(chain.close)
         layer = _settlement_layer(config, row)
-        joined = Joined(config, database, chain, fees, layer, row.genesis)
+        cleanup.push_async_callback(layer.l1.close)
+        await _check_l1(layer)
         cleanup.pop_all()
-    return joined
+    return Joined(config, database, chain, fees, layer, row.genesis)
 
 
 def check_l1_url(config: NodeConfig) -> None:
@@ -153,3 +159,39 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
         operator_keys=operator_keys(config.l1, OPERATOR.secret),
         deployment_block=manifest.deployment_block or 0,
     )
+
+
+def _check_flags(config: NodeConfig) -> None:
+    """Reject flags that cannot be used in a cluster."""
+    files = config.state_files
+    rejected = {
+        "--dev-methods": config.api.dev_methods,
+        "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
+        "--auto-impersonate": config.api.auto_impersonate,
+        "--state": files.state,
+        "--load-state": files.load_state,
+        "--dump-state": files.dump_state,
+        "--no-mining": not config.chain.mining,
+    }
+    for flag, is_set in rejected.items():
+        if is_set:
+            raise InvalidConfig(flag, "this cannot be combined with --cluster")
+    url = config.cluster.advertise_url
+    if url is not None and not is_http_url(url):
+        raise InvalidConfig(
+            "--advertise-url", f"{url!r} is no URL that begins with http:// or https://"
+        )
+
+
+async def _check_l1(layer: SettlementLayer) -> None:
+    """Reject another L1; one that cannot be reached now is checked by what uses it."""
+    try:
+        found = await layer.l1.chain_id()
+    except LayerOneFailed as error:
+        log.warning("%s", error)
+        return
+    if found != layer.l1_chain_id:
+        raise InvalidConfig(
+            "--l1-url",
+            f"its chain id is {found}, but the cluster settles on chain {layer.l1_chain_id}",
+        )

@@ -11,9 +11,11 @@ from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import L1Reads
 
 if TYPE_CHECKING:
+    from entresol.l1.layer_one import LayerOne
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.rollup import Rollup
+    from entresol.server.handler import Handler
 
 
 def explorer_page(
@@ -34,17 +36,18 @@ def explorer_page(
 
 
 def connect_layers(
-    config: NodeConfig,
-    layer_two: ChainService,
-    layer_one: ChainService | None,
-    rollup: Rollup | None,
+    layer_two: ChainService, layer_one: ChainService | None, remote: Handler | None
 ) -> None:
-    """Let the explorer of each layer reach the other one."""
+    """Let the explorer of each layer reach the other one; `remote` reads from an L1 elsewhere, if there is one."""
     if layer_one is not None:
         layer_two.routes.add(L1_PATH, layer_one.handler)
         layer_one.routes.add(L2_PATH, layer_two.handler)
-    elif rollup is not None:
-        l1 = rollup.settlement_layer.l1
-        if isinstance(l1, RemoteLayerOne):
-            reads = Dispatcher([L1Reads(l1)], limits=request_limits(config.limits))
-            layer_two.routes.add(L1_PATH, reads.handle)
+    elif remote is not None:
+        layer_two.routes.add(L1_PATH, remote)
+
+
+def remote_reads(config: NodeConfig, l1: LayerOne) -> Handler | None:
+    """Return the handler of what the explorer reads from a remote L1; None for one in this process."""
+    if not isinstance(l1, RemoteLayerOne):
+        return None
+    return Dispatcher([L1Reads(l1)], limits=request_limits(config.limits)).handle

@@ -49,7 +49,9 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
         control=control,
         layer_two=L2Components(fees, rollup),
     )
-    role = None if workers is None else workers.share(chain, lambda: fees.l1_gas_price)
+    role = None
+    if workers is not None:
+        role = builder.opened(workers.share(chain, lambda: fees.l1_gas_price))
     if rollup is not None:
         rollup.sealed.add(api.batch_sealed)
         if role is not None:
@@ -92,7 +94,7 @@ def serve_layer_one(
         # The settler logs the operator's transactions.
         hidden=OPERATOR.address,
         explorer=explorer_page(config, 1, rollup),
-        role=None if workers is None else workers.share(chain),
+        role=None if workers is None else builder.opened(workers.share(chain)),
         is_layer_one=True,
     )
 

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from entresol.node.node import Node
 
 
-async def open_layer_one_node(config: NodeConfig, log: NodeLog | None = None) -> Node:
-    """Return a node, as the recipes do that connect to something first."""
-    return layer_one(config, log)
-
-
-def layer_one(config: NodeConfig, log: NodeLog | None = None) -> Node:
+async def layer_one(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node that serves a development L1 as anvil does; the sections `chain` and `evm` describe it."""
     accounts = requested_accounts(config.chain)
     keyring = open_keyring(config, (*accounts, *init_signers(config.chain.init)))

@@ -6,8 +6,6 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.dev.keyring import Keyring
-from entresol.errors import InvalidConfig, LayerOneFailed
-from entresol.l1.urls import is_http_url
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.cluster.joining import join
@@ -23,7 +21,6 @@ from entresol.replication.pending_feed import PendingFeed, PendingFollower
 from entresol.replication.postgres.member import Member
 from entresol.replication.postgres.reporting import Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
-from entresol.replication.route import ReplicaState
 from entresol.replication.router import ReplicaRouter
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -47,14 +44,7 @@ WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, 
 
 async def open_member(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node that has joined its cluster."""
-    check_flags(config)
     joined = await join(config)
-    try:
-        await _check_l1(joined)
-    except BaseException:
-        joined.chain.close()
-        await joined.settlement_layer.l1.close()
-        raise
     try:
         return member(joined, log)
     except BaseException:
@@ -86,7 +76,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
         )
         workers = WorkerPool.of(config, log, settled, WorkerCluster(joined.genesis, PATH))
-        shared = None if workers is None else workers.share(chain)
+        shared = None if workers is None else builder.opened(workers.share(chain))
 
         # Other nodes.
         pending = PendingFollower(role, chain.events)
@@ -102,7 +92,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             sequencer,
             keyring=keyring,
             layer_two=L2Components(joined.fees, settled),
-            router=ReplicaRouter(upstream, lambda: _state(role)),
+            router=ReplicaRouter(upstream, role),
         )
         health = MemberHealth(role, config.cluster.max_lag, workers, builder.problem)
         service = builder.serve(
@@ -156,10 +146,6 @@ class AdvertisedUrl:
         """Do nothing: the address is that of the service."""
 
 
-def _state(member: Member) -> ReplicaState:
-    return ReplicaState.MEMBER if member.production is None else ReplicaState.PRODUCING
-
-
 def _announce(member: Member, api: Api, shared: ProducerRole | None) -> None:
     """Let API and workers know what the member applies."""
 
@@ -174,40 +160,3 @@ def _announce(member: Member, api: Api, shared: ProducerRole | None) -> None:
             publisher.sync()
 
     member.applied.add(on_applied)
-
-
-def check_flags(config: NodeConfig) -> None:
-    """Reject flags that cannot be used in a cluster."""
-    files = config.state_files
-    rejected = {
-        "--dev-methods": config.api.dev_methods,
-        "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
-        "--auto-impersonate": config.api.auto_impersonate,
-        "--state": files.state,
-        "--load-state": files.load_state,
-        "--dump-state": files.dump_state,
-        "--no-mining": not config.chain.mining,
-    }
-    for flag, is_set in rejected.items():
-        if is_set:
-            raise InvalidConfig(flag, "this cannot be combined with --cluster")
-    url = config.cluster.advertise_url
-    if url is not None and not is_http_url(url):
-        raise InvalidConfig(
-            "--advertise-url", f"{url!r} is no URL that begins with http:// or https://"
-        )
-
-
-async def _check_l1(joined: Joined) -> None:
-    """Reject another L1; one that cannot be reached now is checked by what uses it."""
-    layer = joined.settlement_layer
-    try:
-        found = await layer.l1.chain_id()
-    except LayerOneFailed as error:
-        log.warning("%s", error)
-        return
-    if found != layer.l1_chain_id:
-        raise InvalidConfig(
-            "--l1-url",
-            f"its chain id is {found}, but the cluster settles on chain {layer.l1_chain_id}",
-        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from entresol.dev.control import DevControl
 from entresol.node.builder import NodeBuilder
 from entresol.node.chains import is_publicly_known, open_layer_one, open_layer_two
-from entresol.node.explorer.explorer_routes import connect_layers
+from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
 from entresol.node.parts.layers import (
     embedded_settlement_layer,
     serve_layer_one,
@@ -107,7 +107,8 @@ def pair(
             layer_one = serve_layer_one(
                 builder, l1_chain, l1_sequencer, control, rollup=rollup, workers=workers
             )
-        connect_layers(config, layer_two, layer_one, rollup)
+        remote_l1 = None if remote is None else remote_reads(config, remote.l1)
+        connect_layers(layer_two, layer_one, remote_l1)
 
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
         builder.add(Closing(dumper.dump_last), l1_sequencer, sequencer)

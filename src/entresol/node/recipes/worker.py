@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -13,7 +13,7 @@ from entresol.dev.keyring import Keyring
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.chains import open_layer_one, open_layer_two, open_with_genesis
-from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH
+from entresol.node.explorer.explorer_routes import connect_layers
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.startup.info import NodeInfo
 from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole
@@ -23,7 +23,7 @@ from entresol.replication.workers.messages import LAYER_ONE, LAYER_TWO, REMOTE_L
 from entresol.sequencer.elsewhere import SequencerElsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from entresol.node.node import Node
     from entresol.node.workers.worker_start import WorkerStart
     from entresol.replication.workers.channel import Channel
-    from entresol.server.handler import ClientConnection
     from entresol.storage.store import Store
+
+
+_REMOTE_REQUEST: Final = bytes([WorkerCall.REQUEST, REMOTE_L1])
 
 
 class WorkerNode(NamedTuple):
@@ -48,9 +50,10 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
     """Return a node that serves what its producer seals, on the producer's ports, and forwards the rest."""
     config, settles = start.config, start.l1_chain_id is not None
     cluster = None if start.cluster is None else ClusterRequests(start.cluster.path, channel)
-    roles = [WorkerRole(start, layer, channel) for layer in range(len(start.layers))]
     with NodeBuilder(config, log) as builder:
-        # The chains.
+        # The chains, which are the producer's.
+        layers = range(len(start.layers))
+        roles = [builder.opened(WorkerRole(start, layer, channel)) for layer in layers]
         chain, fees = _open_layer_two(start, roles[LAYER_TWO].store)
         chains = [builder.opened(chain)]
         if len(roles) > 1:
@@ -72,7 +75,11 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
             )
             for layer, role in enumerate(roles)
         ]
-        _connect_layers(services, channel)
+        connect_layers(
+            services[LAYER_TWO],
+            services[LAYER_ONE] if len(services) > 1 else None,
+            lambda body, client: channel.call(_REMOTE_REQUEST + body, client=client),
+        )
         builder.add(Heartbeat(roles), *roles, *services)
 
         def info() -> NodeInfo:
@@ -111,7 +118,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - independent parts
         keyring=Keyring(),
         control=control,
         layer_two=components,
-        router=ReplicaRouter(role.upstream, lambda: role.state),
+        router=ReplicaRouter(role.upstream, role.follower),
         notified=role.shipped,
     )
     role.attach(api)
@@ -125,17 +132,3 @@ def _serve(  # noqa: PLR0913, PLR0917 - independent parts
         explorer=layer.explorer,
         role=role,
     )
-
-
-def _connect_layers(services: Sequence[ChainService], channel: Channel) -> None:
-    """Let the explorer of each layer reach the other one."""
-    if len(services) > 1:
-        layer_two, layer_one = services
-        layer_two.routes.add(L1_PATH, layer_one.handler)
-        layer_one.routes.add(L2_PATH, layer_two.handler)
-        return
-
-    def read_remote(body: bytes, connection: ClientConnection) -> Awaitable[bytes | None]:
-        return channel.call(bytes([WorkerCall.REQUEST, REMOTE_L1]) + body, client=connection)
-
-    services[LAYER_TWO].routes.add(L1_PATH, read_remote)

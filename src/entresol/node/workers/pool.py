@@ -104,7 +104,7 @@ class WorkerPool:
 
     async def start(self) -> None:
         """Start the workers, and wait until they listen."""
-        start = self._start_message()
+        start = self.start_message()
         for index in range(self._count):
             template = msgspec.structs.replace(start, index=index)
             self._tasks.append(asyncio.create_task(self._supervise(template)))
@@ -115,7 +115,7 @@ class WorkerPool:
         if len(self.running()) < self._count:
             logger.warning("only %d of %d workers have started", len(self.running()), self._count)
 
-    def _start_message(self) -> WorkerStart:
+    def start_message(self) -> WorkerStart:
         """Return what the first worker has to know; each service listens on its port already."""
         rollup, layers = self._rollup, range(len(self._roles))
         return WorkerStart(

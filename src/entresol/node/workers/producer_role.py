@@ -64,6 +64,10 @@ class ProducerRole(ServiceRole):
         self.service: ChainService | None = None
         self._metrics = SharedPage(self._metrics_page)
 
+    def close(self) -> None:
+        """Release the page that workers have read."""
+        self.page.close()
+
     def serving(self, handler: Handler) -> Handler:
         """Announce the state to workers before each response."""
         return self.publisher.serving(handler)

@@ -25,7 +25,7 @@ from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees.l2_fees import FeeModel
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
     from entresol.replication.workers.channel import Channel
-    from entresol.server.handler import ClientConnection, Handler, Page
+    from entresol.server.handler import Handler, Page
 
 
 class WorkerRole(ServiceRole):
@@ -44,6 +44,7 @@ class WorkerRole(ServiceRole):
     """
 
     sharing = PortSharing.JOIN
+    problem = None
 
     def __init__(self, start: WorkerStart, layer: int, channel: Channel) -> None:
         self._index = start.index
@@ -76,14 +77,16 @@ class WorkerRole(ServiceRole):
         self._api = api
         api.subscriptions.changed.add(self._on_subscriptions)
 
-    problem = None
-
     async def start(self) -> None:
         """Have what the producer has before the service listens."""
         self.follower.catch_up()
 
     async def stop(self) -> None:
         """Do nothing: what it reads is closed with the chain."""
+
+    def close(self) -> None:
+        """Release the page of the producer."""
+        self._page.close()
 
     def beat(self) -> None:
         """Count a heartbeat of this process."""

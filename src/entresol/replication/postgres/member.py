@@ -115,6 +115,7 @@ class Member:
         """What this node has at the moment of what the producer has."""
         return ReplicaState.MEMBER if self.production is None else ReplicaState.PRODUCING
 
+    @property
     def epoch(self) -> int:
         """The epoch of the lease: of its own while it produces, else of the one read last."""
         if self.production is not None:

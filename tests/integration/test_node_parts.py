@@ -1,0 +1,184 @@
+"""What happens to a node of any recipe if one of its parts fails: to start, or while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol import background_task
+from entresol.node.chain_service import ChainService
+from entresol.node.config.api import ApiConfig
+from entresol.node.config.schema import L1Config, NodeConfig
+from entresol.node.node import Node
+from entresol.node.recipes.pair import pair
+from entresol.node.settlement.operator_balance import OperatorBalance
+from entresol.node.state_files import StateDumper
+from entresol.node.workers import pool
+from entresol.replication.pending_feed import PendingFollower
+from entresol.replication.postgres.reporting import Reporter
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.deposits import DepositWatcher
+from entresol.rollup.settlement.settler import Settler
+from entresol.sequencer.local import LocalSequencer
+from entresol.server.config import ServerConfig
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.recipes import made
+
+PARTS = {"pair": 8, "layer_one": 4, "member": 7, "worker": 5}
+
+
+class PartError(Exception):
+    """A part did not start, or does not run."""
+
+
+def opened() -> set[str]:
+    """Return the files and sockets that this process has open, without those of its event loops."""
+    gc.collect()
+    found = set()
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except FileNotFoundError:
+            continue
+        if not target.startswith(("anon_inode:", "pipe:", "/dev/")):
+            found.add(target)
+    return found
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "index"), [(name, n) for name, count in PARTS.items() for n in range(count)]
+)
+def test_a_node_whose_part_fails_to_start_leaves_nothing_open(
+    recipe: str, index: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play() -> None:
+        async with made(recipe, tmp_path) as node:
+            assert len(node.parts) == PARTS[recipe]
+            part = node.parts[index]
+
+            async def fail() -> None:
+                await start()
+                raise PartError
+
+            # It has begun to do what it has to undo.
+            start = part.start
+            monkeypatch.setattr(part, "start", fail)
+            with pytest.raises(PartError):
+                await node.start()
+            if recipe != "worker":
+                others = asyncio.all_tasks() - {asyncio.current_task()}
+                assert {task for task in others if not task.done()} == set()
+
+    before, threads = opened(), set(threading.enumerate())
+    asyncio.run(play())
+    assert opened() <= before
+    assert [
+        it.name for it in set(threading.enumerate()) - threads if it.name.startswith("node")
+    ] == []
+
+
+TASKS: list[tuple[str, type, str]] = [
+    ("pair", LocalSequencer, "_tick"),
+    ("pair", StateDumper, "_run"),
+    ("pair", DepositWatcher, "run"),
+    ("pair", Batcher, "run"),
+    ("pair", Settler, "run"),
+    ("pair", OperatorBalance, "run"),
+    ("layer_one", LocalSequencer, "_tick"),
+    ("layer_one", StateDumper, "_run"),
+    ("member", Reporter, "_run"),
+    ("member", PendingFollower, "_run"),
+]
+
+
+def status(service: ChainService) -> tuple[str, str]:
+    """Return the status of a node and the reason, by `/health`."""
+    _, _, body = service.health_page()
+    page = json.loads(body)
+    return page["status"], page.get("reason", "")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "owner", "name"), TASKS, ids=lambda it: getattr(it, "__name__", it)
+)
+def test_a_task_that_fails_once_degrades_the_node_until_it_runs_again(
+    recipe: str, owner: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background_task, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(background_task, "STEADY_SECONDS", 0.5)
+    run: Callable[..., Coroutine[Any, Any, None]] = getattr(owner, name)
+    failures = [PartError("once")]
+
+    async def fail_once(*arguments: object) -> None:
+        if failures:
+            raise failures.pop()
+        await run(*arguments)
+
+    monkeypatch.setattr(owner, name, fail_once)
+
+    async def play() -> None:
+        async with made(recipe, tmp_path) as node:
+            await node.start()
+            try:
+                await until(lambda: "failed: PartError: once" in status(node.layer_two)[1])
+                assert status(node.layer_two)[0] == "degraded"
+                await until(lambda: is_over(node))
+            finally:
+                await node.stop()
+
+    def is_over(node: Node) -> bool:
+        now, reason = status(node.layer_two)
+        # The database of the cluster is never there.
+        return "PartError" not in reason if recipe == "member" else now == "ready"
+
+    asyncio.run(play())
+
+
+class FailingProcess:
+    """A worker that cannot be run."""
+
+    is_running = is_alive = False
+    started_at = 0.0
+
+    def __init__(self, *_: object) -> None:
+        self.index = 0
+
+    async def run(self) -> None:
+        """Fail."""
+        raise PartError
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+def test_a_node_whose_workers_do_not_run_is_degraded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "WorkerProcess", FailingProcess)
+    monkeypatch.setattr(pool, "START_SECONDS", 0.01)
+    config = NodeConfig(
+        l1=L1Config(l1=False), server=ServerConfig(port=0), api=ApiConfig(workers=2)
+    )
+
+    async def play() -> tuple[str, str]:
+        node = pair(config)
+        await node.start()
+        try:
+            return status(node.layer_two)
+        finally:
+            await node.stop()
+
+    assert asyncio.run(play()) == ("degraded", "0 of 1 workers serve requests")

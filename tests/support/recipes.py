@@ -1,0 +1,145 @@
+"""Nodes of all recipes in this process, without anything else that runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.node.chains import OPERATOR, open_layer_two
+from entresol.node.cluster.joining import Joined
+from entresol.node.config.api import ApiConfig
+from entresol.node.config.cluster import ClusterConfig
+from entresol.node.config.log import LogConfig
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.config.state_files import StateFilesConfig
+from entresol.node.log.console import Console
+from entresol.node.log.log import NodeLog
+from entresol.node.node import Node
+from entresol.node.recipes.layer_one import layer_one
+from entresol.node.recipes.member import member
+from entresol.node.recipes.pair import pair
+from entresol.node.recipes.worker import worker
+from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
+from entresol.node.workers.pool import WorkerPool
+from entresol.node.workers.worker_start import WorkerStart
+from entresol.replication.postgres.address import ClusterAddress
+from entresol.replication.postgres.connection import ClusterDatabase
+from entresol.replication.workers.channel import Channel
+from entresol.server.config import ServerConfig
+
+NOWHERE = "127.0.0.1:1"
+"""Where nothing listens."""
+
+
+@contextlib.asynccontextmanager
+async def made(recipe: str, folder: Path) -> AsyncIterator[Node]:
+    """Make a node of a recipe that has not started; whoever starts it also stops it."""
+    if recipe == "worker":
+        async with _worker(folder) as node:
+            yield node
+    else:
+        make = {"pair": _pair, "layer_one": _layer_one, "member": _member}[recipe]
+        yield await make(folder)
+
+
+def pair_config(folder: Path, **api: Any) -> NodeConfig:
+    """Return the configuration of a pair in a folder, which also dumps its L2."""
+    return NodeConfig(
+        chain=ChainConfig(data_dir=str(folder / "chain")),
+        l1=L1Config(l1_port=0, l1_delay=0),
+        server=ServerConfig(port=0),
+        api=ApiConfig(**api),
+        state_files=StateFilesConfig(dump_state=str(folder / "state.json")),
+    )
+
+
+async def _pair(folder: Path) -> Node:
+    return pair(pair_config(folder))
+
+
+async def _layer_one(folder: Path) -> Node:
+    config = NodeConfig(
+        l1=L1Config(l1=False),
+        server=ServerConfig(port=0),
+        state_files=StateFilesConfig(dump_state=str(folder / "state.json")),
+    )
+    return await layer_one(config)
+
+
+async def _member(folder: Path) -> Node:
+    config = NodeConfig(
+        chain=ChainConfig(data_dir=str(folder / "chain")),
+        l1=L1Config(l1_url=f"http://{NOWHERE}"),
+        server=ServerConfig(port=0),
+        cluster=ClusterConfig(cluster=f"postgresql://nobody@{NOWHERE}/none"),
+    )
+    chain, fees = open_layer_two(config, 31337, development_contracts())
+    layer = SettlementLayer(
+        l1=RemoteLayerOne(f"http://{NOWHERE}"),
+        l1_chain_id=31337,
+        contracts=development_contracts(),
+        operator_keys=OperatorKeys.of(OPERATOR.secret),
+    )
+    assert config.cluster.cluster is not None
+    database = ClusterDatabase(ClusterAddress(config.cluster.cluster), 3.0)
+    return member(Joined(config, database, chain, fees, layer, chain.genesis.dump()))
+
+
+@contextlib.asynccontextmanager
+async def _worker(folder: Path) -> AsyncIterator[Node]:
+    producer = pair(pair_config(folder, workers=2))
+    *parts, workers = producer.parts
+    assert isinstance(workers, WorkerPool)
+    here, there = socket.socketpair()
+    here.setblocking(False)
+    log = NodeLog(LogConfig(silent=True), Console(), colours=False)
+    try:
+        for part in parts:
+            await part.start()
+        channel = await Channel.open(here, _Peer(), on_bug=_raise)
+        yield worker(_with_own_pages(workers.start_message()), channel, log).node
+        channel.close()
+    finally:
+        there.close()
+        log.close()
+        await producer.stop()
+
+
+def _with_own_pages(start: WorkerStart) -> WorkerStart:
+    """Return the message with file descriptors of the pages as another process has them."""
+    layers = (msgspec.structs.replace(it, page=os.dup(it.page)) for it in start.layers)
+    return msgspec.structs.replace(start, layers=tuple(layers))
+
+
+class _Peer:
+    """A worker whose producer says nothing."""
+
+    def on_call(self, payload: bytes, client: int) -> None:
+        """Respond to nothing."""
+
+    def on_client(self, client: int, address: str) -> None:
+        """Do nothing."""
+
+    def on_gone(self, client: int) -> None:
+        """Do nothing."""
+
+    def on_message(self, payload: bytes) -> None:
+        """Do nothing."""
+
+    def on_close(self) -> None:
+        """Do nothing."""
+
+    def on_drained(self) -> None:
+        """Do nothing."""
+
+
+def _raise(error: BaseException) -> None:
+    raise error
