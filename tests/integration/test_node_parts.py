@@ -30,7 +30,7 @@ from entresol.rollup.settlement.settler import Settler
 from entresol.sequencer.local import LocalSequencer
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
-from tests.support.recipes import made
+from tests.support.rollup.recipes import made
 
 PARTS = {"pair": 8, "layer_one": 4, "member": 7, "worker": 5}
 
