@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from unittest.mock import Mock
 
 import pytest
 
-from entresol.background_task import BackgroundTask, cancel
+from entresol.background_task import STEADY_SECONDS, BackgroundTask, cancel
 
 
 async def _fail() -> None:
@@ -64,7 +66,12 @@ def test_a_service_that_fails_or_ends_is_logged_and_started_again(
         task = BackgroundTask("the service", run)
         task.start()
         await restarted.wait()
-        assert task.problem == "the service ended"
+        problems = [task.problem]
+        later = time.monotonic() + STEADY_SECONDS
+        with monkeypatch.context() as patch:
+            patch.setattr("entresol.background_task.time", Mock(monotonic=lambda: later))
+            problems.append(task.problem)
+        assert problems == ["the service ended", None]
         await task.stop()
 
     asyncio.run(play())
