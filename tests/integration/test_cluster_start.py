@@ -142,9 +142,12 @@ def test_another_l1_names_the_flag(cluster: ClusterProcesses) -> None:
 def test_without_its_driver_a_cluster_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
-    for name in [it for it in sys.modules if it.startswith("entresol.node.cluster")]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in [it for it in sys.modules if it.startswith("entresol.replication.postgres")]:
+    rooms = (
+        "entresol.node.cluster",
+        "entresol.node.recipes.member",
+        "entresol.replication.postgres",
+    )
+    for name in [it for it in sys.modules if it.startswith(rooms)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     assert main([*command, "--cluster", "postgresql:///x"]) == 2

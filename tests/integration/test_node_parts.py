@@ -135,7 +135,9 @@ def test_a_task_that_fails_once_degrades_the_node_until_it_runs_again(
         async with made(recipe, tmp_path) as node:
             await node.start()
             try:
-                await until(lambda: "failed: PartError: once" in status(node.layer_two)[1])
+                await until(
+                    lambda: "failed: PartError; the log has more" in status(node.layer_two)[1]
+                )
                 assert status(node.layer_two)[0] == "degraded"
                 await until(lambda: is_over(node))
             finally:
