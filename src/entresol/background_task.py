@@ -55,7 +55,7 @@ class BackgroundTask:
                 await self._run()
             except Exception as error:
                 logger.exception("%s failed; starting again", self._name)
-                # Whoever reads the health of a node may not read its log, and an error may have anything in its text.
+                # The health of a node is public where its log is not, and an error may have anything in its text.
                 self._failed(f"{self._name} failed: {type(error).__name__}; the log has more")
             else:
                 logger.error("%s ended; starting again", self._name)

@@ -190,7 +190,7 @@ class Reverts:
         return held
 
     def _on_reverted(self, event: Event) -> None:
-        """Drop the checkpoints of reverted blocks, whoever has reverted them."""
+        """Drop the checkpoints of reverted blocks, which any part may have reverted."""
         assert isinstance(event, BlocksReverted)
         # Below 0 it is another chain: then `replace` and `restore` know which checkpoints stay.
         if event.head >= 0:

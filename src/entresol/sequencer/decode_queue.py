@@ -79,7 +79,7 @@ class DecodeQueue:
 
     def take_one(self) -> RawArrival:
         """Remove and return the only one, which is a raw transaction."""
-        ((arrival, _),) = self._take(1)
+        (arrival,) = self._take(1)
         assert isinstance(arrival, RawArrival)
         return arrival
 
@@ -99,27 +99,23 @@ class DecodeQueue:
         """Take what has arrived, and start to decode it; None if nothing has."""
         if not self._arrived:
             return None
-        taken = self._take(MAX_DECODED)
-        raws = [raw for _, raw in taken if raw is not None]
+        arrived = self._take(MAX_DECODED)
+        raws = [it.raw for it in arrived if isinstance(it, RawArrival)]
         decoding: Awaitable[Sequence[Transaction | Exception]]
         if len(raws) <= INLINE_DECODED and sum(map(len, raws)) <= POLICY.data_bytes:
             decoding = _decode_inline(raws)
         else:
             loop = asyncio.get_running_loop()
             decoding = loop.run_in_executor(self._executor, decode_many, raws)
-        return [arrival for arrival, _ in taken], _aligned([raw for _, raw in taken], decoding)
+        return arrived, _aligned(arrived, decoding)
 
     async def decode_blobs(self, raw: bytes) -> Transaction:
         """Decode a blob transaction beside the others, which do not wait for the verification of its proofs."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, decode, raw)
 
-    def _take(self, count: int) -> list[tuple[Arrival, bytes | None]]:
-        taken: list[tuple[Arrival, bytes | None]] = []
-        for _ in range(min(count, len(self._arrived))):
-            arrival = self._arrived.popleft()
-            raw = arrival.raw if isinstance(arrival, RawArrival) else None
-            self._bytes -= 0 if raw is None else len(raw)
-            taken.append((arrival, raw))
+    def _take(self, count: int) -> list[Arrival]:
+        taken = [self._arrived.popleft() for _ in range(min(count, len(self._arrived)))]
+        self._bytes -= sum(len(it.raw) for it in taken if isinstance(it, RawArrival))
         return taken
 
 
@@ -128,11 +124,11 @@ async def _decode_inline(raws: list[bytes]) -> Sequence[Transaction | Exception]
 
 
 async def _aligned(
-    taken: list[bytes | None], decoding: Awaitable[Sequence[Transaction | Exception]]
+    arrived: list[Arrival], decoding: Awaitable[Sequence[Transaction | Exception]]
 ) -> Sequence[Decoded]:
     """Return what each decodes to; an error of all is that of each."""
     try:
         each = iter(await decoding)
     except Exception as error:  # noqa: BLE001  # it is the senders'
-        return [None if raw is None else error for raw in taken]
-    return [None if raw is None else next(each) for raw in taken]
+        return [error if isinstance(it, RawArrival) else None for it in arrived]
+    return [next(each) if isinstance(it, RawArrival) else None for it in arrived]

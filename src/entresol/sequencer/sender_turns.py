@@ -33,12 +33,13 @@ class Turn:
         if self._begun is not None and not self._begun.done():
             self._begun.set_result(None)
 
-    def hold(self) -> None:
-        """Let it last until one more `release`."""
+    def hold(self) -> Turn:
+        """Let it last until one more `release`, and return it."""
         self._holders += 1
+        return self
 
     def release(self) -> None:
-        """Let it end, unless somebody else holds it."""
+        """Let it end, unless there is another holder."""
         self._holders -= 1
         if not self._holders:
             self._turns.end(self)

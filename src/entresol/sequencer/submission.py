@@ -85,7 +85,7 @@ class Submission:
         response = SendResponse(reports_failure=reports_failure)
         if raw[:1] == _BLOB_PREFIX:
             sender = decode(without_sidecar(raw)).sender
-            self._start(self._add_blobs(raw, self._reserve(sender), response))
+            self._park(raw, self._reserve(sender), response)
             return Deferred(response.future)
         self._arrived.put(raw, response)
         if is_expected:
@@ -235,20 +235,33 @@ class Submission:
         self._arrived.put_call(take)
         return taken
 
-    async def _add_blobs(
-        self, raw: bytes, reserved: Turn | asyncio.Future[Turn], response: SendResponse
+    def _park(
+        self,
+        sent: Transaction | bytes,
+        reserved: Turn | asyncio.Future[Turn],
+        response: SendResponse,
     ) -> None:
-        """Verify the proofs of a blob transaction on a thread, and add it in the turn of its sender."""
-        self._arrived.park(len(raw))
+        """Add a transaction once its turn comes; a raw one has blobs, whose proofs are verified then."""
+        self._arrived.park(_size(sent))
+        self._start(self._add_parked(sent, reserved, response))
+
+    async def _add_parked(
+        self,
+        sent: Transaction | bytes,
+        reserved: Turn | asyncio.Future[Turn],
+        response: SendResponse,
+    ) -> None:
         try:
             async with BegunTurn(reserved) as turn:
-                transaction = await self._arrived.decode_blobs(raw)
+                transaction = (
+                    await self._arrived.decode_blobs(sent) if isinstance(sent, bytes) else sent
+                )
                 await self._add_in_order(transaction, response, turn)
                 self._inclusions.include()
         except Exception as error:  # noqa: BLE001  # it is the sender's
             response.fail(error)
         finally:
-            self._arrived.unpark(len(raw))
+            self._arrived.unpark(_size(sent))
 
     def _is_parked(
         self, transaction: Transaction, response: SendResponse, turn: Turn | None = None
@@ -257,56 +270,35 @@ class Submission:
         if turn is None and self._turns and (waiting := self._turns.count(transaction.sender)):
             if waiting >= MAX_VALIDATIONS and isinstance(transaction.payload, ZkTransaction):
                 raise TooManyValidations(MAX_VALIDATIONS)
-            self._start(
-                self._add_parked(transaction, response, self._turns.take(transaction.sender))
-            )
+            self._park(transaction, self._turns.take(transaction.sender), response)
             return True
         return self._is_validating(transaction, response, turn)
-
-    async def _add_parked(
-        self, transaction: Transaction, response: SendResponse, turn: Turn
-    ) -> None:
-        self._arrived.park(len(transaction.raw))
-        try:
-            await turn.begin()
-            await self._add_in_order(transaction, response, turn)
-            self._inclusions.include()
-        finally:
-            self._arrived.unpark(len(transaction.raw))
-            turn.release()
 
     def _is_validating(
         self, transaction: Transaction, response: SendResponse, turn: Turn | None
     ) -> bool:
         """Start to validate a transaction that an account or a paymaster has to agree to; return whether it is one."""
-        held: list[Turn] = []
 
         def add() -> None:
-            try:
-                self._inclusions.add(transaction, response)
-                self._inclusions.include()
-            finally:
-                release()
+            self._inclusions.add(transaction, response)
+            self._inclusions.include()
+            held.release()
 
         def fail(error: Exception) -> None:
-            release()
+            # Also of what `add` raises.
+            held.release()
             response.fail(error)
-
-        def release() -> None:
-            # What `add` raises comes to `fail`, too.
-            if held:
-                held.pop().release()
 
         if not self._validations.start(transaction, add, fail):
             return False
-        if turn is None:
-            held.append(self._turns.take(transaction.sender))
-        else:
-            turn.hold()
-            held.append(turn)
+        held = self._turns.take(transaction.sender) if turn is None else turn.hold()
         return True
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _size(sent: Transaction | bytes) -> int:
+    return len(sent) if isinstance(sent, bytes) else len(sent.raw)

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 import msgspec
 
 from entresol import _native
-from entresol._native import BlobSidecar
-from entresol.errors import InvalidSignature, InvalidTransaction, UnsupportedType
+from entresol._native import BlobSidecar, rlp_decode, rlp_encode
+from entresol.errors import (
+    InvalidSignature,
+    InvalidTransaction,
+    MalformedValue,
+    UnsupportedType,
+)
 from entresol.errors.base import without_frames
 from entresol.primitives.transactions.ethereum import EthereumTransaction
 from entresol.primitives.transactions.native_fields import ethereum_payload, zk_payload
@@ -28,8 +33,6 @@ if TYPE_CHECKING:
 SignedPayload: TypeAlias = EthereumTransaction | ZkTransaction
 Payload: TypeAlias = SignedPayload | PriorityTransaction
 
-_LONGEST_STRING_PREFIX: Final = 0xBF
-_LONGEST_SHORT_LIST_PREFIX: Final = 0xF7
 _ZK_PREFIX: Final = bytes([ZK_TYPE])
 
 # No point of the curve has this coordinate, so no key can sign with it and no sender can be recovered
@@ -155,22 +158,14 @@ def sign(
 
 def without_sidecar(raw: bytes) -> bytes:
     """Return a raw blob transaction without the blobs and proofs that it may come with; what is malformed stays so."""
-    start, _ = _rlp_list(raw, 1)
-    first, end = _rlp_list(raw, start)
-    return raw if first == start else raw[:1] + raw[start:end]
-
-
-def _rlp_list(raw: bytes, at: int) -> tuple[int, int]:
-    """Return where the items of a list begin and end; the same position twice if there is no list."""
-    prefix = raw[at] if at < len(raw) else 0
-    if prefix <= _LONGEST_STRING_PREFIX:
-        return at, at
-    size_bytes = max(0, prefix - _LONGEST_SHORT_LIST_PREFIX)
-    start = at + 1 + size_bytes
-    size = (
-        int.from_bytes(raw[at + 1 : start]) if size_bytes else prefix - _LONGEST_STRING_PREFIX - 1
-    )
-    return start, start + size
+    try:
+        items = rlp_decode(raw[1:])
+    except MalformedValue:
+        return raw
+    # With a sidecar, the first item is the transaction itself.
+    if isinstance(items, list) and items and isinstance(items[0], list):
+        return raw[:1] + rlp_encode(items[0])
+    return raw
 
 
 def with_sidecar(transaction: Transaction, sidecar: BlobSidecar | None) -> Transaction:

@@ -12,7 +12,6 @@ from entresol.primitives.batches import Batch, SettlementStep, SettlementTransac
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.settlement.pending_tx import SettlementJournal, SettlementOperation
-from entresol.storage.replication.entries import ConfirmedEntry
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -50,7 +49,6 @@ class L1Sync:
     ) -> None:
         self._chain = chain
         self._batches = chain.batches
-        self._confirmed = journal
         self._journal = SettlementJournal(chain.batches, journal)
         self._l1 = contract.l1
         self._contract = contract
@@ -242,7 +240,7 @@ class L1Sync:
         if (safe, final) != (self._chain.finality.safe, self._chain.finality.finalized):
             if await self._l1.block(head.number) != head:
                 raise LayerOneMismatch(f"{self._l1.name} has another block {head.number} now")
-            await self._confirmed.write(ConfirmedEntry(safe, final))
+            await self._journal.confirm(safe, final)
 
     def _last_settled_block(self, step: SettlementStep, number: int, confirmed: int) -> int:
         """Return the last block of the last batch whose step is in an L1 block up to `confirmed`."""

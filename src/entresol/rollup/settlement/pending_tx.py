@@ -12,7 +12,12 @@ from entresol.l1.operator import SignedTransaction
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.records import Natural, NotEmpty, RecordPart
 from entresol.primitives.transactions import decode
-from entresol.storage.replication.entries import OutgoingEntry, SettledEntry, UnsettledEntry
+from entresol.storage.replication.entries import (
+    ConfirmedEntry,
+    OutgoingEntry,
+    SettledEntry,
+    UnsettledEntry,
+)
 
 if TYPE_CHECKING:
     from entresol.chain.journal import Journal
@@ -150,3 +155,7 @@ class SettlementJournal:
     async def revert(self, numbers: range, step: SettlementStep) -> None:
         """Remove the record of a step of some batches, after a reorg of L1."""
         await self._journal.write(UnsettledEntry(step, numbers[0], numbers[-1]))
+
+    async def confirm(self, safe: int, finalized: int) -> None:
+        """Record which blocks L1 has confirmed."""
+        await self._journal.write(ConfirmedEntry(safe, finalized))

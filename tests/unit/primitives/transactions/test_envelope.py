@@ -33,8 +33,10 @@ from entresol.primitives.transactions import (
     impersonate,
     load,
     sign,
+    without_sidecar,
 )
 from entresol.primitives.values import Address, Hash32
+from tests.support.blobs import blob_transaction, sample_sidecar
 
 SECRET = bytes([0x46]) * 32
 SENDER = Address.parse(Account.from_key(SECRET).address)
@@ -365,3 +367,17 @@ def test_one_without_a_signature_has_the_hash_that_anvil_gives_it(raw: str, expe
     assert load(unsigned, Address(b"\x78" * 20)).hash != loaded.hash
     with pytest.raises(InvalidTransaction, match="r is zero"):
         decode(unsigned)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"\x03", b"\x03\xf9\x01", b"\x03\xc0", b"\x03\x80", b"\x03\xc1\x80"]
+)
+def test_what_has_no_sidecar_stays_as_it_is(raw: bytes) -> None:
+    assert without_sidecar(raw) == raw
+
+
+def test_a_blob_transaction_without_its_sidecar_has_the_same_hash_and_sender() -> None:
+    raw = blob_transaction(bytes([1]) * 32, sample_sidecar(1, 2))
+    whole, bare = decode(raw), decode(without_sidecar(raw))
+    assert (bare.hash, bare.sender, bare.sidecar) == (whole.hash, whole.sender, None)
+    assert without_sidecar(bare.raw) == bare.raw
