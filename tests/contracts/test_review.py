@@ -13,7 +13,7 @@ from entresol import contracts
 from tests.support.contracts.engine import signature
 
 HERE = Path(__file__).parent
-PAGE = (HERE.parents[1] / "docs" / "contracts-review.md").read_text(encoding="utf-8")
+PAGE = (HERE.parents[1] / "docs" / "reports" / "contracts-review.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
 ROW = re.compile(r"^\| (`[^|]+) \| ([^|]+) \|.*\| ([^|]*) \|$", re.MULTILINE)
 

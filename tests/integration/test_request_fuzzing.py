@@ -1,6 +1,6 @@
 """Any request has a JSON-RPC response, and the node goes on working.
 
-The long run of the same is `python -m tests.robustness`; docs/robustness.md has the results.
+The long run of the same is `python -m tests.robustness`; docs/reports/robustness.md has the results.
 """
 
 from __future__ import annotations

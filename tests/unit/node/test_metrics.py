@@ -114,7 +114,7 @@ def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiCl
 
 
 def test_the_documented_limits_of_memory_are_those_of_a_chain(client: ApiClient) -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "robustness.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reports" / "robustness.md").read_text()
     table = page.partition("## Memory that clients can fill")[2].partition("\nTogether ")
     uses = (*client.api.memory(), *request_memory(RequestBytes(ServerConfig().request_limit_bytes)))
     parts = {it.part: it.limit for it in uses}
