@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, Literal, cast
 
 import msgspec
@@ -214,6 +215,7 @@ def _request_or_raw(item: Raw) -> Request | Raw:
         return item
 
 
+@cache
 def _items_decoder(kind: type, count: int) -> Callable[[bytes], msgspec.Struct]:
     """Return a decoder of the first `count` items of an array."""
     fields = [(f"item_{index}", kind | UnsetType, UNSET) for index in range(count)]

@@ -139,8 +139,9 @@ class Method:
         *,
         acknowledged: bool = False,
     ) -> None:
+        signature = _signature(getattr(function, "__func__", function))
         self.name = name
-        self.function = _positional(function)
+        self.function = _positional(function, signature)
         self.errors = mark.errors
         self.is_cached = mark.cached
         self.is_getter = mark.getter
@@ -148,17 +149,13 @@ class Method:
         self.is_grouped = mark.grouped
         self.is_last = mark.last
         self.waits = mark.waits
-        self.is_async = inspect.iscoroutinefunction(function)
-        self.doc = inspect.getdoc(function) or ""
-        hints = get_type_hints(function, include_extras=True)
-        self.result = _result_hint(hints["return"])
+        self.is_async = signature.is_async
+        self.doc = signature.doc
+        self.result = signature.result
         if acknowledged and self.result is type(None):
             self.result, self.function = bool, _acknowledging(self.function)
-        signature = list(inspect.signature(function).parameters.values())
-        self.parameters = [
-            _parameter(p, hints) for p in signature if hints[p.name] is not ClientConnection
-        ]
-        self._connection_at = _position(signature, hints)
+        self.parameters = signature.parameters
+        self._connection_at = signature.connection_at
         self.defaults = tuple(None if p.required else p.default for p in self.parameters)
         self.takes_data = _takes_data(self.parameters) and self._connection_at is None
         """Whether data alone, of any length, is a valid list of parameters."""
@@ -222,22 +219,48 @@ def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
     return found
 
 
-def _marked(kind: type) -> Iterator[tuple[str, Mark]]:
-    """Yield the marked functions of a class, inherited ones first, in the order of definition."""
+@cache
+def _marked(kind: type) -> tuple[tuple[str, Mark], ...]:
+    """Return the marked functions of a class, inherited ones first, in the order of definition."""
     names = dict.fromkeys(name for ancestor in reversed(kind.__mro__) for name in vars(ancestor))
-    for name in names:
-        mark = getattr(inspect.getattr_static(kind, name), _MARK, None)
-        if isinstance(mark, Mark):
-            yield name, mark
+    marks = ((name, getattr(inspect.getattr_static(kind, name), _MARK, None)) for name in names)
+    return tuple((name, mark) for name, mark in marks if isinstance(mark, Mark))
 
 
-def _positional(function: Callable[..., Any]) -> Callable[..., Any]:
+class _Signature(msgspec.Struct, frozen=True):
+    """What a function says of a method, without the object that it is bound to."""
+
+    parameters: list[Parameter]
+    connection_at: int | None
+    keywords: tuple[str, ...]
+    """The names of keyword-only parameters, which are the last ones."""
+    result: Any
+    doc: str
+    is_async: bool
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> _Signature:
+    # Once a process, for the methods of both layers and of every chain: it takes most of a node's start.
+    hints = get_type_hints(function, include_extras=True)
+    declared = [it for it in inspect.signature(function).parameters.values() if it.name != "self"]
+    return _Signature(
+        [_parameter(p, hints) for p in declared if hints[p.name] is not ClientConnection],
+        _position(declared, hints),
+        tuple(p.name for p in declared if p.kind is p.KEYWORD_ONLY),
+        _result_hint(hints["return"]),
+        inspect.getdoc(function) or "",
+        inspect.iscoroutinefunction(function),
+    )
+
+
+def _positional(function: Callable[..., Any], signature: _Signature) -> Callable[..., Any]:
     """Return a function that takes all arguments by position, also keyword-only ones."""
-    parameters = inspect.signature(function).parameters.values()
-    named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    named = signature.keywords
     if not named:
         return function
-    split = len(parameters) - len(named)
+    count = len(signature.parameters) + (signature.connection_at is not None)
+    split = count - len(named)
 
     def adapted(*arguments: Any) -> Any:
         return function(*arguments[:split], **dict(zip(named, arguments[split:], strict=True)))

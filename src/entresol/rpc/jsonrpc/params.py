@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -83,8 +83,8 @@ class ParamsReader:
         self._may_offload = may_offload
         self._defaults = tuple(None if p.required else p.default for p in parameters)
         self._fills = any(default is not None for default in self._defaults)
-        self._decode = msgspec.json.Decoder(_positional(parameters), dec_hook=decode_hook).decode
-        self._decode_names = msgspec.json.Decoder(_by_name(parameters)).decode
+        self._decode = _positional(tuple((p.name, p.hint, p.required) for p in parameters)).decode
+        self._decode_names = _by_name(tuple(p.name for p in parameters)).decode
         self._cache: BoundedMap[bytes, tuple[Any, ...]] = BoundedMap(MAX_CACHED_PARAMS)
         self.cached: Callable[[bytes], tuple[Any, ...] | None] = self._cache.get
         """Return the arguments that were decoded from these bytes before."""
@@ -189,17 +189,24 @@ class ParamsReader:
         return _INDEX.sub(lambda index: f".{self._parameters[int(index[1])].wire_name}", path, 1)
 
 
-def _positional(parameters: list[Parameter]) -> type[msgspec.Struct]:
-    """Return the struct of positional parameters; defaults are filled in later."""
-    fields = [(p.name, p.hint) if p.required else (p.name, p.hint | None, None) for p in parameters]
-    return msgspec.defstruct("Positional", fields, array_like=True)
+# A decoder is compiled once a process, for the methods of both layers and of every chain.
+@cache
+def _positional(parameters: tuple[tuple[str, Any, bool], ...]) -> msgspec.json.Decoder[Any]:
+    """Return the decoder of positional parameters: name, type, whether required; defaults are filled in later."""
+    fields = [
+        (name, hint) if required else (name, hint | None, None)
+        for name, hint, required in parameters
+    ]
+    struct = msgspec.defstruct("Positional", fields, array_like=True)
+    return msgspec.json.Decoder(struct, dec_hook=decode_hook)
 
 
-def _by_name(parameters: list[Parameter]) -> type[msgspec.Struct]:
-    """Return the struct of named parameters: their names in camel case, then in snake case."""
-    spellings = [p.wire_name for p in parameters]
+@cache
+def _by_name(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    """Return the decoder of named parameters: their names in camel case, then in snake case."""
+    spellings = [camel(name) for name in names]
     # A name of one word is the same in both, and a struct may not have one key twice.
-    spellings += [p.name if p.name != p.wire_name else f"{p.name} " for p in parameters]
+    spellings += [name if name != camel(name) else f"{name} " for name in names]
     fields = [(f"value_{index}", Raw, ABSENT) for index in range(len(spellings))]
     rename = {f"value_{index}": spelling for index, spelling in enumerate(spellings)}
-    return msgspec.defstruct("Named", fields, rename=rename)
+    return msgspec.json.Decoder(msgspec.defstruct("Named", fields, rename=rename))

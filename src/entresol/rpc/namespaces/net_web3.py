@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -30,6 +31,7 @@ _FOLLOWED: Final[dict[Followed, str]] = {
 }
 
 
+@cache
 def client_version(followed: Followed) -> str:
     """Return the client version of a chain: first the node that it follows, then this one."""
     return f"{_FOLLOWED[followed]} entresol/v{metadata.version('entresol')}"

@@ -40,6 +40,14 @@ def test_the_docstring_is_the_summary() -> None:
     assert declared.summary == "Return the parameters."
 
 
+def test_methods_of_two_chains_share_what_their_signatures_say_and_nothing_else() -> None:
+    one, other = (methods_of([Toy()])["toy_getBalance"] for _ in range(2))
+    assert one.parameters is other.parameters
+    assert one.function != other.function
+    assert one.metrics is not other.metrics
+    assert one.cached_arguments != other.cached_arguments
+
+
 class Offloaded:
     prefix = "offloaded"
 
