@@ -20,6 +20,7 @@ from entresol.rpc.jsonrpc.dispatch import MAX_NATIVE_BODY_BYTES
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.evm.assembler import assemble
+from tests.support.rpc_client import native_response
 
 ECHO, REVERTER, LOOPER, STORER, LOG = (
     Address(bytes([number]) * 20) for number in range(0xC1, 0xC6)
@@ -360,9 +361,9 @@ def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> No
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
     long_body = b" " * MAX_NATIVE_BODY_BYTES + body
     dispatcher = client.api.dispatcher
-    assert dispatcher.respond_natively(long_body) is None
+    assert native_response(dispatcher, long_body) is None
     response = asyncio.run(client.handle(long_body))
-    assert response == dispatcher.respond_natively(body)
+    assert response == native_response(dispatcher, body)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +404,7 @@ def test_what_clients_send_most_is_plain(
     client: ApiClient, method: str, params: list[object]
 ) -> None:
     body = encoded({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
-    native = client.api.dispatcher.respond_natively(body)
+    native = native_response(client.api.dispatcher, body)
     assert native is not None
     assert native == asyncio.run(client.handle(as_python(body)))
 
@@ -414,7 +415,7 @@ def test_a_simulation_of_a_call_that_does_not_simply_succeed_is_left_to_python(
 ) -> None:
     params = [simulation({"to": str(to)})]
     request = {"jsonrpc": "2.0", "id": 7, "method": "eth_simulateV1", "params": params}
-    assert client.api.dispatcher.respond_natively(json.dumps(request).encode()) is None
+    assert native_response(client.api.dispatcher, json.dumps(request).encode()) is None
 
 
 @pytest.mark.parametrize("to", [REVERTER, LOOPER, LOG])
@@ -422,4 +423,4 @@ def test_a_call_that_does_not_simply_succeed_is_left_to_python(
     client: ApiClient, to: Address
 ) -> None:
     request = {"jsonrpc": "2.0", "id": 7, "method": "eth_call", "params": [{"to": str(to)}]}
-    assert client.api.dispatcher.respond_natively(json.dumps(request).encode()) is None
+    assert native_response(client.api.dispatcher, json.dumps(request).encode()) is None

@@ -78,11 +78,12 @@ class Batcher:
     @property
     def last(self) -> Batch:
         """The last sealed batch; a new chain, or one that was reset, gets the batch of the genesis."""
-        last = self._batches.last()
-        if last is None:
-            last = genesis_batch(self._record(self._blocks.first_number))
-            self._batches.append(last, b"", [(0, 0)])
-        return last
+        return self._batches.last() or self._seal_genesis()
+
+    def begin(self) -> None:
+        """Seal the batch of the genesis, unless the chain has a batch: it may be new, or was reset."""
+        if self._batches.last() is None:
+            self._seal_genesis()
 
     @property
     def is_behind(self) -> bool:
@@ -133,6 +134,11 @@ class Batcher:
         finally:
             wake.close()
             chain_events.unsubscribe(subscription)
+
+    def _seal_genesis(self) -> Batch:
+        batch = genesis_batch(self._record(self._blocks.first_number))
+        self._batches.append(batch, b"", [(0, 0)])
+        return batch
 
     async def _poll(self) -> float:
         now = time.monotonic()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from entresol.background_task import cancel
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.errors import GasBudgetSpent, StoreFailed
 from entresol.execution.work_budget import WorkBudget
+from entresol.sequencer.block_sealer import RETRY_SECONDS
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from entresol.sequencer.sequencer import OnIncluded
 
 logger = logging.getLogger(__name__)
-
-RETRY_SECONDS: Final = 1.0
 
 
 class Automine:
@@ -77,11 +76,6 @@ class Automine:
         if self._is_scheduled:
             self._seal_turn()
 
-    async def drain(self) -> None:
-        """Wait until nothing is sealed in the background."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
-
     async def stop(self) -> None:
         """Stop sealing in the background; pending senders get an error."""
         self._chain.events.remove(self._on_event)
@@ -119,21 +113,18 @@ class Automine:
 
     async def _seal_all(self, *, is_long: bool) -> None:
         """Seal what is pending; `is_long` says that the next block takes longer than its gas."""
-        failure: str | None = None
         while self._chain.schedule.is_automine and self._chain.producer.has_work:
             try:
                 header = await self._sealer.seal_work(is_long=is_long)
             except Exception as error:
                 if isinstance(error, StoreFailed):
-                    # A full disk may have space again later.
-                    if str(error) != failure:
-                        logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
-                    failure = str(error)
+                    pause = self._sealer.failed(error)
                 else:
+                    pause = RETRY_SECONDS
                     logger.exception("a block could not be sealed; trying again")
                 self._fail(error)
                 if self._chain.producer.has_work:
-                    await asyncio.sleep(RETRY_SECONDS)
+                    await asyncio.sleep(pause)
             else:
                 if header is not None and not header.gas_used:
                     break

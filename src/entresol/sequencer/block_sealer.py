@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
@@ -14,10 +15,16 @@ from entresol.execution.work_budget import WorkBudget
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.sealing.open_block import OpenBlock
+    from entresol.errors import StoreFailed
     from entresol.primitives.headers import Header
+
+logger = logging.getLogger(__name__)
 
 QUICK_SYNC_SECONDS: Final = 0.01
 """Up to this time of the last write, the event loop waits for the disk: a hop to the thread costs a busy machine more."""
+
+RETRY_SECONDS: Final = 1.0
+"""After which time a block is tried again that the store has failed to take: a full disk may have space by then."""
 
 ATTEMPTS: Final = 3
 """How often a block is built on the thread, if the chain changes meanwhile, before it is built on the event loop."""
@@ -26,14 +33,15 @@ ATTEMPTS: Final = 3
 class BlockSealer:
     """Seals the blocks of a chain, one at a time.
 
-    Remembers: nothing. Persists: nothing; the chain does. Assumes: one event loop, whose thread alone changes the
-    chain. Fails: as the chain does.
+    Remembers: why the store failed last. Persists: nothing; the chain does. Assumes: one event loop, whose thread alone
+    changes the chain. Fails: as the chain does.
     """
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="seal")
         self._sealing = asyncio.Lock()
+        self._failure: str | None = None
 
     @property
     def has_heavy_deposits(self) -> bool:
@@ -63,29 +71,41 @@ class BlockSealer:
         """
         return await self._seal(is_needed=False, is_long=is_long)
 
+    def failed(self, error: StoreFailed) -> float:
+        """Log why a block could not be sealed, once until one is or the reason changes; return when to try again."""
+        if str(error) != self._failure:
+            logger.error("a block could not be sealed: %s", error)
+        self._failure = str(error)
+        return RETRY_SECONDS
+
     async def _seal(self, *, is_needed: bool = True, is_long: bool = False) -> Header | None:
-        """Seal the next block; one that takes longer than its gas is found out by beginning, and begins again."""
         async with self._sealing:
-            is_heavy = is_long or self.is_heavy
-            if not is_heavy and not self.is_disk_slow:
-                try:
-                    return self._seal_here(WorkBudget(INLINE_GAS), is_needed=is_needed)
-                except GasBudgetSpent:
-                    is_heavy = True
-            for _ in range(ATTEMPTS):
-                try:
-                    block = await self._build(on_thread=is_heavy)
-                except GasBudgetSpent:
-                    is_heavy = True
-                    continue
-                if block is not None and block.is_vain and not is_needed:
-                    self._chain.builder.reject(block)
-                    return None
-                write = None if block is None else self._chain.builder.write_open(block)
-                if write is not None:
-                    await asyncio.get_running_loop().run_in_executor(self._thread, write.sync)
-                    return self._chain.builder.show(write)
-            return self._seal_here(None, is_needed=is_needed)
+            sealed = await self._seal_next(is_needed=is_needed, is_long=is_long)
+            self._failure = None
+            return sealed
+
+    async def _seal_next(self, *, is_needed: bool, is_long: bool) -> Header | None:
+        """Seal the next block; one that takes longer than its gas is found out by beginning, and begins again."""
+        is_heavy = is_long or self.is_heavy
+        if not is_heavy and not self.is_disk_slow:
+            try:
+                return self._seal_here(WorkBudget(INLINE_GAS), is_needed=is_needed)
+            except GasBudgetSpent:
+                is_heavy = True
+        for _ in range(ATTEMPTS):
+            try:
+                block = await self._build(on_thread=is_heavy)
+            except GasBudgetSpent:
+                is_heavy = True
+                continue
+            if block is not None and block.is_vain and not is_needed:
+                self._chain.builder.reject(block)
+                return None
+            write = None if block is None else self._chain.builder.write_open(block)
+            if write is not None:
+                await asyncio.get_running_loop().run_in_executor(self._thread, write.sync)
+                return self._chain.builder.show(write)
+        return self._seal_here(None, is_needed=is_needed)
 
     async def stop(self) -> None:
         """Wait for the thread: it reads the store, which is closed next."""

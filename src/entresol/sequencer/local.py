@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +10,7 @@ from entresol.background_task import BackgroundTask
 from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import StoreFailed
 from entresol.sequencer.automine import Automine
-from entresol.sequencer.block_sealer import BlockSealer
+from entresol.sequencer.block_sealer import RETRY_SECONDS, BlockSealer
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
     from entresol.sequencer.sequencer import OnIncluded
 
-logger = logging.getLogger(__name__)
-
 TICK_SECONDS: Final = 0.02
-RETRY_SECONDS: Final = 1.0
 
 
 class LocalSequencer:
@@ -73,7 +69,6 @@ class LocalSequencer:
         await self._sealer.stop()
 
     async def _tick(self) -> None:
-        failure: str | None = None
         while True:
             pause = TICK_SECONDS
             try:
@@ -81,12 +76,8 @@ class LocalSequencer:
                     pause = RETRY_SECONDS
                 elif self._chain.is_due(time.monotonic()):
                     await self._seal_due()
-                    failure = None
             except StoreFailed as error:
-                # A full disk may have space again later.
-                if str(error) != failure:
-                    logger.error("a block could not be sealed: %s", error)  # noqa: TRY400  # known
-                failure, pause = str(error), RETRY_SECONDS
+                pause = self._sealer.failed(error)
             await asyncio.sleep(pause)
 
     async def _seal_due(self) -> None:

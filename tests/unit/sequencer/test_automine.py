@@ -14,7 +14,7 @@ from entresol.errors import InsufficientFunds, StoreFailed, StoreFull
 from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
-from entresol.sequencer import automine as module
+from entresol.sequencer import block_sealer
 from entresol.sequencer.automine import Automine
 from entresol.sequencer.block_sealer import BlockSealer
 from tests.support.chain.dev_chain import (
@@ -34,6 +34,13 @@ def chain() -> Iterator[Chain]:
     opened = open_chain()
     yield opened
     opened.close()
+
+
+async def idle(automine: Automine) -> None:
+    """Wait until nothing is sealed in the background."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while automine.is_busy:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0)
 
 
 class Sender:
@@ -59,7 +66,7 @@ class Sender:
     async def wait(self) -> None:
         """Wait until nothing is sealed."""
         await asyncio.sleep(0)
-        await asyncio.wait_for(self.automine.drain(), PATIENCE_SECONDS)
+        await idle(self.automine)
 
 
 def enqueue_heavy(chain: Chain, count: int) -> None:
@@ -326,7 +333,7 @@ def test_transactions_that_are_sent_beside_heavy_deposits_are_sealed_in_their_tu
 def test_deposits_are_sealed_again_after_a_failure_in_the_background(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(block_sealer, "RETRY_SECONDS", 0.0)
     write_open, failures = chain.builder.write_open, [StoreFull(chain.blocks.path)]
 
     def fail_once(block: OpenBlock) -> object:
@@ -339,12 +346,43 @@ def test_deposits_are_sealed_again_after_a_failure_in_the_background(
         automine = Automine(chain, BlockSealer(chain))
         enqueue_heavy(chain, 2)
         automine.seal()
-        await asyncio.wait_for(automine.drain(), PATIENCE_SECONDS)
+        await idle(automine)
         await automine.stop()
 
     asyncio.run(live())
     assert chain.number == 2
     assert "a block could not be sealed: no space left" in caplog.text
+
+
+def test_a_store_that_goes_on_failing_is_logged_once(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(block_sealer, "RETRY_SECONDS", 0.0)
+    failures = [StoreFull(chain.blocks.path), StoreFull(chain.blocks.path), StoreFailed("another")]
+    write_open = chain.builder.write_open
+
+    def fail(block: OpenBlock) -> object:
+        if failures:
+            raise failures.pop(0)
+        return write_open(block)
+
+    async def live() -> None:
+        monkeypatch.setattr(chain.builder, "write_open", fail)
+        automine = Automine(chain, BlockSealer(chain))
+        enqueue_heavy(chain, 1)
+        automine.seal()
+        await idle(automine)
+        failures.append(StoreFailed("another"))
+        enqueue_heavy(chain, 1)
+        automine.seal()
+        await idle(automine)
+        await automine.stop()
+
+    asyncio.run(live())
+    full, another, again = [it.getMessage() for it in caplog.records if it.levelname == "ERROR"]
+    assert "no space left" in full
+    # A block was sealed in between.
+    assert another == again == "a block could not be sealed: another"
 
 
 def test_stopping_ends_what_is_in_the_background(chain: Chain) -> None:

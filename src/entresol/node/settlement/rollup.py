@@ -250,7 +250,7 @@ class Rollup:
 
     def _on_reverted(self, _event: Event) -> None:
         # A chain that was reset has its first batch before anything settles again.
-        _ = self.batcher.last
+        self.batcher.begin()
 
     def _on_sealed(self, batch: Batch) -> None:
         self.sealed.notify(batch)

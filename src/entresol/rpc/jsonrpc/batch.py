@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from itertools import islice
 from time import perf_counter
 from typing import Any, Generic, TypeVar, cast
 
-from entresol.offload import POLICY
+from entresol.offload import POLICY, Deferred, started
 
 Response = bytes | None | Awaitable[bytes | None]
 """A response, None for a notification, or an awaitable of either."""
@@ -32,8 +32,9 @@ class DeferredResponse:
         self.future = future
         self._respond = respond
 
-    def now(self) -> Response:
-        """Return the response if it is there, else itself."""
+    def now(self, flush: Callable[[], None]) -> Response:
+        """Return the response if it is there after `flush`, else itself."""
+        flush()
         return self._respond(self.future) if self.future.done() else self
 
     def __await__(self) -> Generator[Any, None, bytes | None]:
@@ -41,6 +42,26 @@ class DeferredResponse:
         with suppress(Exception):
             yield from self.future
         return self._respond(self.future)
+
+
+class StartableResponse:
+    """The response to a grouped call that is a coroutine, of which no part needs a task.
+
+    So it may be started where there is none, and all of it runs there if nothing suspends it.
+    """
+
+    __slots__ = ("_response",)
+
+    def __init__(self, response: Coroutine[Any, Any, bytes | None]) -> None:
+        self._response = response
+
+    def now(self, flush: Callable[[], None]) -> Response:
+        """Start it; return the response if it is there after `flush`, else what to await."""
+        first = started(self._response, flush)
+        return first.result if isinstance(first, Deferred) else first
+
+    def __await__(self) -> Generator[Any, None, bytes | None]:
+        return self._response.__await__()
 
 
 class RequestBatch(Generic[_T]):

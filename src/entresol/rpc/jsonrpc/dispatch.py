@@ -11,8 +11,12 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from entresol.offload import Deferred, started
-from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
+from entresol.rpc.jsonrpc.batch import (
+    DeferredResponse,
+    RequestBatch,
+    Response,
+    StartableResponse,
+)
 from entresol.rpc.jsonrpc.envelope import (
     MAX_SEARCHED_BYTES,
     NULL,
@@ -188,19 +192,10 @@ class Dispatcher:
         except (ValueError, RecursionError):
             return self._handle_malformed(body, connection)
         response = self._call(connection, request)
-        if type(response) is DeferredResponse:
+        if type(response) is DeferredResponse or type(response) is StartableResponse:
             # Nothing else of its request can share a block with it.
-            self._flush()
-            return response.now()
-        if asyncio.iscoroutine(response) and self._is_grouped(request):
-            first = started(response, self._flush)
-            return first.result if isinstance(first, Deferred) else first
+            return response.now(self._flush)
         return response
-
-    def respond_natively(self, body: bytes) -> bytes | None:
-        """Return the response to a request that the crate responds to: a cached result, a getter, a plain read."""
-        known = self._native.response(body) if self._serves_natively(body) else None
-        return known if isinstance(known, bytes) else None
 
     def _finish_getter(self, name: str, request_id: bytes, result: object) -> Response:
         """Respond with what a getter returned that the crate has called and does not render."""

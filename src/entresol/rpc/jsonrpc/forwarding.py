@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Coroutine,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 import msgspec
 from msgspec import Raw
@@ -113,11 +105,8 @@ class Forwarding:
         """Whether reads of blocks are served here now."""
         return self._router.serves_reads
 
-    def call(self, request: Request, connection: ClientConnection) -> Awaitable[bytes | None]:
+    async def call(self, request: Request, connection: ClientConnection) -> bytes | None:
         """Return the producer's response to a call."""
-        return _InTask(self._call(request, connection))
-
-    async def _call(self, request: Request, connection: ClientConnection) -> bytes | None:
         try:
             waits = self._waits(request)
             return await self._router.forward(request_bytes(request), connection, waits=waits)
@@ -198,18 +187,6 @@ class Forwarding:
             failed = [_failed(it, error) for it in run]
         responses = [it for it in failed if it is not None]
         return b"[" + b",".join(responses) + b"]" if responses else None
-
-
-class _InTask(Awaitable[bytes | None]):
-    """A response that has a deadline, so that only a task may wait for it: not even a part of it runs at once."""
-
-    __slots__ = ("_response",)
-
-    def __init__(self, response: Coroutine[Any, Any, bytes | None]) -> None:
-        self._response = response
-
-    def __await__(self) -> Generator[Any, Any, bytes | None]:
-        return self._response.__await__()
 
 
 def own_methods(methods: Iterable[Method], router: Router | None) -> list[Method]:

@@ -93,7 +93,7 @@ class MethodCaller:
                 self._cache_result(method, params, result)
         except (BuildFirst, LongParams) as paused:
             result = self._call_later(method, paused, request.params, connection)
-            return self._responder.respond_later(method, request_id, result, started)
+            return self._responder.defer(method, request_id, result, started)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = response_to_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)

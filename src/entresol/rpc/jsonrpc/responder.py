@@ -13,7 +13,7 @@ from msgspec import Raw
 from entresol._native import TraceWriter
 from entresol.errors.base import without_frames
 from entresol.offload import Deferred, Offload
-from entresol.rpc.jsonrpc.batch import DeferredResponse
+from entresol.rpc.jsonrpc.batch import DeferredResponse, StartableResponse
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
     CLOSING,
@@ -70,7 +70,8 @@ class Responder:
         if method.is_grouped and type(result) is Deferred and asyncio.isfuture(result.result):
             done = partial(self._respond_done, method, request_id, started)
             return DeferredResponse(result.result, done)
-        return self.respond_later(method, request_id, result, started)
+        response = self.respond_later(method, request_id, result, started)
+        return StartableResponse(response) if method.is_grouped else response
 
     async def respond_later(
         self, method: Method, request_id: bytes, result: Any, started: float

@@ -145,11 +145,11 @@ def test_a_deferred_response_is_given_now_if_it_is_there(is_there: bool) -> None
         deferred = DeferredResponse(future, text)
         if is_there:
             future.set_result(b"sent")
-            response = deferred.now()
+            response = deferred.now(lambda: None)
             assert isinstance(response, bytes)
             return response
         future.get_loop().call_soon(future.set_result, b"sent")
-        assert deferred.now() is deferred
+        assert deferred.now(lambda: None) is deferred
         return await deferred
 
     assert asyncio.run(live()) == b"sent"
