@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that come from the code.
+"""Write the pages of the documentation that come from the code.
 
 `make docs` runs it; `make check` runs it with `--check`, which writes nothing and fails when a page
 is stale.
@@ -6,11 +6,9 @@ is stale.
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,44 +19,12 @@ from docs.tools.recording import record_all
 from docs.tools.two_floors import pictures
 
 DOCS: Final = Path(__file__).resolve().parent.parent
-PACKAGE: Final = DOCS.parent / "src" / "entresol"
-
-ARCHITECTURE: Final = DOCS / "architecture.md"
 DECISIONS: Final = DOCS / "decisions"
-MODULES: Final = re.compile(r"(?<=<!-- modules: generated -->\n).*?(?=<!-- end -->)", re.DOTALL)
-
-
-def architecture() -> str:
-    """Return the architecture page with its module table regenerated."""
-    page = ARCHITECTURE.read_text(encoding="utf-8")
-    table = "\n".join(("| module | description |", "|---|---|", *module_rows()))
-    renewed, places = MODULES.subn(lambda _: f"\n{table}\n\n", page)
-    if places != 1:
-        raise SystemExit(f"{ARCHITECTURE}: expected one module table, got {places}")
-    return renewed
-
-
-def module_rows() -> Iterator[str]:
-    """Yield a table row for each module: its name and the first sentence of its docstring."""
-    for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")), key=module_name):
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-        if docstring is None:
-            raise SystemExit(f"{path}: a module starts with a docstring that says what it is")
-        first_paragraph = " ".join(docstring.split("\n\n")[0].split())
-        sentence = re.split(r"(?<=\.)\s", first_paragraph)[0]
-        yield f"| `{module_name(path)}` | {sentence} |"
-
-
-def module_name(path: Path) -> str:
-    """Return the dotted name under which the module in `path` is imported."""
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def main() -> None:
     """Regenerate every page, or with `--check` fail if one is stale."""
     pages = {
-        ARCHITECTURE: architecture(),
         DOCS / "rpc.md": methods_page(*asyncio.run(record_all())),
         DOCS / "config.md": settings_page(),
         DOCS / "errors.md": errors_page(),

@@ -39,7 +39,7 @@ def staged_names(root: Path) -> dict[str, str]:
     """Return the files of the site: their names on it by their paths in the repository."""
     found = (path.relative_to(root) for path in sorted((root / "docs").rglob("*")))
     names = {str(it): str(it.relative_to("docs")) for it in found if it.suffix in SUFFIXES}
-    index = {"docs/decisions/README.md": "decisions/index.md"}
+    index = {"docs/README.md": "pages.md", "docs/decisions/README.md": "decisions/index.md"}
     return names | {path: name for path, name in (HOME | index).items() if (root / path).exists()}
 
 

@@ -1,4 +1,4 @@
-"""The README's commands and programs print what it shows."""
+"""The commands and programs of the README and of the tutorial by hand print what the pages show."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from tests.support.node_process import running_node
 
 L1_ADDRESS: Final = "127.0.0.1:8545"
 
-
-def blocks() -> Iterator[Block]:
-    """Yield the blocks of the README."""
-    return blocks_of("README.md")
+README: Final = "README.md"
+BY_HAND: Final = "docs/tutorials/by-hand.md"
+LANGUAGES: Final = {README: {"sh", "python"}, BY_HAND: {"sh", "python", "js"}}
+OTHERS: Final = {README: ["make run\n", "make test\n"], BY_HAND: ["make run\n"]}
+"""What is neither a program nor a session."""
 
 
 def is_session(block: Block) -> bool:
@@ -29,10 +30,10 @@ def is_session(block: Block) -> bool:
     return ">>>" in block.text
 
 
-def programs() -> list[Block]:
-    """Return the programs that call a node; a block without an address continues the one before."""
+def programs(page: str) -> list[Block]:
+    """Return the programs of a page that call a node; a block without an address continues the one before."""
     found: list[Block] = []
-    for block in blocks():
+    for block in blocks_of(page):
         if ADDRESS in block.text:
             found.append(block)
         elif found and block.language == found[-1].language and block.output is not None:
@@ -50,7 +51,9 @@ def name_of(block: Block) -> str:
 @pytest.fixture(scope="module")
 def command() -> list[str]:
     """Return the command that `make run` runs, without building anything."""
-    run = next(block.text.strip() for block in blocks() if block.text.startswith("make run"))
+    run = next(
+        block.text.strip() for block in blocks_of(README) if block.text.startswith("make run")
+    )
     # The arguments of a make above us are not for this one.
     environment = {
         name: value for name, value in os.environ.items() if name != "ARGS" and "MAKE" not in name
@@ -73,11 +76,17 @@ def info(command: list[str], tmp_path: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_every_block_is_of_a_kind_that_is_run() -> None:
-    assert {block.language for block in blocks()} == {"sh", "python", "js"}
-    run = "".join(program.text for program in programs())
-    others = [it.text for it in blocks() if it.text not in run and not is_session(it)]
-    assert others == ["make run\n", "make test\n"]
+@pytest.mark.parametrize("page", [README, BY_HAND])
+def test_every_block_is_of_a_kind_that_is_run(page: str) -> None:
+    blocks = list(blocks_of(page))
+    assert {block.language for block in blocks} == LANGUAGES[page]
+    run = "".join(program.text for program in programs(page))
+    others = [it.text for it in blocks if it.text not in run and not is_session(it)]
+    assert others == OTHERS[page]
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / README).read_text(encoding="utf-8").splitlines()) <= 180
 
 
 def test_ci_runs_what_the_readme_says() -> None:
@@ -94,8 +103,8 @@ def test_what_running_installs_is_what_was_tested() -> None:
 
 
 @pytest.mark.clients
-@pytest.mark.parametrize("block", programs(), ids=name_of)
-def test_a_program_prints_what_the_readme_shows(info: dict[str, Any], block: Block) -> None:
+@pytest.mark.parametrize("block", [*programs(README), *programs(BY_HAND)], ids=name_of)
+def test_a_program_prints_what_the_page_shows(info: dict[str, Any], block: Block) -> None:
     if block.text.startswith("curl") and which("curl") is None:
         pytest.skip("there is no curl")
     assert block.output is not None
@@ -104,12 +113,13 @@ def test_a_program_prints_what_the_readme_shows(info: dict[str, Any], block: Blo
     assert run_program(block.language, text) == (block.output.strip(), "")
 
 
-def pages() -> list[Path]:
+def pages() -> list[str]:
     """Return the pages that people read, without the decisions, which have an index of their own."""
-    folders = (ROOT / "docs", ROOT / "docs" / "tutorials")
-    return [path for folder in folders for path in folder.glob("*.md")]
+    folders = (ROOT / "docs" / name for name in ("", "tutorials", "reports"))
+    found = (path.relative_to(ROOT / "docs") for folder in folders for path in folder.glob("*.md"))
+    return sorted(str(path) for path in found if path.name != "README.md")
 
 
-@pytest.mark.parametrize("name", sorted(str(path.relative_to(ROOT)) for path in pages()))
+@pytest.mark.parametrize("name", pages())
 def test_the_index_lists_every_page(name: str) -> None:
-    assert f"]({name})" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"]({name})" in (ROOT / "docs" / "README.md").read_text(encoding="utf-8")

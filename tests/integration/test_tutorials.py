@@ -1,4 +1,7 @@
-"""The programs of the tutorials print what the tutorials show; tests/packaging runs those of the first one."""
+"""The programs of the tutorials print what the tutorials show.
+
+tests/packaging runs those of the first one, and test_readme.py those of the one by hand.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,14 @@ L1_ADDRESS: Final = "127.0.0.1:8545"
 
 pytestmark = pytest.mark.clients
 
+BY_HAND: Final = "docs/tutorials/by-hand.md"
 PAGES: Final = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "tutorials").glob("*.md")
 )
 TUTORIALS: Final = [
-    page for page in PAGES if any(block.language == "js" for block in blocks_of(page))
+    page
+    for page in PAGES
+    if page != BY_HAND and any(block.language == "js" for block in blocks_of(page))
 ]
 
 

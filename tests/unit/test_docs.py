@@ -250,10 +250,18 @@ def exchanges_in(page: str) -> Iterator[tuple[str, list[Any]]]:
         yield name, [request, response]
 
 
-def test_the_examples_of_the_readme_give_what_they_show() -> None:
-    failed, attempted = doctest.testfile(str(DOCS.parent / "README.md"), module_relative=False)
+@pytest.mark.parametrize("page", ["README.md", "docs/library.md"])
+def test_the_sessions_of_a_page_give_what_they_show(page: str) -> None:
+    failed, attempted = doctest.testfile(str(ROOT / page), module_relative=False)
     assert attempted > 0
     assert failed == 0
+
+
+def test_there_are_twelve_files_to_read_first() -> None:
+    page = (DOCS / "reading.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\d+\. \[`([^`]+)`\]\(([^)]+)\)", page, re.MULTILINE)
+    assert len(files) == 12
+    assert all(target.endswith(name) and (DOCS / target).is_file() for name, target in files)
 
 
 TESTED = (ROOT / "docs" / "anvil.md").read_text(encoding="utf-8")
