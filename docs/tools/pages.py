@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,8 +66,38 @@ nearest error in the table of `entresol.rpc.jsonrpc.errors`. Any other exception
 its traceback, and the client receives -32603 with the id of the log entry."""
 
 _DECISIONS: Final = """\
-Decisions with their reasons, half a screen each: context, decision, measurement if there is one, consequence. A new
-one takes the next free number; one that is revised is rewritten in place."""
+Decisions with their reasons, half a screen each: context, decision, measurement if there is one, consequence. They are
+grouped by [room](../architecture.md#the-rooms). A new one takes the next free number and is *accepted*. One that is
+revised is rewritten in place; one that no longer holds is *superseded by* another; one that became a part of another is
+*folded into* it, and its page only leads there."""
+
+ROOMS: Final = {
+    "all": "All rooms",
+    "primitives": "Values and their codecs",
+    "storage": "One chain on disk",
+    "state": "Accounts, tries and snapshots",
+    "execution": "Blocks, calls and traces",
+    "native": "The Rust crates",
+    "chain": "One chain of either layer, and its pool",
+    "dev": "What only users of anvil and Hardhat need",
+    "sequencer": "What is sent, and when blocks are sealed",
+    "l1": "The layer 1",
+    "rollup": "Between the layers",
+    "server": "HTTP, WebSocket and IPC",
+    "rpc": "JSON-RPC",
+    "replication": "Workers and clusters",
+    "explorer": "The explorer",
+    "node": "Assembly, configuration, log and command line",
+    "testing": "Both layers in a Python program, and in tests",
+    "project": "Build, packages and pages",
+}
+"""The rooms that decisions belong to, from below."""
+
+DECISION: Final = re.compile(
+    r"\A# (?P<title>.+)\n\n"
+    r"Room: (?P<room>\w+)\. Status: (?P<status>accepted|(?:superseded by|folded into) \[\d{4}\]\([\w-]+\.md\))\.\n"
+)
+"""How a decision begins."""
 
 _MEANINGS: Final = {
     3: "The call reverted; `data` is the revert data.",
@@ -117,11 +148,22 @@ def errors_page() -> str:
 
 
 def decisions_page(folder: Path) -> str:
-    """Return the index of the decisions in a folder."""
-    lines = ["# Decisions", "", GENERATED, "", _DECISIONS, ""]
+    """Return the index of the decisions in a folder, by room."""
+    rows: dict[str, list[str]] = {room: [] for room in ROOMS}
     for path in sorted(folder.glob("[0-9]*.md")):
-        title, _, _ = path.read_text(encoding="utf-8").partition("\n")
-        lines += [f"- [{path.stem[:4]}]({path.name}): {title.removeprefix('# ')}"]
+        found = DECISION.match(path.read_text(encoding="utf-8"))
+        if found is None or found["room"] not in ROOMS:
+            rooms = ", ".join(ROOMS)
+            raise SystemExit(
+                f"{path.name}: below its title a decision has a line such as "
+                f"`Room: chain. Status: accepted.`, with one of the rooms {rooms}"
+            )
+        number = f"[{path.stem[:4]}]({path.name})"
+        rows[found["room"]] += [f"| {number} | {found['title']} | {found['status']} |"]
+    lines = ["# Decisions", "", GENERATED, "", _DECISIONS]
+    for room, title in ROOMS.items():
+        heading = title if room == "all" else f"{title}: `{room}`"
+        lines += ["", f"## {heading}", "", "| | decision | status |", "|---|---|---|", *rows[room]]
     return "\n".join((*lines, ""))
 
 

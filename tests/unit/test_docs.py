@@ -16,7 +16,7 @@ import pytest
 
 from docs.tools.examples import Example, examples
 from docs.tools.generate import renew
-from docs.tools.pages import errors_page, settings_page
+from docs.tools.pages import DECISION, decisions_page, errors_page, settings_page
 from docs.tools.recording import Exchange, Recorder, example_of, record_all
 from docs.tools.rpc_markdown import abridged
 from docs.tools.site import staged_names
@@ -26,6 +26,9 @@ from entresol.node.config.schema import SETTINGS
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(str(it.relative_to(ROOT)) for it in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
+DECISIONS = [page for page in PAGES if re.search(r"decisions/\d", page)]
+OTHER_WORDS = {"build_editable", "mjs"}
+"""Names that others define, and ends of files in other languages."""
 FENCED = re.MULTILINE | re.DOTALL
 WHERE = "give it one line in docs/tools/examples.py, then run `make docs`"
 
@@ -155,14 +158,42 @@ def test_every_page_has_a_place_on_the_site() -> None:
     assert listed == pages - decisions, "give it a line in the navigation of zensical.toml"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if re.search(r"decisions/\d", page)])
+@pytest.mark.parametrize("page", DECISIONS)
 def test_a_decision_has_context_decision_and_consequence(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert text.startswith("# ")
+    found = DECISION.match(text)
+    assert found, "below its title a decision has its room and its status"
     parts = re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE)
+    if found["status"].startswith("folded"):
+        assert parts == []
+        return
     assert [part for part in parts if part != "Measurement"] == [
         "Context", "Decision", "Consequence",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", DECISIONS)
+def test_no_decision_sends_its_reader_to_one_that_was_folded(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((\d{4}-[\w-]+\.md)", text)
+    statuses = (
+        DECISION.match((DOCS / "decisions" / it).read_text(encoding="utf-8")) for it in links
+    )
+    assert not any(it is None or it["status"].startswith("folded") for it in statuses)
+
+
+def test_the_index_of_the_decisions_is_current() -> None:
+    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
+    assert index == decisions_page(DOCS / "decisions"), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", DECISIONS)
+def test_functions_that_a_decision_names_are_in_the_sources(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    text = re.sub(r"^\*\*Context\.\*\*.*?(?=^\*\*)", "", text, flags=FENCED)
+    names = re.findall(r"`([a-z_]+(?:[._]\w+)+)(?:\(\w*\))?`", text)
+    parts = {part for name in names for part in name.split(".")}
+    assert parts - words_of_the_sources() - OTHER_WORDS == set()
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
@@ -183,13 +214,14 @@ def test_the_pages_name_what_is_in_the_sources(page: str) -> None:
 
 @cache
 def words_of_the_sources() -> set[str]:
-    """Return every word in the Python, Rust and Solidity of the project, and in its tests."""
+    """Return every word in the Python, Rust and Solidity of the project and its tests, and the names of files."""
     texts = (
         path.read_text(encoding="utf-8")
         for path in source_files()
         if path.suffix in {".py", ".pyi", ".rs", ".sol"}
     )
-    return set(re.findall(r"\w+", " ".join(texts)))
+    stems = {path.stem for path in source_files()}
+    return stems | set(re.findall(r"\w+", " ".join(texts)))
 
 
 @cache
