@@ -289,6 +289,15 @@ def test_the_sessions_of_a_page_give_what_they_show(page: str) -> None:
     assert failed == 0
 
 
+def test_the_floors_are_those_of_the_import_contract() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## The floors")[2]
+    (shown, *_) = re.findall(r"```\n(.*?)```", page, re.DOTALL)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    layers = [re.sub(r"[()]", "", layer) for layer in contract["layers"]]
+    assert ["__main__", *shown.splitlines()] == layers
+
+
 def test_there_are_twelve_files_to_read_first() -> None:
     page = (DOCS / "reading.md").read_text(encoding="utf-8")
     files = re.findall(r"^\d+\. \[`([^`]+)`\]\(([^)]+)\)", page, re.MULTILINE)
