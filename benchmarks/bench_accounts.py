@@ -12,7 +12,7 @@ from benchmarks.harness import Peer, Row, Target
 from entresol.errors import EntresolError
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, decode, sign
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.robustness import account_floods
 from tests.support.contracts.accounts import (
     EAT_GAS,

@@ -10,8 +10,7 @@ from benchmarks.harness import Row, Target, best_seconds
 from entresol._native import Rules, Snapshot
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.execution.tx_env import tx_env_of
+from entresol.execution.evm_env import BlockEnv, EvmEnv, tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, InMemoryState

@@ -22,7 +22,7 @@ from entresol._native import (
     public_key,
 )
 from entresol.cli import SWITCH_SECONDS
-from entresol.execution.tx_env import tx_env_of
+from entresol.execution.evm_env import tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address
 from tests.support.anvil import running_anvil

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from entresol.chain.fees.l2_fees import FeeModel
+from entresol.chain.fees import FeeModel
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.calls import EthCalls
@@ -26,7 +26,7 @@ from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.native_reads import new_fee_history
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.threads.client_threads import ClientThreads
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.contracts.layer_two import LayerTwo

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import BlockEnv, Overlay, Rules, Snapshot, execute
-from entresol.execution.tx_env import PRIORITY_CHECKS, priority_tx_env
+from entresol.execution.evm_env import PRIORITY_CHECKS, priority_tx_env
 from entresol.primitives.l1_to_l2_gas import min_gas_limit
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction

@@ -19,7 +19,7 @@ from entresol.primitives.records import StoredChange, stored_account
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 from entresol.storage.store import Store
 from tests.support.anvil import Anvil
 from tests.support.differential.comparison import Mined, peers

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from entresol import errors
+from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.mempool import PoolConfig
@@ -18,7 +18,7 @@ from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
 from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import decode
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.blobs import (
     BLOB_GAS,
     BLOB_SIZE,

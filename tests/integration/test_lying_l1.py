@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.chain.fees.l2_fees import FeeModel
+from entresol.chain.fees import FeeModel
 from entresol.errors import EntresolError, LayerOneFailed, LayerOneMismatch, LayerOneRejected
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement.pending_tx import SettlementJournal

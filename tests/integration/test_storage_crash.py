@@ -16,7 +16,7 @@ from trie.hexary import HexaryTrie
 
 from entresol._native import Snapshot, keccak256
 from entresol.execution.replay import re_execute
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 from entresol.storage import tables
 from entresol.storage.store import Store
 from tests.support.chain import block_writer as writer

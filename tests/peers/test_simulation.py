@@ -16,7 +16,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.node.api.api import Api
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.programs import call_to, create, program, store, work
 from tests.support.rpc_client import DispatcherClient

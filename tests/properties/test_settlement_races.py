@@ -16,7 +16,7 @@ from entresol.l1.operator_keys import OperatorKeys
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.rollup.layer_ones import (
     CHAIN_ID,
     Embedded,

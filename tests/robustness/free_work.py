@@ -16,7 +16,7 @@ from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import PriorityTransaction, Transaction, sign
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.contracts.accounts import (
     ASK_PAYMASTER,

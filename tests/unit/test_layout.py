@@ -126,12 +126,19 @@ def test_lines_of_the_docs_fit_a_screen() -> None:
 
 
 def mirrors(test: Path) -> bool:
-    """Say whether a unit test has the place and the name of a module, a package or a part of the crate."""
+    """Say whether a unit test has the place and the name of a module, a package or a part of the crate.
+
+    The tests of a module may be several files: `test_pool_eviction.py` is about a part of `pool.py`.
+    """
     name = test.stem.removeprefix("test_")
     if test.parent == NATIVE:
         return any(crate_files(f"{name}.rs")) or any(crate_files(f"{name}/mod.rs"))
-    module = PACKAGE / test.parent.relative_to(UNIT) / name
-    return module.with_suffix(".py").exists() or (module / "__init__.py").exists()
+    folder = PACKAGE / test.parent.relative_to(UNIT)
+    words = name.split("_")
+    names = ("_".join(words[: end + 1]) for end in range(len(words)))
+    return (folder / name / "__init__.py").exists() or any(
+        (folder / f"{it}.py").exists() for it in names
+    )
 
 
 def crate_files(pattern: str) -> Iterator[Path]:

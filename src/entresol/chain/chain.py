@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
 
-from entresol.chain.clock import Clock
-from entresol.chain.edits import Edits, PreparedEdit
+from entresol.chain.build_state import Clock, Edits, PreparedEdit
 from entresol.chain.events import ChainEvents, TransactionPending
 from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.history import History
@@ -18,13 +17,11 @@ from entresol.chain.mempool import Mempool, PoolConfig
 from entresol.chain.mempool.sidecars import BlobSidecars
 from entresol.chain.mempool.validation import check_transaction
 from entresol.chain.mining_schedule import MiningMode, MiningSchedule
-from entresol.chain.sealing.block_appender import BlockAppender
-from entresol.chain.sealing.block_builder import BlockBuilder
-from entresol.chain.sealing.block_producer import BlockProducer
-from entresol.chain.sealing.next_block import NextBlock
-from entresol.chain.sealing.rejections import Rejections
+from entresol.chain.sealing.block_builder import BlockAppender, BlockBuilder
+from entresol.chain.sealing.block_producer import BlockProducer, NextBlock
+from entresol.chain.sealing.pool_inclusion import Rejections
 from entresol.errors import MissingSidecar
-from entresol.execution.account_validation import runs_in_steps, validate
+from entresol.execution.account_senders import runs_in_steps, validate
 from entresol.execution.evm_env import EvmEnv
 from entresol.primitives.transactions import BlobTransaction, ZkTransaction
 from entresol.primitives.values import Hash32
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.block_settings import BlockSettings
+    from entresol.chain.build_state import BlockSettings
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules
@@ -45,8 +42,8 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import PriorityTransaction, Transaction
     from entresol.primitives.values import Address
-    from entresol.storage.price_table import Prices
-    from entresol.storage.readers import BlockReader, BytecodeReader
+    from entresol.storage.block_rows import Prices
+    from entresol.storage.store_view import BlockReader, BytecodeReader
 
 
 class Chain:

@@ -6,25 +6,46 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from entresol.chain.block_settings import BlockSettings
-from entresol.chain.chain_mark import ChainMark
+import msgspec
+
+from entresol.chain.build_state import BlockSettings, ClockState
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
+from entresol.chain.mempool import PoolCheckpoint
 from entresol.execution.state_edits import apply_changes
 from entresol.primitives.transactions import PriorityTransaction, with_sidecar
 from entresol.primitives.values import Hash32
+from entresol.storage.batch_table import BatchMark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from entresol._native import Overlay
     from entresol.chain.events import ChainEvents
     from entresol.chain.ledger import RevertedBlocks
     from entresol.chain.mempool import Mempool
     from entresol.chain.mempool.sidecars import BlobSidecars
-    from entresol.chain.sealing.block_producer import BlockProducer
-    from entresol.chain.sealing.next_block import NextBlock
+    from entresol.chain.sealing.block_producer import BlockProducer, NextBlock
     from entresol.primitives.records import StoredChange
+    from entresol.primitives.transactions import Transaction
     from entresol.storage.store import Store
+
+
+class ChainMark(msgspec.Struct, frozen=True, kw_only=True):
+    """What `History.unwind` leaves: the last block, the build state of the next one, and what is pending."""
+
+    number: int
+    clock: ClockState
+    settings: BlockSettings
+    finality: Finality
+    base_fee: int
+    """That of the next block, by which the pool is ordered."""
+    edited: Overlay | None = None
+    priority: tuple[Transaction, ...] = ()
+    pool: PoolCheckpoint | None = None
+    """None if the penalties of the pool stay as they are."""
+    batches: BatchMark | None = None
+    """None if they stay: there is no L1 that is reverted, too."""
 
 
 class RevertibleChain(Protocol):

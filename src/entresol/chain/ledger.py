@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import keccak256
-from entresol.chain.block_settings import BlockSettings
+from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain_use import ChainUse
 from entresol.chain.genesis.genesis_block import genesis_block
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import ForkFields, Header
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.price_table import Prices
+    from entresol.storage.block_rows import Prices
     from entresol.storage.store import Store
 
 MAX_HEADS: Final = 64

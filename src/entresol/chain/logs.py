@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from entresol.primitives.records import BlockRecord
     from entresol.storage.log_index import LogQuery
-    from entresol.storage.readers import LogReader
+    from entresol.storage.store_view import LogReader
 
 
 class LocatedLog(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from entresol._native import EMPTY_ROOT, Snapshot
 from entresol.errors import ReplayMismatch
 from entresol.execution.replay import apply_record
 from entresol.primitives.values import Hash32
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:

@@ -7,10 +7,8 @@ from typing import Final
 import msgspec
 
 from entresol import _native
-from entresol.chain.fees.base_fee import ConstantBaseFee, Eip1559BaseFee, FeePolicy
-from entresol.chain.fees.blob_fees import BlobFees
-from entresol.chain.mempool.intrinsic_gas import SCHEDULES
-from entresol.chain.mempool.validation import ValidationRules
+from entresol.chain.fees import BlobFees, ConstantBaseFee, Eip1559BaseFee, FeePolicy
+from entresol.chain.mempool.validation import SCHEDULES, ValidationRules
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
-    from entresol.chain.chain_mark import ChainMark
+    from entresol.chain.history import ChainMark
 
 MAX_CHECKPOINTS: Final = 10_000
 """How many checkpoints are held: those that are never restored would fill the memory."""

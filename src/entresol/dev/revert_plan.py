@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.chain.chain_mark import ChainMark
+    from entresol.chain.history import ChainMark
     from entresol.chain.mempool import Mempool
 
 QUICK_BLOCKS: Final = 16

@@ -6,8 +6,8 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from entresol.chain.chain_mark import ChainMark
 from entresol.chain.events import BlocksReverted
+from entresol.chain.history import ChainMark
 from entresol.dev.checkpoint import Checkpoint, CheckpointLog
 from entresol.dev.replaced_stores import ReplacedStores
 from entresol.dev.revert_plan import ReturnPlan, RevertPlan

@@ -5,14 +5,19 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Protocol
 
-from entresol._native import keccak256
+from entresol._native import Checks, execute, keccak256
 from entresol.errors import AccountRejection
+from entresol.execution.evm_env import ValidationLimits, overlay_on, tx_env_of
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
+from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol._native import Account, Overlay
+    from entresol.execution.evm_env import EvmEnv
+    from entresol.primitives.transactions import Transaction
+
 
 NONCE_HOLDER: Final = Address((0x8003).to_bytes(20))
 CONTRACT_DEPLOYER: Final = Address((0x8006).to_bytes(20))
@@ -24,6 +29,9 @@ _ACCOUNT_VERSION: Final = 1
 _MIN_NONCE_BYTES: Final = 16
 _FIRST_SLOT: Final = bytes(32)
 _SECOND_SLOT: Final = bytes(31) + b"\x01"
+
+
+_CHECKS: Final = Checks(nonce=False)
 
 
 class AccountReader(Protocol):
@@ -128,3 +136,29 @@ def not_an_account() -> AccountRejection:
 def account_slot(account: bytes) -> bytes:
     """Return the slot of an account in the first mapping of a contract."""
     return keccak256(bytes(account).rjust(32, b"\0") + _FIRST_SLOT)
+
+
+def runs_in_steps(transaction: Transaction, state: AccountReader) -> bool:
+    """Return whether a contract account sends the transaction or a paymaster pays for it."""
+    payload = transaction.payload
+    if not isinstance(payload, ZkTransaction):
+        return False
+    if payload.sponsor is not None:
+        return True
+    return not transaction.is_impersonated and has_code(state, payload.sender)
+
+
+def validate(transaction: Transaction, env: EvmEnv, limits: ValidationLimits) -> None:
+    """Raise `AccountRejection` if account or paymaster do not agree, or break a rule.
+
+    The nonce is taken as the sender's next: the transactions before it may still be in the pool.
+    """
+    overlay = overlay_on(env.state)
+    set_nonce(overlay, transaction.sender, transaction.payload.nonce)
+    execute(
+        overlay,
+        env.rules,
+        env.block.native,
+        tx_env_of(transaction, limits, only_validates=True),
+        checks=_CHECKS,
+    )

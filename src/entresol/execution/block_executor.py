@@ -5,44 +5,119 @@ Producing a block, importing one and re-executing one all use this executor.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from entresol._native import Overlay, execute, keccak256, reject
+from entresol._native import Overlay, TxEnv, call, execute, keccak256, ordered_root, reject
 from entresol.errors import BlockFull, ExecutionFailed, ExecutionHalted, InvalidTransaction
-from entresol.execution.block_header import assemble_header
-from entresol.execution.block_limits import check_blobs, check_messages, exceeds_batch
 from entresol.execution.console import BlockConsole
-from entresol.execution.evm_env import BlockEnv, State, overlay_on
-from entresol.execution.reverts import failure_of
-from entresol.execution.state_edits import apply_changes
-from entresol.execution.system_calls import make_system_calls
-from entresol.execution.tx_env import (
+from entresol.execution.evm_env import (
     IMPERSONATION_CHECKS,
     PRIORITY_CHECKS,
+    BlockEnv,
+    State,
     ValidationLimits,
+    overlay_on,
     priority_tx_env,
     tx_env_of,
     unstarted_tx_env,
 )
-from entresol.primitives.headers import Header
+from entresol.execution.reverts import failure_of
+from entresol.execution.state_edits import apply_changes
+from entresol.execution.work_budget import check_blobs, check_messages, exceeds_batch
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.l1_to_l2_gas import max_executed
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
+from entresol.primitives.receipts import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import BlobTransaction, PriorityTransaction, Transaction
-from entresol.primitives.values import Hash32
+from entresol.primitives.transactions.ethereum import BLOB_GAS
+from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from entresol import _native
-    from entresol._native import Changes, Checks, Rules, TxEnv
+    from entresol._native import Changes, Checks, Rules
     from entresol.execution.console import ConsoleCalls
-    from entresol.execution.rejected_work import RejectedTransaction
     from entresol.execution.trace.tracing import Tracing
-    from entresol.execution.work_budget import WorkBudget
+    from entresol.execution.work_budget import RejectedTransaction, WorkBudget
     from entresol.state.state_trie import StateTrie
+
+
+SYSTEM_ADDRESS: Final = Address.parse("0xfffffffffffffffffffffffffffffffffffffffe")
+BEACON_ROOTS: Final = Address.parse("0x000f3df6d732807ef1319fb7b8bb8522d0beac02")
+HISTORY_STORAGE: Final = Address.parse("0x0000f90827f1c53a10cb7a02335b175320002935")
+
+SYSTEM_CALL_GAS: Final = 30_000_000
+
+
+_Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
+"""The engine's result of a transaction, and what the block records of it."""
+
+
+def make_system_calls(overlay: Overlay, rules: Rules, env: BlockEnv, parent: Hash32) -> None:
+    """Call the system contracts that the block's fork has."""
+    fields = env.fork_fields
+    if fields.parent_beacon_block_root is not None:
+        _call(overlay, rules, env, BEACON_ROOTS, fields.parent_beacon_block_root)
+    if fields.requests_hash is not None:
+        _call(overlay, rules, env, HISTORY_STORAGE, parent)
+
+
+def _call(overlay: Overlay, rules: Rules, env: BlockEnv, contract: Address, word: Hash32) -> None:
+    account = overlay.account(contract)
+    if account is None or account.code_hash == EMPTY_CODE_HASH:
+        return
+    tx_env = TxEnv(
+        sender=SYSTEM_ADDRESS,
+        gas_limit=SYSTEM_CALL_GAS,
+        to=contract,
+        data=word,
+        keeps_nonce=True,
+    )
+    overlay.apply(call(overlay, rules, env.native, tx_env))
+
+
+def assemble_header(  # noqa: PLR0913 - what a header commits to
+    env: BlockEnv,
+    body: BlockRecord,
+    *,
+    parent_hash: Hash32,
+    state_root: Hash32,
+    gas_used: int,
+    blob_count: int,
+    extra_data: bytes,
+) -> Header:
+    """Return the header of a block; of `body`, only the transactions and their results count."""
+    receipts = list(body.receipts())
+    later = env.fork_fields
+    return Header(
+        parent_hash=parent_hash,
+        beneficiary=env.beneficiary,
+        state_root=state_root,
+        transactions_root=_root([raw for raw, _ in body.transactions]),
+        receipts_root=_root([receipt.encode() for receipt in receipts]),
+        logs_bloom=union(receipt.bloom for receipt in receipts if receipt.logs),
+        number=env.number,
+        gas_limit=env.gas_limit,
+        gas_used=gas_used,
+        timestamp=env.timestamp,
+        extra_data=extra_data,
+        mix_hash=env.prevrandao,
+        base_fee_per_gas=env.base_fee,
+        withdrawals_root=later.withdrawals_root,
+        blob_gas_used=None if later.excess_blob_gas is None else BLOB_GAS * blob_count,
+        excess_blob_gas=later.excess_blob_gas,
+        parent_beacon_block_root=later.parent_beacon_block_root,
+        requests_hash=later.requests_hash,
+    )
+
+
+def _root(items: list[bytes]) -> Hash32:
+    return Hash32(ordered_root(items)) if items else EMPTY_TRIE
 
 
 class ParentBlock(msgspec.Struct, frozen=True):
@@ -64,10 +139,6 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
     """Why transactions failed, by index; the record does not contain it."""
     console: Mapping[int, ConsoleCalls]
     """What transactions logged by `console.log`, by index."""
-
-
-_Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
-"""The engine's result of a transaction, and what the block records of it."""
 
 
 class BlockExecutor:

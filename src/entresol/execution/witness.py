@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from entresol._native import Snapshot
 from entresol.execution.replay import re_execute
 from entresol.primitives.values import Address, Hash32
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from entresol._native import Account, Rules
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.readers import BlockReader, StateReader
+    from entresol.storage.store_view import BlockReader, StateReader
 
 
 class ExecutionWitness(NamedTuple):

@@ -1,16 +1,28 @@
-"""A budget for the work of blocks, where that must not take long: gas is a poor measure of time."""
+"""Bounds on the work of a block: what must not take long, what is rejected, and how many messages it may send."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import Limits
+from entresol._native import Limits, blob_base_fee
+from entresol.errors import AccountRejection, BlockFullOfBlobs, BlockFullOfMessages, TooManyMessages
+from entresol.primitives.l2_to_l1_logs import MAX_LOGS_PER_BATCH
 
 if TYPE_CHECKING:
-    from entresol._native import ExecutionResult
+    from entresol._native import ExecutionResult, Rules
+    from entresol.errors import InvalidTransaction
+    from entresol.execution.evm_env import BlockEnv
+    from entresol.primitives.transactions import BlobTransaction, Transaction
+
 
 GAS_PER_SECOND: Final = 500_000_000
 """How much gas of instructions without a surcharge takes a second: two nanoseconds for a unit."""
+
+
+MAX_GAS: Final = 3_000_000
+
+MAX_SECONDS: Final = 0.05
+"""How much gas and time of a block may go to what it rejects; the rest waits for the next block."""
 
 
 class WorkBudget:
@@ -36,3 +48,58 @@ class WorkBudget:
 
     def _deduct(self, gas: int) -> None:
         self._left = max(0, self._left - gas)
+
+
+class RejectedTransaction(NamedTuple):
+    """A transaction that is not valid in a block, why, and how long it took to find out."""
+
+    transaction: Transaction
+    error: InvalidTransaction
+    seconds: float = 0.0
+
+
+class RejectedWork:
+    """Counts the gas and the time of what a block executes in vain."""
+
+    def __init__(self) -> None:
+        self._gas = 0
+        self._seconds = 0.0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the block has executed enough in vain."""
+        return self._gas >= MAX_GAS or self._seconds >= MAX_SECONDS
+
+    def add(self, gas: int, seconds: float = 0.0) -> None:
+        """Count work that was in vain."""
+        self._gas += gas
+        self._seconds += seconds
+
+    def add_rejected(self, rejected: RejectedTransaction) -> None:
+        """Count a rejected transaction: the gas of its steps, if it runs in steps."""
+        error = rejected.error
+        self.add(error.gas if isinstance(error, AccountRejection) else 0, rejected.seconds)
+
+
+def check_blobs(payload: BlobTransaction, included: int, rules: Rules, env: BlockEnv) -> None:
+    """Reject blobs that do not fit beside those `included`, or that cost more here than the transaction offers."""
+    limit, count = rules.max_blobs, included + len(payload.blob_hashes)
+    if len(payload.blob_hashes) <= limit < count:
+        raise BlockFullOfBlobs(f"the block would have {count} blobs, and may have {limit}")
+    price = blob_base_fee(rules, env.fork_fields.excess_blob_gas or 0) or 0
+    if payload.max_fee_per_blob_gas < price:
+        offered = payload.max_fee_per_blob_gas
+        raise BlockFullOfBlobs(f"blob gas costs {price} wei, and the transaction pays {offered}")
+
+
+def exceeds_batch(messages: int) -> bool:
+    """Return whether a batch cannot hold this many messages to L1."""
+    return messages > MAX_LOGS_PER_BATCH
+
+
+def check_messages(messages: int, included: int) -> None:
+    """Reject the messages of a transaction if a batch cannot hold them, or not beside those `included`."""
+    if messages > MAX_LOGS_PER_BATCH:
+        raise TooManyMessages(messages, MAX_LOGS_PER_BATCH)
+    if included + messages > MAX_LOGS_PER_BATCH:
+        raise BlockFullOfMessages(included + messages, MAX_LOGS_PER_BATCH)

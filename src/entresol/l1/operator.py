@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import address_of, public_key
-from entresol.chain.mempool.intrinsic_gas import SCHEDULES, intrinsic_gas
+from entresol.chain.mempool.validation import SCHEDULES, intrinsic_gas
 from entresol.errors import LayerOneMismatch, LayerOneRejected, OperatorOutOfFunds
 from entresol.l1.fee_limits import FeeLimits, TxFees
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.chain.block_settings import BlockSettings
+from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
-from entresol.chain.fees.l2_fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
 from entresol.chain.genesis.accounts import (
     DEVELOPMENT_MNEMONIC,
     ZK_STACK_ACCOUNTS,
@@ -27,7 +27,7 @@ from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig, MalformedValue
-from entresol.execution.tx_env import ValidationLimits
+from entresol.execution.evm_env import ValidationLimits
 from entresol.l1.deployment import Deployment, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.api import worker_count

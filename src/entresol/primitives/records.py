@@ -11,8 +11,7 @@ from entresol._native import keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import PACKED_SIZE, L2ToL1Log
-from entresol.primitives.logs import MAX_TOPICS, Log
-from entresol.primitives.receipts import Receipt
+from entresol.primitives.receipts import MAX_TOPICS, Log, Receipt
 from entresol.primitives.transactions import Transaction, load, may_be_unsigned
 from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.transactions.zk import ZK_TYPE

@@ -16,9 +16,9 @@ from entresol.storage.replication.entries import (
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.readers import BlockReader
     from entresol.storage.replication.entries import Entry
     from entresol.storage.replication.position import LogPosition
+    from entresol.storage.store_view import BlockReader
 
 
 def apply_entry(chain: Chain, entry: Entry, position: LogPosition) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 log = logging.getLogger(__name__)
 

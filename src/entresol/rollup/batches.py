@@ -17,7 +17,7 @@ from entresol.rollup.priority_tree import EMPTY_LEAF, Frontier, rolling_hash
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.rollup.priority_tree import PriorityOpsBatchInfo
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 MAX_TRANSACTIONS: Final = 65_535
 """A log has two bytes for the index of its transaction in the block, and a batch may be one block."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.layer_one import L1Block, LayerOne
     from entresol.primitives.values import Address, Hash32
-    from entresol.storage.open_logs import OpenLog
+    from entresol.storage.log_index import OpenLog
 
 MAX_TRANSFERS: Final = 100
 """How many one page has, and how many calls of L1 a round takes."""

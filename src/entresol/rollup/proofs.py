@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from entresol.primitives.records import BlockRecord
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 MAX_CACHED_TREES: Final = 8
 

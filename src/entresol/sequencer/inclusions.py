@@ -2,18 +2,136 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from entresol.sequencer.sent_failures import SentFailures
-from entresol.sequencer.unsealed import UnsealedTransactions
+from entresol.chain.events import BLOCK_EVENTS, BlockSealed
+from entresol.chain.mempool.validation import check_transaction
+from entresol.errors import ExecutionReverted, InvalidTransaction, NonceTooLow, TransactionFailed
+from entresol.execution.reverts import hardhat_text
+from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
+    from entresol.chain.mempool import Mempool
+    from entresol.errors import ExecutionFailed
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
-    from entresol.sequencer.send_response import SendResponse
     from entresol.sequencer.sequencer import Sequencer
+
+
+MAX_FAILURES: Final = 64
+"""Of how many blocks failures are remembered, until senders have their responses."""
+
+
+MAX_UNSEALED: Final = 4_096
+"""How many may be in the pool before their blocks are sealed: others in the pool are not evicted for them."""
+
+
+class SentFailures:
+    """Why transactions of recent blocks failed.
+
+    Remembers: the failures of some blocks by their hash, because after a revert another block has the number. Persists:
+    nothing. Fails: never.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._failures: BoundedMap[Hash32, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
+        chain.events.listen(self._on_event, *BLOCK_EVENTS)
+
+    def error_of(self, sent: Hash32) -> TransactionFailed | None:
+        """Return the error for the sender of a transaction that failed in its block; None for any other."""
+        location = self._chain.blocks.locate_transaction(sent)
+        if location is None:
+            return None
+        block_hash = self._chain.blocks.block_hash(location.block_number)
+        failures = None if block_hash is None else self._failures.get(block_hash)
+        failure = None if failures is None else failures.get(location.transaction_index)
+        if failure is None:
+            return None
+        data = failure.data if isinstance(failure, ExecutionReverted) else b""
+        return TransactionFailed(hardhat_text(failure), sent, data)
+
+    def _on_event(self, event: Event) -> None:
+        if not isinstance(event, BlockSealed):
+            self._failures.clear()
+        elif event.failures:
+            self._failures.put(event.hash, event.failures)
+
+
+class SendResponse:
+    """The hash of a transaction, or the error that its sender gets."""
+
+    __slots__ = ("future", "reports_failure")
+
+    def __init__(self, *, reports_failure: bool) -> None:
+        """`reports_failure` says that a transaction which fails in its block is an error for its sender, if ever."""
+        self.future: asyncio.Future[Hash32] = asyncio.get_running_loop().create_future()
+        self.reports_failure = reports_failure
+
+    def succeed(self, sent: Hash32) -> None:
+        """Respond with the hash of the transaction."""
+        # A client that has gone has cancelled it.
+        if not self.future.done():
+            self.future.set_result(sent)
+
+    def fail(self, error: Exception) -> None:
+        """Respond with an error."""
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class UnsealedTransactions:
+    """The transactions whose blocks are being sealed. Remembers: their hashes."""
+
+    def __init__(self, pool: Mempool) -> None:
+        self._pool = pool
+        self._hashes: set[Hash32] = set()
+        self._sealed: asyncio.Event | None = None
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def add(self, transaction_hash: Hash32) -> None:
+        """Add a transaction of the pool."""
+        self._hashes.add(transaction_hash)
+
+    def remove(self, transaction_hash: Hash32) -> None:
+        """Remove a transaction that is in a block, or will be in none for now."""
+        self._hashes.discard(transaction_hash)
+        if not self._hashes and self._sealed is not None:
+            self._sealed.set()
+            self._sealed = None
+
+    async def wait_sealed(self) -> None:
+        """Wait until none is left."""
+        if self._hashes:
+            self._sealed = self._sealed or asyncio.Event()
+            await self._sealed.wait()
+
+    def precede(self, transaction: Transaction) -> bool:
+        """Return whether they are sealed before a transaction is added: one has its nonce, or they are too many."""
+        if not self._hashes:
+            return False
+        if len(self._hashes) > min(MAX_UNSEALED, self._pool.config.limit // 2):
+            return True
+        same = self._pool.find(transaction.sender, transaction.payload.nonce)
+        return same is not None and same.hash in self._hashes
+
+    def may_make_valid(self, transaction: Transaction, rejection: Exception) -> bool:
+        """Return whether a rejected transaction may be valid once they are sealed."""
+        if not self._hashes or isinstance(rejection, NonceTooLow):
+            return False
+        try:
+            check_transaction(transaction, self._pool.rules)
+        except InvalidTransaction:
+            return False
+        return True
 
 
 class Inclusions:

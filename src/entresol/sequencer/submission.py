@@ -16,10 +16,8 @@ from entresol.primitives.transactions import (
     without_sidecar,
 )
 from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValidations
-from entresol.sequencer.decode_queue import DecodeQueue, RawArrival
-from entresol.sequencer.inclusions import Inclusions
-from entresol.sequencer.send_response import SendResponse
-from entresol.sequencer.sender_turns import BegunTurn, SenderTurns
+from entresol.sequencer.decode_queue import BegunTurn, DecodeQueue, RawArrival, SenderTurns
+from entresol.sequencer.inclusions import Inclusions, SendResponse
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address, Hash32
-    from entresol.sequencer.decode_queue import Arrival, Decoded
-    from entresol.sequencer.sender_turns import Turn
+    from entresol.sequencer.decode_queue import Arrival, Decoded, Turn
     from entresol.sequencer.sequencer import Sequencer
 
 _BLOB_PREFIX: Final = bytes([BlobTransaction.type])

@@ -5,15 +5,45 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from entresol._native import Snapshot
+from entresol._native import Account, Snapshot
+from entresol.errors import StoreFailed
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.state.history import HistoricalState
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.storage.store_view import StateReader
 
 if TYPE_CHECKING:
     from entresol._native import Overlay
-    from entresol.storage.readers import StateReader
+
 
 MAX_SNAPSHOTS: Final = 32
+
+
+class HistoricalState:
+    """The state after block `number`, as the source of an engine snapshot."""
+
+    def __init__(self, store: StateReader, number: int) -> None:
+        self._store = store
+        self.number = number
+
+    def account(self, address: bytes) -> Account | None:
+        """Return an account, or None."""
+        return self._store.account(address, self.number)
+
+    def slot(self, address: bytes, slot: bytes) -> bytes:
+        """Return a slot's value, big-endian without leading zeros."""
+        return self._store.slot(address, slot, self.number)
+
+    def code(self, code_hash: bytes) -> bytes:
+        """Return the code with this hash."""
+        code = b"" if code_hash == EMPTY_CODE_HASH else self._store.code(code_hash)
+        if code is None:
+            raise StoreFailed(f"code 0x{code_hash.hex()} is missing")
+        return code
+
+    def block_hash(self, number: int) -> bytes:
+        """Return the hash of an earlier block; zero if there is no such block."""
+        found = self._store.block_hash(number)
+        return bytes(32) if found is None else found
 
 
 class Snapshots:

@@ -2,24 +2,142 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import decode_transaction, decode_zk_transaction, keccak256
-from entresol.primitives.transactions import load, may_be_unsigned
+from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, eravm_hash, evm_hash, pad_evm
+from entresol.primitives.transactions import (
+    PriorityTransaction,
+    ZkTransaction,
+    load,
+    may_be_unsigned,
+)
 from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
+from entresol.primitives.transactions.zk import ZK_TYPE, has_factory_deps
 from entresol.primitives.values import Address
 from entresol.storage import tables
-from entresol.storage.log_index import index_keys
-from entresol.storage.nonempty_blocks import has_contents
-from entresol.storage.open_logs import open_rows
-from entresol.storage.published_bytecodes import published_by
+from entresol.storage.log_index import index_keys, open_rows
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord, StoredChange
     from entresol.storage.database.key_value import KeyValueStore, Row
 
+
+MAX_BLOCKS: Final = 1_000_000
+"""How many are remembered, eight bytes each; older blocks count as unknown."""
+
+
+_WITH_DEPENDENCIES: Final = L1_TYPES | {ZK_TYPE}
+
+_WORD: Final = 32
+
+_ODD_WORDS: Final = 2 * _WORD
+
+_EVM_PREFIX: Final = bytes([EVM_VERSION, 0])
+
 _NATIVE_TYPES = frozenset({1, 2, 3, 4})
+
+_SIZE: Final = 32
+
+_HIGHEST: Final = 2 ** (8 * _SIZE) - 1
+
+
+class NonEmptyBlocks:
+    """The numbers of the blocks with contents, among those that were appended since the store was opened.
+
+    Remembers: them, in order, and from which block on they are known. Persists: nothing. Assumes: one writer.
+    """
+
+    def __init__(self, head: int | None, first: int = 0, max_blocks: int = MAX_BLOCKS) -> None:
+        """Count the blocks from `first`, the genesis, up to `head` as unknown."""
+        self._max_blocks = max_blocks
+        self.reset(head, first)
+
+    def reset(self, head: int | None, first: int = 0) -> None:
+        """Count the blocks from `first`, the genesis, up to `head` as unknown."""
+        self._numbers = array("Q")
+        self._first = first
+        self._known_from = first if head is None else head + 1
+
+    def add(self, number: int, record: BlockRecord) -> None:
+        """Add an appended block, if it has contents."""
+        if not has_contents(record):
+            return
+        self._numbers.append(number)
+        if len(self._numbers) > self._max_blocks:
+            dropped = len(self._numbers) // 2
+            self._known_from = self._numbers[dropped - 1] + 1
+            del self._numbers[:dropped]
+
+    def above(self, number: int) -> Iterable[int]:
+        """Return the blocks above `number` that have contents or are unknown, in order."""
+        if self._has_none_above(number):
+            return ()
+        known = self._numbers[bisect_right(self._numbers, number) :]
+        return chain(self._unknown_above(number), known)
+
+    def count_above(self, number: int) -> int:
+        """Return how many blocks `above` returns."""
+        if self._has_none_above(number):
+            return 0
+        known = len(self._numbers) - bisect_right(self._numbers, number)
+        return known + len(self._unknown_above(number))
+
+    def remove_above(self, number: int) -> None:
+        """Remove the blocks above `number`, which were reverted."""
+        if not self._has_none_above(number):
+            del self._numbers[bisect_right(self._numbers, number) :]
+            self._known_from = min(self._known_from, number + 1)
+
+    def _has_none_above(self, number: int) -> bool:
+        numbers = self._numbers
+        return self._known_from <= number + 1 and (not numbers or numbers[-1] <= number)
+
+    def _unknown_above(self, number: int) -> range:
+        return range(max(number + 1, self._first), self._known_from)
+
+
+def has_contents(record: BlockRecord) -> bool:
+    """Return whether a block has transactions or state changes."""
+    return bool(record.transactions or record.changes or record.edits or record.codes)
+
+
+def published_by(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the hash and the code of every bytecode that the block publishes.
+
+    Deployed code has two hashes, its keccak and its versioned EVM hash; a factory dependency has the
+    hash that it was published under. Code of a genesis that has the form of EraVM bytecode has its hash, too:
+    zksync-ethers looks up the testnet paymaster by it.
+    """
+    for code in record.codes:
+        yield keccak256(code), code
+        if len(code) <= MAX_EVM_SIZE:
+            yield evm_hash(code), code
+        if not record.transactions and len(code) % _ODD_WORDS == _WORD:
+            yield eravm_hash(code), code
+    yield from _factory_deps_of(record)
+
+
+def _factory_deps_of(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the factory dependencies of the block's transactions with their hashes."""
+    for raw, sender in record.transactions:
+        if raw[0] not in _WITH_DEPENDENCIES or (raw[0] == ZK_TYPE and not has_factory_deps(raw)):
+            continue
+        payload = load(raw, Address(sender)).payload
+        if isinstance(payload, PriorityTransaction):
+            # L1 has checked that they match, and a sealed block cannot be rejected.
+            yield from zip(payload.factory_dep_hashes, payload.factory_deps, strict=False)
+        elif isinstance(payload, ZkTransaction):
+            yield from zip(payload.factory_dep_hashes(), payload.factory_deps, strict=True)
+
+
+def as_published(name: bytes, code: bytes) -> bytes:
+    """Return the preimage of `name`: a versioned EVM hash is that of padded code."""
+    return pad_evm(code) if name.startswith(_EVM_PREFIX) and evm_hash(code) == name else code
 
 
 def rows_of(db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[Row]) -> list[Row]:
@@ -122,3 +240,55 @@ def _live_slots(db: KeyValueStore, address: bytes, number: int) -> Iterator[byte
         if tables.block_of(key) < number:
             live[key[len(prefix) : -tables.NUMBER_SIZE]] = bool(value)
     return (slot for slot, is_live in live.items() if is_live)
+
+
+class Prices(NamedTuple):
+    """The price of gas on L1 and of a pubdata byte on L2, in wei."""
+
+    l1_gas_price: int
+    fair_pubdata_price: int
+
+    def pack(self) -> bytes:
+        """Return the prices as a row has them, each at most what fits."""
+        return b"".join(min(price, _HIGHEST).to_bytes(_SIZE) for price in self)
+
+    @classmethod
+    def unpack(cls, row: bytes) -> Prices:
+        """Read what `pack` writes."""
+        return cls(int.from_bytes(row[:_SIZE]), int.from_bytes(row[_SIZE:]))
+
+
+class PriceTable:
+    """The prices of a chain's blocks.
+
+    Remembers: the prices of the last block. Persists: a row for each block whose prices differ from the previous
+    block's, in the write that appends the block. They were observed on L1, so they cannot be rebuilt from the records.
+    """
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+        self._last: tuple[int, Prices | None] = (-1, None)
+
+    def refresh(self) -> None:
+        """Forget the last prices, because all rows were replaced."""
+        self._last = (-1, None)
+
+    def at(self, block: int) -> Prices | None:
+        """Return the prices of a block, or None if none were recorded."""
+        found = self._db.last_at_most(tables.PRICES + tables.number(block), tables.PRICES)
+        if found is None:
+            return None
+        return Prices.unpack(found[1])
+
+    def rows_of(self, block: int, prices: Prices | None) -> list[Row]:
+        """Return the rows for the prices of a new block; none if they equal the last block's."""
+        if prices is None:
+            return []
+        last, self._last = self._last, (block, prices)
+        if last == (block - 1, prices):
+            return []
+        row = prices.pack()
+        # A reverted block may have left a row for this one.
+        if block and Prices.unpack(row) == self.at(block - 1):
+            return []
+        return [(tables.PRICES + tables.number(block), row)]

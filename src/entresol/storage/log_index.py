@@ -1,24 +1,42 @@
-"""Log index: find the blocks that may contain logs of a filter without reading the others."""
+"""Indexes of logs: the blocks that may contain those of a filter, and those that another layer still has to act on."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from entresol.primitives.logs import MAX_TOPICS
-from entresol.storage.tables import ADDRESS_OF_LOG, ANY_LOG, LOGS, block_of, number, topic_of_log
+from entresol.primitives.l2_to_l1_logs import (
+    BOOTLOADER,
+    FAILED,
+    L1_MESSENGER,
+    PACKED_SIZE,
+    L2ToL1Log,
+)
+from entresol.primitives.receipts import MAX_TOPICS
+from entresol.primitives.values import Hash32
+from entresol.storage import tables
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.database.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore, Row
+
 
 READ_AHEAD: Final = 64
 """Entries that a search reads at once."""
 
 Search: TypeAlias = Callable[[bytes, int], int | None]
+
+
+_KEY: Final = slice(1, None)
+
+_HASH_SIZE: Final = 32
+
+_STATUS_OF_FAILED: Final = (bytes(BOOTLOADER), bytes(FAILED))
+
+_BLOCKS_PER_WRITE: Final = 1_000
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,11 +70,11 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     def criteria(self) -> list[list[bytes]]:
         """Return lists of index prefixes; a block must be under one prefix of every list."""
-        found = [[ADDRESS_OF_LOG + address for address in sorted(self.addresses)]]
+        found = [[tables.ADDRESS_OF_LOG + address for address in sorted(self.addresses)]]
         for position, wanted in enumerate(self.topics):
-            found.append([topic_of_log(position) + topic for topic in sorted(wanted)])
+            found.append([tables.topic_of_log(position) + topic for topic in sorted(wanted)])
         constraints = [prefixes for prefixes in found if prefixes]
-        return constraints or [[ANY_LOG]]
+        return constraints or [[tables.ANY_LOG]]
 
 
 def index_keys(record: BlockRecord, block: int) -> Iterator[bytes]:
@@ -66,14 +84,14 @@ def index_keys(record: BlockRecord, block: int) -> Iterator[bytes]:
         for result in record.results
         for address, topics, _ in result.logs
         for value in (
-            ANY_LOG,
-            ADDRESS_OF_LOG + address,
-            *(topic_of_log(position) + topic for position, topic in enumerate(topics)),
+            tables.ANY_LOG,
+            tables.ADDRESS_OF_LOG + address,
+            *(tables.topic_of_log(position) + topic for position, topic in enumerate(topics)),
         )
     }
-    suffix = number(block)
+    suffix = tables.number(block)
     for value in sorted(values):
-        yield LOGS + value + suffix
+        yield tables.LOGS + value + suffix
 
 
 def candidates(
@@ -88,7 +106,7 @@ def candidates(
         return
     prefixes = query.criteria()
     if not newest_first and len(prefixes) == len(prefixes[0]) == 1:
-        yield from _blocks_under(db, LOGS + prefixes[0][0], first, last)
+        yield from _blocks_under(db, tables.LOGS + prefixes[0][0], first, last)
         return
     # A backward search is the same with the order of blocks inverted.
     sign = -1 if newest_first else 1
@@ -109,9 +127,9 @@ def _blocks_under(db: KeyValueStore, prefix: bytes, first: int, last: int) -> It
     """Yield the blocks under one prefix. Nothing can skip any of them, so it reads ahead."""
     while first <= last:
         count = min(READ_AHEAD, last - first + 1)
-        found = db.read(prefix + number(first), prefix, count)
+        found = db.read(prefix + tables.number(first), prefix, count)
         for key, _ in found:
-            first = block_of(key) + 1
+            first = tables.block_of(key) + 1
             if first > last + 1:
                 return
             yield first - 1
@@ -155,15 +173,159 @@ def _furthest(criteria: list[_Criterion], block: int, sign: int) -> int | None:
 
 def _forwards(db: KeyValueStore) -> Search:
     def search(prefix: bytes, block: int) -> int | None:
-        found = db.first_at_least(LOGS + prefix + number(block), LOGS + prefix)
-        return None if found is None else block_of(found[0])
+        found = db.first_at_least(tables.LOGS + prefix + tables.number(block), tables.LOGS + prefix)
+        return None if found is None else tables.block_of(found[0])
 
     return search
 
 
 def _backwards(db: KeyValueStore) -> Search:
     def search(prefix: bytes, block: int) -> int | None:
-        found = db.last_at_most(LOGS + prefix + number(block), LOGS + prefix)
-        return None if found is None else block_of(found[0])
+        found = db.last_at_most(tables.LOGS + prefix + tables.number(block), tables.LOGS + prefix)
+        return None if found is None else tables.block_of(found[0])
 
     return search
+
+
+class OpenLog(msgspec.Struct, frozen=True):
+    """A message, or the status of a failed deposit: a log that something may still be done with on L1."""
+
+    block: int
+    position: int
+    """How many L2-to-L1 logs of the block precede it."""
+    transaction: Hash32
+    index: int
+    """How many L2-to-L1 logs of the transaction precede it."""
+    packed: bytes
+
+    @property
+    def key(self) -> bytes:
+        """Its place in the order of all logs."""
+        return tables.number(self.block) + tables.pack_index(self.position)
+
+    @property
+    def log(self) -> L2ToL1Log:
+        """The log itself."""
+        return L2ToL1Log.unpack(self.packed)
+
+    def row(self) -> Row:
+        """Return the row of an open log."""
+        value = self.transaction + tables.pack_index(self.index) + self.packed
+        return tables.OPEN_LOGS + self.key, value
+
+    @classmethod
+    def of(cls, key: bytes, value: bytes) -> OpenLog:
+        """Read what `row` returns, without the byte of the table."""
+        block, position = key[: tables.NUMBER_SIZE], key[tables.NUMBER_SIZE :]
+        end = _HASH_SIZE + tables.INDEX_SIZE
+        return cls(
+            int.from_bytes(block),
+            int.from_bytes(position),
+            Hash32(value[:_HASH_SIZE]),
+            int.from_bytes(value[_HASH_SIZE:end]),
+            value[end : end + PACKED_SIZE],
+        )
+
+
+def open_rows(record: BlockRecord, number: int) -> list[Row]:
+    """Return a row for each log of a block that is open when the block is sealed."""
+    rows: list[Row] = []
+    position = 0
+    for at, result in enumerate(record.results):
+        if not result.l2_to_l1_logs:
+            continue
+        transaction = record.transaction_hash(at)
+        for index, packed in enumerate(result.l2_to_l1_logs):
+            if _is_open(packed):
+                rows.append(OpenLog(number, position + index, transaction, index, packed).row())
+        position += len(result.l2_to_l1_logs)
+    return rows
+
+
+def _is_open(packed: bytes) -> bool:
+    """Return whether a log is a message, or says that a deposit has failed."""
+    sender = packed[4:24]
+    return sender == L1_MESSENGER or (sender, packed[56:]) == _STATUS_OF_FAILED
+
+
+class OpenLogTable:
+    """The open logs of a chain, in the order of its blocks.
+
+    `block_rows` writes a log with its block. `close` moves it to another table, under the L1 block that was read, so
+    that `reopen` can move it back when a reorg or a revert removes that block. Remembers: nothing. Persists: each call
+    in one write. Assumes: the thread that changes the chain.
+    """
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+
+    def read(self, after: bytes, count: int) -> list[OpenLog]:
+        """Return some logs after a place in the order of all; blocks above the head are reverted ones."""
+        # The end of a key is greater than any that follows it immediately.
+        start = tables.OPEN_LOGS + after + b"\0" if after else tables.OPEN_LOGS
+        found = self._db.read(start, tables.OPEN_LOGS, count)
+        return [OpenLog.of(key[_KEY], value) for key, value in found]
+
+    def close(self, logs: Iterable[tuple[OpenLog, Hash32]], l1_block: int, l1_hash: Hash32) -> None:
+        """Close logs, each given with the hash of its block, as of a block of L1."""
+        closed = list(logs)
+        rows = [
+            (
+                tables.CLOSED_LOGS + tables.number(l1_block) + log.key,
+                l1_hash + block_hash + log.row()[1],
+            )
+            for log, block_hash in closed
+        ]
+        # A power cut that undoes it costs asking L1 once more.
+        deleted = [log.row()[0] for log, _ in closed]
+        self._db.write(rows, deleted, sync=False, rewrites=False)
+
+    def last_closed(self) -> tuple[int, Hash32] | None:
+        """Return the last L1 block as of which logs were closed."""
+        found = self._db.last_at_most(
+            tables.CLOSED_LOGS + tables.LAST_NUMBER * 2, tables.CLOSED_LOGS
+        )
+        if found is None:
+            return None
+        return _l1_block_of(found[0]), Hash32(found[1][:_HASH_SIZE])
+
+    def reopen(self, l1_block: int, block_hash: Callable[[int], Hash32 | None]) -> None:
+        """Open what was closed as of a block of L1 again, if its own block is still there."""
+        prefix = tables.CLOSED_LOGS + tables.number(l1_block)
+        found = list(self._db.scan(prefix))
+        rows = []
+        for key, value in found:
+            log = OpenLog.of(key[len(prefix) :], value[2 * _HASH_SIZE :])
+            if block_hash(log.block) == value[_HASH_SIZE : 2 * _HASH_SIZE]:
+                rows.append(log.row())
+        self._db.write(rows, [key for key, _ in found], sync=False, rewrites=False)
+
+    def index(self, read: Callable[[int], BlockRecord | None], last: int) -> None:
+        """Add the logs of all blocks, once for a chain that a version without this table has begun."""
+        if self._db.get(tables.LOGS_INDEXED) is not None:
+            return
+        blocks = sorted({*self._blocks_with_messages(last), *self._blocks_with_deposits(last)})
+        for at in range(0, len(blocks), _BLOCKS_PER_WRITE):
+            rows = []
+            for number in blocks[at : at + _BLOCKS_PER_WRITE]:
+                record = read(number)
+                rows += [] if record is None else open_rows(record, number)
+            self._db.write(rows, sync=False, rewrites=False)
+        self._db.write([indexed_row()])
+
+    def _blocks_with_messages(self, last: int) -> Iterator[int]:
+        query = LogQuery(addresses=frozenset({bytes(L1_MESSENGER)}))
+        return candidates(self._db, query, 0, last)
+
+    def _blocks_with_deposits(self, last: int) -> Iterator[int]:
+        numbers = (tables.block_of(key) for key, _ in self._db.scan(tables.PRIORITY))
+        return (number for number in numbers if number <= last)
+
+
+def indexed_row() -> Row:
+    """Return the row that says that all blocks of a chain are indexed."""
+    return tables.LOGS_INDEXED, b""
+
+
+def _l1_block_of(key: bytes) -> int:
+    return int.from_bytes(key[1 : 1 + tables.NUMBER_SIZE])

@@ -10,13 +10,11 @@ from typing import Final, Self
 from entresol.errors import RebuildInterrupted, StoreDamaged, StoreFailed, WrongParent
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
-from entresol.storage.block_rows import keys_of, rows_of
+from entresol.storage.block_rows import NonEmptyBlocks, Prices, has_contents, keys_of, rows_of
 from entresol.storage.database import recovery
 from entresol.storage.database.directory import Directory
 from entresol.storage.database.key_value import Contents, KeyValueStore, Row
-from entresol.storage.nonempty_blocks import NonEmptyBlocks, has_contents
-from entresol.storage.open_logs import indexed_row
-from entresol.storage.price_table import Prices
+from entresol.storage.log_index import indexed_row
 from entresol.storage.store_view import StoreView
 
 MAX_COPIED_BYTES: Final = 256 << 20

@@ -5,11 +5,17 @@ Numbers in keys are big-endian, so that keys sort by number.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from entresol._native import Account
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.records import StoredAccount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol.storage.database.key_value import KeyValueStore
+
 
 FORMAT: Final = 1
 
@@ -69,6 +75,11 @@ LAST_NUMBER: Final = b"\xff" * NUMBER_SIZE
 # Kinds of keys in the log index: an emitting address, a topic at a position, or any log.
 ANY_LOG: Final = b"\xff"
 ADDRESS_OF_LOG: Final = b"\x00"
+
+
+_ADDRESS_SIZE = 20
+
+_SLOT_SIZE = 32
 
 
 def number(value: int) -> bytes:
@@ -146,3 +157,26 @@ def unpack_account(row: bytes) -> Account | None:
     if row[0]:
         return Account(nonce, int.from_bytes(row[41:]), row[9:41])
     return Account(nonce, int.from_bytes(row[9:]))
+
+
+class StateKeys:
+    """Lists the keys of the state; those that were deleted since are among them."""
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+
+    def addresses(self) -> Iterator[bytes]:
+        """Yield the addresses of all accounts that any block has changed."""
+        return self._distinct(ACCOUNT, _ADDRESS_SIZE)
+
+    def slots(self, address: bytes) -> Iterator[bytes]:
+        """Yield the slots of an account that any block has changed."""
+        return self._distinct(SLOT + address, _SLOT_SIZE)
+
+    def _distinct(self, prefix: bytes, size: int) -> Iterator[bytes]:
+        """Yield what follows `prefix` in the keys; the history of each is skipped by a seek."""
+        start = prefix
+        while (found := self._db.first_at_least(start, prefix)) is not None:
+            key = found[0][: len(prefix) + size]
+            yield key[len(prefix) :]
+            start = key + LAST_NUMBER + b"\0"

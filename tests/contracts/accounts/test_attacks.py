@@ -7,7 +7,7 @@ import pytest
 from entresol.errors import AccountRejection, NonceTooLow
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.rollup.system_contracts import NONCE_HOLDER
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,

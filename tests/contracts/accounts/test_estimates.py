@@ -27,7 +27,7 @@ from entresol.execution.trace.call_trace import trace_call
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,

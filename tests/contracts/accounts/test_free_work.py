@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from entresol._native import address_of, execute, public_key, zk_parties
-from entresol.chain.mempool.paymaster_debts import PAYMASTER_LIMIT
-from entresol.chain.mempool.penalties import MAX_FAILURES, THROTTLE_BLOCKS
+from entresol.chain.mempool.account_rules import MAX_FAILURES, PAYMASTER_LIMIT, THROTTLE_BLOCKS
 from entresol.chain.sealing.block_builder import BlockBuilder
 from entresol.chain.sealing.block_producer import INLINE_GAS
 from entresol.dev.reverts import Reverts
@@ -23,14 +22,13 @@ from entresol.errors import (
     Throttled,
     TransactionThrottled,
 )
-from entresol.execution.account_validation import runs_in_steps
+from entresol.execution.account_senders import runs_in_steps
+from entresol.execution.evm_env import tx_env_of
 from entresol.execution.involved import Involved
-from entresol.execution.rejected_work import MAX_GAS
-from entresol.execution.tx_env import tx_env_of
-from entresol.execution.work_budget import GAS_PER_SECOND, WorkBudget
+from entresol.execution.work_budget import GAS_PER_SECOND, MAX_GAS, WorkBudget
 from entresol.primitives.transactions import Paymaster, Transaction, sign
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import deposit, long_transaction
 from tests.support.contracts.accounts import (
     ASK_PAYMASTER,

@@ -20,7 +20,7 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import GENERAL, NOBODY, ScriptedWorld
 from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT
-from entresol.chain.mempool.penalties import THROTTLE_BLOCKS
+from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT, THROTTLE_BLOCKS
 from entresol.dev.reverts import Reverts
 from entresol.errors import (
     AccountRejection,
@@ -25,7 +24,7 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Transaction, decode, impersonate
 from entresol.primitives.transactions.zk import ZkTransaction
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,

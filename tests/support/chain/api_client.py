@@ -14,7 +14,7 @@ from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.primitives.values import Hash32
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import SECRETS, open_chain, transaction
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import DispatcherClient

@@ -16,7 +16,7 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
 from tests.support.chain.priority_transactions import priority_transaction

@@ -11,8 +11,8 @@ import msgspec
 
 from entresol._native import address_of, keccak256, public_key, rlp_encode
 from entresol._native import sign as sign_digest
+from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
@@ -35,7 +35,7 @@ from entresol.rpc.cache.blocks import RenderedCache
 from entresol.rpc.render.inclusion import BatchReader
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
 from entresol.rpc.services.rendered_chain import RenderedChain, Result
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import ETHER, LOG_CODE, LOGGER, NOBODY
 from tests.support.chain.priority_transactions import priority_transaction

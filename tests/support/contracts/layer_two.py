@@ -11,8 +11,8 @@ from eth_abi.abi import encode as abi_encode
 from eth_abi.grammar import TupleType, parse
 
 from entresol._native import address_of, keccak256, public_key
+from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
@@ -27,7 +27,7 @@ from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 
 ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from entresol._native import Overlay, keccak256
 from entresol.chain.mempool import PoolConfig
-from entresol.chain.mempool.intrinsic_gas import TRANSACTION_GAS as TRANSFER_GAS
-from entresol.chain.mempool.intrinsic_gas import GasSchedule
+from entresol.chain.mempool.validation import TRANSACTION_GAS as TRANSFER_GAS
+from entresol.chain.mempool.validation import GasSchedule
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.chain.fees.fee_history import MAX_BLOCKS, MAX_PERCENTILES
+from entresol.chain.fees import MAX_BLOCKS, MAX_PERCENTILES
 from entresol.node.config.limits import LimitsConfig
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES

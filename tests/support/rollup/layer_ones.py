@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
@@ -30,7 +30,7 @@ from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.anvil import Anvil, running_anvil
 
 CHAIN_ID = 31337

@@ -15,7 +15,7 @@ from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.deposits import DepositWatcher
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID

@@ -12,7 +12,7 @@ from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
 from entresol.errors import InsufficientFunds, NonceTooLow, StoreFull, UnknownBlock
 from entresol.primitives.values import Hash32
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import (
     ALICE,

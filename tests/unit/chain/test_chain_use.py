@@ -7,7 +7,7 @@ import pytest
 from entresol.chain.chain_use import ChainUse
 from entresol.dev.reverts import Reverts
 from entresol.errors import ChainReplaced, StoreFailed
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import open_chain, transaction
 
 

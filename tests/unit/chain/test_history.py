@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from entresol.chain.block_settings import BlockSettings
+from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
 from entresol.chain.finality import BlockTag
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import (
     ETHER,
     NOBODY,

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
+from entresol.chain.fees import FeeModel, L2BaseFee
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
 from entresol.errors import GenesisMismatch, ReplayMismatch, UnknownBlock, WrongParent

@@ -15,7 +15,7 @@ from entresol.dev.keyring import MAX_IMPERSONATED, Keyring
 from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, UnknownAccount
 from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
 from entresol.primitives.values import Address, Hash32
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
 from tests.support.chain.dev_chain import transaction as signed

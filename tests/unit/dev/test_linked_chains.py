@@ -15,7 +15,7 @@ from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, NOBODY, balance, deposit, open_chain, transaction
 from tests.support.coroutines import completed
 

@@ -11,7 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
 from entresol.dev.revert_plan import QUICK_BLOCKS, QUICK_TRANSACTIONS, RevertPlan
 from entresol.dev.reverts import Reverts
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import NOBODY, balance, open_chain, transaction
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from entresol.chain.build_state import LATEST
 from entresol.chain.chain import Chain
-from entresol.chain.clock import LATEST
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import BlockTag
 from entresol.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
@@ -17,7 +17,7 @@ from entresol.dev.replaced_stores import MAX_REPLACED
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import StoreFailed
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, balance, transaction
 

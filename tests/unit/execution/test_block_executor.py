@@ -431,7 +431,7 @@ def test_only_the_messenger_sends_messages(store: Store) -> None:
 def test_a_block_has_no_more_messages_than_a_batch(
     producer: Producer, monkeypatch: pytest.MonkeyPatch, last: Transaction
 ) -> None:
-    monkeypatch.setattr("entresol.execution.block_limits.MAX_LOGS_PER_BATCH", 2)
+    monkeypatch.setattr("entresol.execution.work_budget.MAX_LOGS_PER_BATCH", 2)
     block = producer.begin()
     block.run(call(1, 0, L1_MESSENGER))
     block.run(call(1, 1, L1_MESSENGER))
@@ -447,7 +447,7 @@ def test_a_block_has_no_more_messages_than_a_batch(
 def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
     producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entresol.execution.block_limits.MAX_LOGS_PER_BATCH", 0)
+    monkeypatch.setattr("entresol.execution.work_budget.MAX_LOGS_PER_BATCH", 0)
     block = producer.begin()
     with pytest.raises(TooManyMessages, match="sends 1 messages to L1"):
         block.run(call(1, 0, L1_MESSENGER))

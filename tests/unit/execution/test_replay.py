@@ -15,7 +15,7 @@ from entresol.execution.replay import apply_and_verify, apply_record, re_execute
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, stored_account
 from entresol.primitives.values import Address, Bloom, Hash32
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 from entresol.storage.store import Store
 from tests.support.chain.block_production import ETHER, Producer, call, changes_of, priority, sender
 from tests.support.chain.records import EMPTY_CODE, dump

@@ -12,7 +12,7 @@ from entresol.execution.witness import ExecutionWitness, witness_of
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.state.state_trie import StateTrie
 from tests.support.chain.dev_chain import NOBODY
 from tests.support.chain.sample_chain import CHAIN_ID, FEE, SECRETS, SampleChain, sample_chain

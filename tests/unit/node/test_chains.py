@@ -20,7 +20,7 @@ from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
 from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from entresol.node.node import Node
 from entresol.node.recipes import pair as recipe
 from entresol.node.recipes.pair import pair
 from entresol.primitives.headers import Header
-from entresol.sequencer import block_sealer
+from entresol.sequencer import local
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -96,7 +96,7 @@ async def _start(config: NodeConfig) -> None:
 def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(block_sealer, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(local, "RETRY_SECONDS", 0.0)
     config = NodeConfig(
         chain=ChainConfig(block_time=0.001), l1=L1Config(l1_port=0), server=ServerConfig(port=0)
     )

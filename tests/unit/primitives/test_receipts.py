@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from entresol._native import rlp_encode
 from entresol.errors import MalformedValue
-from entresol.primitives.logs import Log, bloom_of
-from entresol.primitives.receipts import Receipt
+from entresol.primitives.receipts import Log, Receipt, bloom_of
 from entresol.primitives.values import Address, Hash32
 
 logs = st.builds(

@@ -25,7 +25,7 @@ from entresol.primitives.abi import encode_call
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.batch_table import DepositCursor
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (

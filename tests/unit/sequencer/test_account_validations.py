@@ -17,13 +17,16 @@ from entresol.errors import (
     ValidationsThrottled,
 )
 from entresol.execution.involved import Involved
-from entresol.execution.rejected_work import RejectedTransaction
+from entresol.execution.work_budget import RejectedTransaction
 from entresol.primitives.transactions import Transaction, decode, sign
 from entresol.primitives.values import Address
-from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValidations
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.account_validations import (
+    MAX_VALIDATIONS,
+    AccountValidations,
+    ValidationBudget,
+)
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
-from entresol.sequencer.validation_budget import ValidationBudget
 from tests.support.contracts.accounts import VALIDATE, ScriptedWorld, fill, sign_by, use_nonce
 from tests.support.contracts.layer_two import ALICE, SECRETS
 

@@ -12,8 +12,8 @@ from entresol.offload import Deferred, started
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.decode_queue import INLINE_DECODED
-from entresol.sequencer.inline import InlineSequencer
 from entresol.sequencer.local import LocalSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
 from tests.support.chain.dev_chain import (
     ALICE,

@@ -8,12 +8,12 @@ from entresol._native import EMPTY_ROOT, Overlay, Snapshot
 from entresol.primitives.headers import ForkFields
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Hash32
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 
 if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
     from entresol.state.state_trie import StateTrie
-    from entresol.storage.readers import StateReader
+    from entresol.storage.store_view import StateReader
 
 _NO_FIELDS: Final = ForkFields()
 

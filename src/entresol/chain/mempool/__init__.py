@@ -2,11 +2,10 @@
 
 from entresol.chain.mempool.config import Order, PoolConfig
 from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
-from entresol.chain.mempool.intrinsic_gas import SCHEDULES, GasSchedule, intrinsic_gas
 from entresol.chain.mempool.ordering import BestTransactions
 from entresol.chain.mempool.pool import Mempool
-from entresol.chain.mempool.validation import ValidationRules
-from entresol.chain.mempool.view import PoolCheckpoint, PoolCounts, PoolView
+from entresol.chain.mempool.pool_index import PoolCheckpoint, PoolCounts, PoolView
+from entresol.chain.mempool.validation import SCHEDULES, GasSchedule, ValidationRules, intrinsic_gas
 from entresol.execution.account_senders import AccountReader
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from entresol.execution.tx_env import ValidationLimits
+from entresol.execution.evm_env import ValidationLimits
 
 Order: TypeAlias = Literal["fees", "fifo"]
 

@@ -6,7 +6,13 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from entresol.chain.mempool.account_rules import check_account_limit, check_zk_sender
+from entresol.chain.mempool.account_rules import (
+    PAYMASTER_LIMIT,
+    PaymasterDebts,
+    Penalties,
+    check_account_limit,
+    check_zk_sender,
+)
 from entresol.chain.mempool.config import PoolConfig
 from entresol.chain.mempool.events import (
     NOTHING_UPDATED,
@@ -14,11 +20,8 @@ from entresol.chain.mempool.events import (
     TransactionAdded,
     TransactionDropped,
 )
-from entresol.chain.mempool.eviction import IncomingTransaction, select_own_victims
-from entresol.chain.mempool.ordering import Pricing
-from entresol.chain.mempool.paymaster_debts import PAYMASTER_LIMIT, PaymasterDebts
-from entresol.chain.mempool.penalties import Penalties
-from entresol.chain.mempool.pool_index import PoolIndex
+from entresol.chain.mempool.ordering import IncomingTransaction, Pricing, select_own_victims
+from entresol.chain.mempool.pool_index import PoolCheckpoint, PoolIndex
 from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
 from entresol.chain.mempool.validation import (
     ValidationRules,
@@ -28,7 +31,6 @@ from entresol.chain.mempool.validation import (
     drop_reason,
     read_sender,
 )
-from entresol.chain.mempool.view import PoolCheckpoint
 from entresol.errors import (
     AlreadyKnown,
     InvalidTransaction,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from entresol.chain.sealing.pool_inclusion import PoolInclusion
-from entresol.chain.sealing.priority_queue import PriorityQueue
 from entresol.errors import BlockFull
 from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.l1_to_l2_gas import max_room
@@ -16,8 +16,10 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
+    from entresol._native import Overlay, Snapshot
+    from entresol.chain.build_state import BlockSettings, Clock, ClockState, Edits
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import ExecutedBlock
@@ -29,8 +31,58 @@ if TYPE_CHECKING:
 
 INLINE_GAS: Final = 3_000_000
 """Up to this gas limit of all pending transactions, a block is built at once: it takes a few milliseconds."""
+
 INLINE_TRANSACTIONS: Final = 32
 """Up to so many, for the same reason."""
+
+
+class PriorityQueue:
+    """A FIFO queue with lookup by hash, both in constant time.
+
+    Remembers: the transactions. Persists: nothing.
+    """
+
+    def __init__(self) -> None:
+        self._queued: OrderedDict[bytes, Transaction] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._queued)
+
+    def __iter__(self) -> Iterator[Transaction]:
+        return iter(self._queued.values())
+
+    @property
+    def first(self) -> Transaction | None:
+        """The transaction to be included next."""
+        return next(iter(self._queued.values()), None)
+
+    @property
+    def last(self) -> Transaction | None:
+        """The transaction that was added last."""
+        return next(reversed(self._queued.values()), None)
+
+    def get(self, transaction_hash: bytes) -> Transaction | None:
+        """Return the transaction with this hash."""
+        return self._queued.get(transaction_hash)
+
+    def append(self, transaction: Transaction) -> None:
+        """Add a transaction at the end."""
+        self._queued[transaction.hash] = transaction
+
+    def pop_first(self) -> None:
+        """Remove the first transaction."""
+        self._queued.popitem(last=False)
+
+    def push_front(self, transactions: Sequence[Transaction]) -> None:
+        """Add transactions at the front, in their order."""
+        for transaction in reversed(transactions):
+            self._queued[transaction.hash] = transaction
+            self._queued.move_to_end(transaction.hash, last=False)
+
+    def replace(self, transactions: Sequence[Transaction]) -> None:
+        """Replace the content of the queue."""
+        if self._queued or transactions:
+            self._queued = OrderedDict((it.hash, it) for it in transactions)
 
 
 class BlockProducer:
@@ -187,3 +239,51 @@ def include_priority(
         except BlockFull:
             return False
     return True
+
+
+class BuildState(NamedTuple):
+    """What a block is built on; while it is equal, the block is still the next one."""
+
+    parent: Hash32
+    state: Snapshot | Overlay
+    """The state with edits; each edit creates another object."""
+    clock: ClockState
+    settings: BlockSettings
+
+
+class NextBlock:
+    """The block after the head, before it has transactions.
+
+    Remembers: nothing but its parts: settings are the ledger's. Assumes: the thread of the chain.
+    """
+
+    def __init__(self, ledger: Ledger, clock: Clock, edits: Edits) -> None:
+        self.ledger = ledger
+        self.clock = clock
+        self.edits = edits
+
+    @property
+    def latest(self) -> Snapshot | Overlay:
+        """The state after the last block and the edits since then."""
+        edited = self.edits.state
+        return self.ledger.latest if edited is None else edited
+
+    @property
+    def build_state(self) -> BuildState:
+        """All that it is built on, without what is pending."""
+        ledger = self.ledger
+        return BuildState(ledger.head_hash, self.latest, self.clock.state, ledger.settings)
+
+    def timestamp(self) -> int:
+        """Return its timestamp if it is sealed now."""
+        return self.clock.next_timestamp(self.ledger.head.timestamp)
+
+    def base_fee(self) -> int:
+        """Return its base fee."""
+        ledger = self.ledger
+        chosen = ledger.settings.base_fee
+        return ledger.rules.fees.next(ledger.head) if chosen is None else chosen
+
+    def blob_base_fee(self) -> int:
+        """Return its base fee per blob gas."""
+        return self.ledger.blob_fees.next_base_fee(self.ledger.head)

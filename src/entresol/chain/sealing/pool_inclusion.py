@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction
-from entresol.execution.account_validation import runs_in_steps
-from entresol.execution.rejected_work import RejectedTransaction, RejectedWork
+from entresol.execution.account_senders import runs_in_steps
+from entresol.execution.work_budget import RejectedTransaction, RejectedWork
+from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container, Iterable
+    from typing import TypeAlias
 
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import BlockExecutor
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address, Hash32
+
+    OnRejected: TypeAlias = Callable[[RejectedTransaction], None]
+
 
 SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
 """The maximum size of a block's transactions: what EIP-7934 leaves for them.
@@ -26,6 +32,11 @@ PART_TRANSACTIONS: Final = 128
 """How many transactions are taken from the pool at once: a fraction of a millisecond."""
 MIN_TRANSACTION_GAS: Final = 21_000
 """What every transaction uses; with less left, a block is full."""
+
+
+log = logging.getLogger(__name__)
+
+_MAX_KNOWN: Final = 4_096
 
 
 class PoolInclusion:
@@ -115,3 +126,40 @@ class PoolInclusion:
         else:
             return True
         return False
+
+
+class Rejections:
+    """Removes from the pool what a block has rejected.
+
+    Remembers: why, for senders that wait for the block, and who wants to know. Persists: nothing. Assumes: the thread
+    of the chain.
+    """
+
+    def __init__(self, pool: Mempool) -> None:
+        self._pool = pool
+        self._listeners: list[OnRejected] = []
+        self._errors: BoundedMap[Hash32, InvalidTransaction] = BoundedMap(_MAX_KNOWN)
+
+    def listen(self, listener: OnRejected) -> None:
+        """Call `listener` with each further transaction that is rejected."""
+        self._listeners.append(listener)
+
+    def apply(self, rejected: Iterable[RejectedTransaction]) -> None:
+        """Remove what the next block has rejected, and count it for those who are to blame."""
+        for it in rejected:
+            transaction, error = it.transaction, it.error
+            if self._pool.remove(transaction.hash, str(error)) is None:
+                continue
+            log.info("dropped transaction %s: %s", transaction.hash, error)
+            self._pool.penalties.record(transaction, error)
+            self._errors.put(transaction.hash, error)
+            for listener in self._listeners:
+                listener(it)
+
+    def forget(self, transaction_hash: Hash32) -> None:
+        """Forget a rejection, since the transaction is in the pool again."""
+        self._errors.pop(transaction_hash)
+
+    def of(self, transaction_hash: Hash32) -> InvalidTransaction | None:
+        """Return why a block has rejected a transaction that is not in the pool again."""
+        return self._errors.get(transaction_hash)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from entresol._native import Overlay
+    from entresol.chain.build_state import PreparedEdit
     from entresol.chain.chain import Chain
-    from entresol.chain.edits import PreparedEdit
     from entresol.chain.ledger import RevertedBlocks
     from entresol.dev.state_file.state_file import ChainPart, FileAccount, StateFile
     from entresol.primitives.values import Address

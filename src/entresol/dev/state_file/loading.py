@@ -10,7 +10,7 @@ from entresol.errors import BestBlockMissing, InvalidStateFile
 from entresol.execution.state_edits import apply_changes
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Address, Hash32
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 from entresol.storage.loaded_history import LoadedBlocks, is_kept_row
 from entresol.storage.store import Store

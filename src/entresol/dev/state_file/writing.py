@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import Snapshot, keccak256
-from entresol.chain.edits import stored_edits
+from entresol.chain.build_state import stored_edits
 from entresol.dev.state_file.bytecode_json import bytecode_fields
 from entresol.dev.state_file.header_json import header_fields
 from entresol.dev.state_file.state_file import VERSION, ChainPart, FileAccount
 from entresol.dev.state_file.transaction_json import transaction_fields
 from entresol.errors import DumpInterrupted, StoreFailed, UnknownBlock
-from entresol.state.history import HistoricalState
+from entresol.state.snapshots import HistoricalState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

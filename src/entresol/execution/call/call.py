@@ -14,9 +14,8 @@ from entresol.errors import (
 )
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallLimits
 from entresol.execution.console import ConsoleCapture
-from entresol.execution.evm_env import EvmEnv
+from entresol.execution.evm_env import EvmEnv, access_items, authorization_items
 from entresol.execution.reverts import failure_of
-from entresol.execution.tx_env import access_items, authorization_items
 from entresol.primitives.transactions import Access, Authorization
 from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA
 from entresol.primitives.values import Address, Hash32

@@ -10,8 +10,7 @@ from entresol._native import ExecutionResult, execute
 from entresol.errors import MintOverflow
 from entresol.execution.call.estimate_gas import smallest_gas
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
-from entresol.execution.evm_env import EvmEnv
-from entresol.execution.tx_env import PRIORITY_CHECKS, priority_tx_env
+from entresol.execution.evm_env import PRIORITY_CHECKS, EvmEnv, priority_tx_env
 from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit
 from entresol.primitives.transactions import PriorityTransaction
 

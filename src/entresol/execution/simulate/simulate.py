@@ -21,12 +21,11 @@ from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, Pare
 from entresol.execution.call import overrides
 from entresol.execution.call.call import CallRequest
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
-from entresol.execution.evm_env import BlockEnv, State
+from entresol.execution.evm_env import BlockEnv, State, tx_env_of
 from entresol.execution.reverts import failure_of
 from entresol.execution.simulate.plan import BlockCalls, PlannedBlock, plan
 from entresol.execution.simulate.transfers import TRANSFER_TRACER, logs_with_transfers
 from entresol.execution.simulate.unsigned import unsigned
-from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.headers import ForkFields, Header
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32

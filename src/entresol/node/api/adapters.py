@@ -18,8 +18,8 @@ from entresol.rpc.types.overrides import OverrideLimits
 if TYPE_CHECKING:
     from entresol.chain.events import BlockSealed
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.chain.mempool.view import PoolView
-    from entresol.chain.sealing.priority_queue import PriorityQueue
+    from entresol.chain.mempool.pool_index import PoolView
+    from entresol.chain.sealing.block_producer import PriorityQueue
     from entresol.node.config.limits import LimitsConfig
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord

@@ -28,7 +28,7 @@ from entresol.storage.replication.position import START
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.fees import FeeModel
 
 log = logging.getLogger(__name__)
 

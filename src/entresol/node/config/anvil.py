@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from entresol.chain.clock import LATEST
+from entresol.chain.build_state import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE

@@ -12,7 +12,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.mnemonics import random_mnemonic, seeded_mnemonic
 from entresol.chain.rules import SUGGESTED_TIP
 from entresol.errors import InvalidConfig, MalformedValue
-from entresol.execution.tx_env import MAX_GAS_LIMIT
+from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.log import LogConfig

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from entresol.execution.trace.block_trace import SealedBlock
     from entresol.node.log.console import FormatText
     from entresol.node.log.entries import LogFormat
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 TEXT_SIZE: Final = 2
 """Characters of the text of a block for each byte of its record, roughly."""

@@ -18,7 +18,7 @@ from entresol.node.settlement.settlement_layer import SettlementLayer, contracts
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.fees import FeeModel
     from entresol.chain.genesis.accounts import DevAccount
     from entresol.dev.control import DevControl
     from entresol.dev.keyring import Keyring

@@ -30,7 +30,7 @@ from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.fees import FeeModel
     from entresol.node.config.schema import NodeConfig
     from entresol.node.log.log import NodeLog
     from entresol.node.node import Node

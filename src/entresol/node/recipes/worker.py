@@ -20,13 +20,13 @@ from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerR
 from entresol.replication.router import ReplicaRouter
 from entresol.replication.workers.cluster_requests import ClusterRequests
 from entresol.replication.workers.messages import LAYER_ONE, LAYER_TWO, REMOTE_L1, WorkerCall
-from entresol.sequencer.elsewhere import SequencerElsewhere
+from entresol.sequencer.sequencer import SequencerElsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.fees import FeeModel
     from entresol.node.chain_service import ChainService
     from entresol.node.log.log import NodeLog
     from entresol.node.node import Node

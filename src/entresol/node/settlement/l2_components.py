@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.fees import FeeModel
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import SettlementStep

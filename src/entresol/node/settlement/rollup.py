@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
-    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.fees import FeeModel
     from entresol.chain.journal import Journal
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.chain.fees.l2_fees import FeeModel
+    from entresol.chain.fees import FeeModel
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.workers.worker_start import WorkerStart
     from entresol.primitives.batches import SettlementStep

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.replication.postgres.writer import LogWriter, PoolRow
-    from entresol.storage.price_table import Prices
+    from entresol.storage.block_rows import Prices
     from entresol.storage.replication.entries import Entry
 
 T = TypeVar("T")

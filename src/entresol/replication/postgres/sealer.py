@@ -14,7 +14,7 @@ from entresol.execution.work_budget import WorkBudget
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.sealing.open_block import OpenBlock
+    from entresol.chain.sealing.pending_block import OpenBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.values import Hash32
     from entresol.replication.postgres.journal import ClusterJournal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.sequencer.elsewhere import SequencerElsewhere
+from entresol.sequencer.sequencer import SequencerElsewhere
 
 if TYPE_CHECKING:
     from entresol.primitives.headers import Header

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from entresol.primitives.values import Address
     from entresol.rollup.settlement.l1_sync import L1Sync
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 
 class SettlementPlan:

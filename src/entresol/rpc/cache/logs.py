@@ -11,7 +11,7 @@ from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.cache.blocks import BlockCache
 from entresol.rpc.render.inclusion import BatchReader
 from entresol.storage.log_index import LogQuery
-from entresol.storage.readers import LogReader
+from entresol.storage.store_view import LogReader
 
 DEFAULT_BYTES: Final = 32 * 1024 * 1024
 

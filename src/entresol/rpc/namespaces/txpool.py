@@ -16,7 +16,7 @@ from entresol.rpc.models.transactions import TransactionInfo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.chain.mempool.view import PoolListing, PoolView
+    from entresol.chain.mempool.pool_index import PoolListing, PoolView
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.rendered_chain import RenderedChain
 

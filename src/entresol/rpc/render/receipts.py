@@ -7,7 +7,7 @@ from typing import Final
 
 from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
-from entresol.primitives.logs import bloom_of
+from entresol.primitives.receipts import bloom_of
 from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
 from entresol.primitives.transactions import BlobTransaction, Payload, Transaction
 from entresol.primitives.values import Address, Bloom

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from entresol.execution.trace.budget import TraceBudget
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.trace_runner import TraceRunner
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 MAX_BLOCKS: Final = 100_000
 """How many blocks a search reads at most."""

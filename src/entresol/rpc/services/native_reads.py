@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import FeeHistory, StateReads
-from entresol.chain.fees.fee_history import block_fees
+from entresol.chain.fees import block_fees
 from entresol.offload import POLICY
 
 if TYPE_CHECKING:

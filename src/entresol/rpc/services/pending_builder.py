@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.chain.sealing.open_block import OpenBlock
+    from entresol.chain.sealing.pending_block import OpenBlock
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 
 ATTEMPTS: Final = 3

@@ -33,7 +33,7 @@ from entresol.rpc.render.receipts import receipt_at, receipts_of
 from entresol.rpc.render.transactions import transaction_json
 from entresol.rpc.services.rendered_pending import RenderedPending
 from entresol.rpc.services.sealed_records import SealedRecords
-from entresol.storage.readers import BlockReader
+from entresol.storage.store_view import BlockReader
 
 Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
 """A rendered object, the work to render a long one, or None if there is no such object."""

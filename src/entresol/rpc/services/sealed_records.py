@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.render.inclusion import BatchReader
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 
 class SealedRecords:

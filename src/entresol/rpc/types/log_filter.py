@@ -10,7 +10,7 @@ import msgspec
 from entresol.chain.finality import BlockTag
 from entresol.errors import BlockHashWithRange, MalformedValue, TooManyAlternatives, TooManyTopics
 from entresol.errors.base import without_frames
-from entresol.primitives.logs import MAX_TOPICS
+from entresol.primitives.receipts import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.types.block_id import block_number
 from entresol.storage.log_index import LogQuery

@@ -14,7 +14,7 @@ from entresol.primitives.batches import Batch, SettlementStep, SettlementTransac
 from entresol.primitives.records import BlockRecord, HashBytes, Natural
 from entresol.primitives.values import Hash32
 from entresol.storage.batch_table import DepositCursor
-from entresol.storage.price_table import Prices
+from entresol.storage.block_rows import Prices
 
 if TYPE_CHECKING:
     from entresol.storage.batch_table import BatchTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_by
 from tests.support.contracts.layer_two import (
     ALICE,

@@ -10,7 +10,7 @@ from eth_account.messages import encode_typed_data
 from entresol._native import address_of, keccak256, public_key
 from entresol.errors import AccountRejection, ExecutionReverted
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_by, sign_message
 from tests.support.contracts.layer_two import (
     ALICE,

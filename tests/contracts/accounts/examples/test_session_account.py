@@ -12,7 +12,7 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import (
     GAS,
     NOBODY,

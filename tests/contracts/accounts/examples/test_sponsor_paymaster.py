@@ -6,7 +6,7 @@ import pytest
 
 from entresol.errors import AccountRejection
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import ScriptedWorld, approval_based, fill, sign_by
 from tests.support.contracts.layer_two import (
     ALICE,

@@ -6,7 +6,7 @@ import pytest
 
 from entresol.errors import AccountRejection
 from entresol.primitives.values import Address
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import GENERAL, ScriptedWorld, approval_based
 from tests.support.contracts.layer_two import ALICE, ETHER, artifact_for_tests, failure
 

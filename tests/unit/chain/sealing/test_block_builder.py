@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from entresol._native import Account, keccak256
 from entresol.chain.chain import Chain
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import (
     CAROL,
     ETHER,

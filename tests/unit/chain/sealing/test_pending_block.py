@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
-from entresol.chain.fees.base_fee import Eip1559BaseFee
+from entresol.chain.fees import Eip1559BaseFee
 from entresol.chain.rules import ChainRules
 from entresol.dev.reverts import Reverts
 from entresol.errors import AlreadyKnown
 from entresol.execution.block_executor import BlockExecutor
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, balance, deposit, transaction
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.block_settings import BlockSettings
+from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
 from entresol.chain.sealing import pool_inclusion as module
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import BOB, transaction
 
 EACH_PART = pytest.mark.parametrize("part", [1, 2, 3, 128])

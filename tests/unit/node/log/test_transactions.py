@@ -17,7 +17,7 @@ from entresol.node.log.text import TextLogFormat
 from entresol.node.log.transactions import TransactionLog
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.evm.console import console_call, logging_code
 from tests.support.evm.in_memory_state import BOB
 from tests.support.polling import eventually

@@ -16,7 +16,7 @@ from entresol.replication.workers.shipped_events import (
     encode_reverted,
 )
 from entresol.replication.workers.state_page import StatePage
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, BOB, deposit, open_chain, transaction
 
 

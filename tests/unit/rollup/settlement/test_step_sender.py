@@ -18,7 +18,7 @@ from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, EventfulLayerOne, SteeredLayerOne
 from tests.support.rollup.settlement_scenario import (
     ONE_KEY,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.rpc.cache.blocks import ENTRY_BYTES, RenderedCache, ResponseKind
 from entresol.rpc.render.inclusion import BatchInfo
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import SampleChain, parsed
 

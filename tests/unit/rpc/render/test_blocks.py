@@ -10,7 +10,7 @@ from eth_hash.auto import keccak
 
 from entresol.primitives.values import Hash32
 from entresol.rpc.render.inclusion import BatchInfo
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import SampleChain, parsed
 

@@ -11,7 +11,7 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, DEPLOYMENTS
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import FEE, MADE, SENDERS, TIP, SampleChain, parsed, payloads
 

@@ -10,7 +10,7 @@ from eth_account import Account
 from eth_keys.datatypes import Signature
 
 from entresol.primitives.transactions import sign
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import LOGGER, NOBODY, transaction
 from tests.support.chain.sample_chain import (
     CHAIN_ID,

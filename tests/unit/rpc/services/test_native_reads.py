@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from entresol._native import Overlay
+from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
-from entresol.chain.clock import Clock
 from entresol.chain.rules import ChainRules
 from entresol.offload import POLICY
 from entresol.primitives.values import Address
 from entresol.rpc.services.native_reads import new_fee_history
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, FEE, GENESIS, NOBODY, transaction
 from tests.support.evm.assembler import assemble

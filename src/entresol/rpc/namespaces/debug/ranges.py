@@ -25,15 +25,14 @@ from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.slot_limit import check_slots
 from entresol.state.preimages import Preimages
-from entresol.state.state_trie import AccountLeaf
-from entresol.state.trie_leaves import leaves
+from entresol.state.state_trie import AccountLeaf, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from entresol.chain.ledger import Ledger
     from entresol.rpc.services.block_resolver import BlockResolver
-    from entresol.state.trie_leaves import NodeReader
+    from entresol.state.state_trie import NodeReader
 
 MAX_ACCOUNTS: Final = 256
 """How many accounts a range has at most, as in geth."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 
 class DebugRaw:

@@ -12,7 +12,7 @@ from entresol.errors import (
     TimestampTooLow,
     TooManyToSeal,
 )
-from entresol.execution.tx_env import MAX_GAS_LIMIT
+from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.offload import Deferred
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method

@@ -10,7 +10,7 @@ from entresol.rpc.jsonrpc.method import ServedBy, method
 
 if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 _REASON: Final = "a developer dropped it"
 

@@ -17,7 +17,7 @@ from entresol.rpc.types.block_id import BlockId, BlockNumber
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 
 class EthBlocks:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
-from entresol.chain.fees.fee_history import check_percentiles, first_block
+from entresol.chain.fees import check_percentiles, first_block
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity

@@ -19,10 +19,10 @@ from entresol.rpc.types.slot_limit import check_slots
 from entresol.state.state_trie import AccountLeaf
 
 if TYPE_CHECKING:
-    from entresol.chain.mempool.view import PoolView
+    from entresol.chain.mempool.pool_index import PoolView
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.state.state_trie import StateTrie
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 
 class StorageResult(JsonModel, frozen=True, kw_only=True):

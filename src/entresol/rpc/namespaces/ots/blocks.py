@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_objects import RenderedObjects
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 API_LEVEL: Final = 8
 """The version of the interface, which Otterscan checks."""

@@ -16,9 +16,9 @@ from entresol.errors import (
     TransactionNotFound,
 )
 from entresol.execution.account_senders import has_code
+from entresol.execution.evm_env import tx_env_of
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.execution.trace.call_trace import CallSequence, trace_call
-from entresol.execution.tx_env import tx_env_of
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method

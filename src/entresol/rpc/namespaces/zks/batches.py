@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from entresol.chain.fees.l2_fees import FeeModel
+from entresol.chain.fees import FeeModel
 from entresol.errors import UnknownBlock
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address, Hash32, Quantity
@@ -14,7 +14,7 @@ from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.services.batch_status import PROTOCOL_VERSION, BatchStatus, SettlementFields
 from entresol.rpc.types.number import Number
-from entresol.storage.price_table import Prices
+from entresol.storage.block_rows import Prices
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

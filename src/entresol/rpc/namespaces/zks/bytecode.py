@@ -14,7 +14,7 @@ from entresol.rpc.jsonrpc.codec import ByteArray
 from entresol.rpc.jsonrpc.method import ServedBy, method
 
 if TYPE_CHECKING:
-    from entresol.storage.readers import BytecodeReader
+    from entresol.storage.store_view import BytecodeReader
 
 MAX_CACHED: Final = 64
 MAX_CACHED_BYTES: Final = 64 * 1024

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.chain.fees.l2_fees import MAX_GAS_PER_PUBDATA, FeeInput, FeeModel
+from entresol.chain.fees import MAX_GAS_PER_PUBDATA, FeeInput, FeeModel
 from entresol.chain.finality import BlockTag
 from entresol.errors import (
     ExecutionFailed,

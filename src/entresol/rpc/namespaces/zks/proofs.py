@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from entresol.primitives.l2_to_l1_logs import ProvenLog
     from entresol.state.state_trie import AccountProof, StateTrie
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 
 class Prover(Protocol):

@@ -17,7 +17,7 @@ from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.storage.readers import BlockReader
+    from entresol.storage.store_view import BlockReader
 
 _NONE = Hash32.zero()
 EXECUTION_VERSION = 1

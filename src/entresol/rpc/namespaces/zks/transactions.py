@@ -11,7 +11,7 @@ from entresol._native import execute
 from entresol.chain.logs import LocatedLog
 from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
-from entresol.execution.tx_env import tx_env_of
+from entresol.execution.evm_env import tx_env_of
 from entresol.offload import POLICY, Deferred, Offload, built_first, started
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity

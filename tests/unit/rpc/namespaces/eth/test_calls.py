@@ -6,7 +6,7 @@ import pytest
 
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api, with_code
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, transaction
 from tests.support.hex_data import hexed, word

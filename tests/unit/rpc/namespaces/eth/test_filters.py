@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.fees.l2_fees import FeeModel
+from entresol.chain.fees import FeeModel
 from entresol.node.api.api import Api
 from entresol.node.settlement.l2_components import L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
 from tests.support.coroutines import completed
 from tests.support.rpc_client import DispatcherClient, RpcError

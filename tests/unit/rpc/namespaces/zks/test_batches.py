@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from entresol._native import keccak256
-from entresol.chain.fees.l2_fees import FeeModel, L2BaseFee
+from entresol.chain.fees import FeeModel, L2BaseFee
 from entresol.node.api.adapters import BatchCommitments, BatchInclusion
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
@@ -27,7 +27,7 @@ from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.threads.client_threads import LoopThreads
 from entresol.sequencer.account_validations import AccountValidations
-from entresol.sequencer.inline import InlineSequencer
+from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
 from tests.support.chain.block_production import sender
 from tests.support.coroutines import completed

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.fees.l2_fees import FeeModel
+from entresol.chain.fees import FeeModel
 from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner

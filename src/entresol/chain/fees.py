@@ -1,0 +1,313 @@
+"""Fees of blocks: base fees (constant, EIP-1559, or derived from the L1 gas price), blob fees, and their history."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from entresol._native import blob_base_fee, next_excess_blob_gas
+from entresol.errors import InvalidPercentiles
+from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS, ForkFields
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.transactions.ethereum import BLOB_GAS
+from entresol.primitives.values import Hash32
+from entresol.storage.block_rows import Prices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol._native import Rules
+    from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord
+
+
+L1_GAS_PER_PUBDATA_BYTE: Final = 17
+MAX_GAS_PER_PUBDATA: Final = 50_000
+
+_MAX_L1_GAS_PRICE: Final = 10**15
+_MAX_GAS_PRICE: Final = 10**13
+_MAX_PUBDATA_PRICE: Final = 10**15
+
+_MAX_KNOWN: Final = 8
+"""How many computed prices are remembered."""
+
+
+ELASTICITY: Final = 2
+
+MAX_CHANGE_DENOMINATOR: Final = 8
+
+LOWEST_BLOB_BASE_FEE: Final = 1
+"""What an L2 shows as its price of blob gas, though it takes no blobs."""
+
+_BEFORE_SHANGHAI: Final = frozenset(
+    {"spurious_dragon", "byzantium", "petersburg", "istanbul", "berlin", "london", "paris"}
+)
+
+_WITH_REQUESTS: Final = frozenset({"prague", "osaka"})
+
+_LARGEST_BASE_FEE: Final = 2**64 - 1
+
+MAX_BLOCKS: Final = 1_024
+
+MAX_PERCENTILES: Final = 100
+"""As many as geth allows."""
+
+
+class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
+    """The fee parameters of the operator, under the names of zksync-era."""
+
+    minimal_l2_gas_price: int = 100_000_000
+    compute_overhead_part: float = 0.0
+    pubdata_overhead_part: float = 1.0
+    batch_overhead_l1_gas: int = 800_000
+    max_gas_per_batch: int = 200_000_000
+    max_pubdata_per_batch: int = 500_000
+
+
+class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The batch fee input: prices in wei."""
+
+    fair_l2_gas_price: int
+    fair_pubdata_price: int
+    l1_gas_price: int
+
+    @property
+    def base_fee(self) -> int:
+        """The gas price that also covers pubdata at the maximum gas per pubdata byte."""
+        return max(self.fair_l2_gas_price, -(-self.fair_pubdata_price // MAX_GAS_PER_PUBDATA))
+
+    @property
+    def gas_per_pubdata(self) -> int:
+        """The gas for a pubdata byte at the base fee; at least 1."""
+        return max(-(-self.fair_pubdata_price // self.base_fee), 1) if self.base_fee else 1
+
+
+class FeeModel:
+    """Prices of an L2.
+
+    Remembers: the last observed gas price of L1, and the prices that follow from it. Persists: nothing; the header of a
+    sealed block has its base fee, and the store has its other prices. Assumes: a caller of `observe` tracks L1. Fails:
+    never.
+    """
+
+    QUOTE_SCALE: Final = 1.5
+    """Quotes allow for an increase of the L1 gas price before a transaction is included."""
+
+    def __init__(self, constants: FeeConstants | None = None, l1_gas_price: int = 10**9) -> None:
+        self.constants = constants or FeeConstants()
+        self.l1_gas_price = l1_gas_price
+        self._known: dict[tuple[int, float], FeeInput] = {}
+
+    @property
+    def l1_pubdata_price(self) -> int:
+        """The price of a pubdata byte that L1 gets as calldata."""
+        return self.l1_gas_price * L1_GAS_PER_PUBDATA_BYTE
+
+    def observe(self, l1_gas_price: int) -> None:
+        """Set the current gas price of L1; no more than the store can hold."""
+        self.l1_gas_price = min(max(l1_gas_price, 0), _MAX_L1_GAS_PRICE)
+
+    def current(self) -> FeeInput:
+        """Return the prices of the next block."""
+        return self._at(1.0)
+
+    def prices(self) -> Prices:
+        """Return the prices of the next block that are recorded beside its base fee."""
+        current = self.current()
+        return Prices(current.l1_gas_price, current.fair_pubdata_price)
+
+    def quoted(self) -> FeeInput:
+        """Return the prices to quote to users."""
+        return self._at(self.QUOTE_SCALE)
+
+    def _at(self, scale: float) -> FeeInput:
+        key = self.l1_gas_price, scale
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            known = self._known[key] = self._compute(scale)
+        return known
+
+    def _compute(self, scale: float) -> FeeInput:
+        it = self.constants
+        l1_gas_price = math.floor(self.l1_gas_price * scale)
+        overhead = l1_gas_price * it.batch_overhead_l1_gas
+        computation = -(-overhead // it.max_gas_per_batch)
+        publication = -(-overhead // it.max_pubdata_per_batch)
+        fair_l2 = it.minimal_l2_gas_price + math.floor(computation * it.compute_overhead_part)
+        fair_pubdata = math.floor(self.l1_pubdata_price * scale)
+        fair_pubdata += math.floor(publication * it.pubdata_overhead_part)
+        fair_l2 = min(fair_l2, _MAX_GAS_PRICE)
+        # Pubdata never raises the gas price above the operator's, since none is published.
+        max_pubdata = min(_MAX_PUBDATA_PRICE, fair_l2 * MAX_GAS_PER_PUBDATA)
+        return FeeInput(
+            fair_l2_gas_price=fair_l2,
+            fair_pubdata_price=min(fair_pubdata, max_pubdata),
+            l1_gas_price=l1_gas_price,
+        )
+
+
+class L2BaseFee:
+    """The base fee of a fee model, which does not depend on the parent block."""
+
+    def __init__(self, model: FeeModel) -> None:
+        self.model = model
+
+    def next(self, parent: Header) -> int:  # noqa: ARG002 - part of the policy interface
+        """Return the base fee of the block after `parent`."""
+        return self.model.current().base_fee
+
+    def prices(self) -> Prices:
+        """Return the prices of the next block that are recorded beside its base fee."""
+        return self.model.prices()
+
+
+class ConstantBaseFee(msgspec.Struct, frozen=True, tag="constant"):
+    """A constant base fee, for an L2 without a fee market."""
+
+    wei: int
+
+    def next(self, parent: Header) -> int:  # noqa: ARG002 - part of the policy interface
+        """Return the base fee of the block after `parent`."""
+        return self.wei
+
+    def prices(self) -> None:
+        """Return None: the policy does not depend on L1."""
+
+
+class Eip1559BaseFee(msgspec.Struct, frozen=True, tag="market"):
+    """The base fee of EIP-1559, with a minimum."""
+
+    lowest: int = 0
+
+    def next(self, parent: Header) -> int:
+        """Return the base fee of the block after `parent`."""
+        target = parent.gas_limit // ELASTICITY
+        fee = parent.base_fee_per_gas
+        if target in (parent.gas_used, 0):
+            return max(fee, self.lowest)
+        distance = abs(parent.gas_used - target)
+        change = fee * distance // target // MAX_CHANGE_DENOMINATOR
+        if parent.gas_used > target:
+            return max(fee + max(change, 1), self.lowest)
+        return max(fee - change, self.lowest)
+
+    def prices(self) -> None:
+        """Return None: the policy does not depend on L1."""
+
+
+FeePolicy: TypeAlias = ConstantBaseFee | Eip1559BaseFee | L2BaseFee
+
+
+class BlobFees:
+    """The price of blob gas on one chain; without `has_fork_fields` it is that of an L2, which has no blobs."""
+
+    def __init__(self, rules: Rules, *, has_fork_fields: bool) -> None:
+        self._rules = rules
+        self._has_fork_fields = has_fork_fields
+
+    def fork_fields(self, parent: Header | None) -> ForkFields:
+        """Return the fields of the block after `parent`, or of a genesis.
+
+        After a block without them, as one of an earlier version, they begin as in the first block of a fork.
+        """
+        fork = self._rules.fork
+        if not self._has_fork_fields or fork in _BEFORE_SHANGHAI:
+            return ForkFields()
+        if not self._rules.max_blobs:
+            return ForkFields(withdrawals_root=EMPTY_TRIE)
+        return ForkFields(
+            withdrawals_root=EMPTY_TRIE,
+            excess_blob_gas=0 if parent is None else self._excess_after(parent),
+            parent_beacon_block_root=Hash32.zero(),
+            requests_hash=NO_REQUESTS if fork in _WITH_REQUESTS else None,
+        )
+
+    def base_fee(self, header: Header) -> int:
+        """Return the base fee per blob gas of a block; 0 in a block of an L1 from before Cancun."""
+        if not self._has_fork_fields:
+            return LOWEST_BLOB_BASE_FEE
+        if header.excess_blob_gas is None:
+            return 0
+        return blob_base_fee(self._rules, header.excess_blob_gas) or 0
+
+    def next_base_fee(self, parent: Header) -> int:
+        """Return the base fee per blob gas of the block after `parent`."""
+        if not self._has_fork_fields:
+            return LOWEST_BLOB_BASE_FEE
+        return blob_base_fee(self._rules, self._excess_after(parent)) or 0
+
+    def used_ratio(self, header: Header) -> float:
+        """Return which part of its blobs a block has."""
+        most = BLOB_GAS * self._rules.max_blobs
+        return (header.blob_gas_used or 0) / most if most else 0.0
+
+    def _excess_after(self, parent: Header) -> int:
+        return (
+            next_excess_blob_gas(
+                self._rules,
+                excess_blob_gas=parent.excess_blob_gas or 0,
+                blob_gas_used=parent.blob_gas_used or 0,
+                base_fee=min(parent.base_fee_per_gas, _LARGEST_BASE_FEE),
+            )
+            or 0
+        )
+
+
+class BlockFees(NamedTuple):
+    """The fees of one block; `tips` has the tip and the gas used of each transaction, by tip."""
+
+    base_fee: int
+    gas_used_ratio: float
+    gas_used: int
+    tips: list[tuple[int, int]]
+    blob_base_fee: int
+    blob_gas_used_ratio: float
+
+
+def block_fees(record: BlockRecord, blob_fees: BlobFees) -> BlockFees:
+    """Return the fees of a block."""
+    header = record.header()
+    return BlockFees(
+        base_fee=header.base_fee_per_gas,
+        # Blocks from before their gas limit covered every priority transaction may use more.
+        gas_used_ratio=min(header.gas_used / max(header.gas_limit, 1), 1.0),
+        gas_used=header.gas_used,
+        tips=sorted(
+            (_tip_of(record, index, header.base_fee_per_gas), result.gas_used)
+            for index, result in enumerate(record.results)
+        ),
+        blob_base_fee=blob_fees.base_fee(header),
+        blob_gas_used_ratio=blob_fees.used_ratio(header),
+    )
+
+
+def first_block(count: int, newest: int, genesis: int = 0) -> int:
+    """Return the first of the `count` blocks up to `newest`, of which there are at least one and at most a limit."""
+    return newest + 1 - min(max(count, 1), MAX_BLOCKS, newest + 1 - genesis)
+
+
+def check_percentiles(percentiles: Sequence[float]) -> None:
+    """Reject percentiles that are none, fall or are too many."""
+    if len(percentiles) > MAX_PERCENTILES:
+        raise InvalidPercentiles(f"at most {MAX_PERCENTILES} are allowed, got {len(percentiles)}")
+    for before, percentile in zip((0.0, *percentiles), percentiles, strict=False):
+        if not 0 <= percentile <= 100:
+            raise InvalidPercentiles(f"each is from 0 to 100, got {percentile}")
+        if percentile < before:
+            raise InvalidPercentiles(f"they must not fall, got {percentile} after {before}")
+
+
+def effective_tip(fee_cap: int, tip: int, base_fee: int) -> int:
+    """Return the part of a gas price that goes to the block producer."""
+    return max(min(tip, fee_cap - base_fee), 0)
+
+
+def _tip_of(record: BlockRecord, index: int, base_fee: int) -> int:
+    payload = record.transaction(index).payload
+    if isinstance(payload, PriorityTransaction):
+        return 0
+    return effective_tip(payload.fee_cap, payload.tip, base_fee)

@@ -1,1 +1,0 @@
-"""Base fees, L2 fees and the fee history."""

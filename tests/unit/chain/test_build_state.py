@@ -1,0 +1,133 @@
+"""What a developer changes by hand."""
+
+from __future__ import annotations
+
+import resource
+from functools import partial
+
+import pytest
+
+from entresol._native import Account, Overlay, keccak256
+from entresol.chain.chain import Chain
+from entresol.chain.finality import BlockTag
+from entresol.dev.reverts import Reverts
+from entresol.primitives.values import Address
+from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain.dev_chain import (
+    ALICE,
+    ETHER,
+    NOBODY,
+    balance,
+    transaction,
+)
+
+
+@pytest.fixture
+def chain(manual: Chain) -> Chain:
+    return manual
+
+
+def give(chain: Chain, address: Address, wei: int) -> None:
+    chain.edit(address, lambda state: state.set_balance(address, wei))
+
+
+def test_an_edit_shows_at_once_and_makes_no_block(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    assert chain.number == 0
+    assert balance(chain, NOBODY) == 77
+    assert chain.state_after(BlockTag.LATEST).account(NOBODY) == chain.latest.account(NOBODY)
+
+
+def test_edits_add_up(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    chain.edit(NOBODY, lambda state: state.set_nonce(NOBODY, 5))
+    assert chain.latest.account(NOBODY) == Account(5, 77, keccak256(b""))
+
+
+def test_the_next_block_records_an_edit(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    header = chain.builder.seal()
+    assert balance(chain, NOBODY, 1) == 77
+    assert balance(chain, NOBODY, 0) == 0
+    assert len(chain.blocks.record(1).edits) == 1
+    assert chain.state_trie.prove(header.state_root, NOBODY).balance == 77
+
+
+def test_a_chain_with_edits_verifies(chain: Chain) -> None:
+    code = bytes.fromhex("5f5ff3")
+    chain.edit(NOBODY, lambda state: state.set_code(NOBODY, code))
+    chain.edit(NOBODY, lambda state: state.set_slot(NOBODY, bytes(32), b"\1" * 32))
+    InlineSequencer(chain).submit(transaction(0, to=NOBODY, wei=0).raw)
+    chain.builder.seal()
+    chain.builder.seal()
+    chain.verify()
+    assert chain.latest.slot(NOBODY, bytes(32)) == b"\1" * 32
+
+
+def test_transactions_run_on_what_was_edited(chain: Chain) -> None:
+    give(chain, ALICE, 500 * ETHER)
+    InlineSequencer(chain).submit(transaction(0, wei=400 * ETHER).raw)
+    chain.builder.seal()
+    assert balance(chain, NOBODY) == 400 * ETHER
+
+
+def test_the_pool_hears_of_an_edit(chain: Chain) -> None:
+    sent = InlineSequencer(chain).submit(transaction(0, wei=50 * ETHER).raw)
+    give(chain, ALICE, 1)
+    assert chain.pool.get(sent) is None
+
+
+def test_an_edit_that_fails_changes_nothing(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    with pytest.raises(ValueError, match="a word is from 0"):
+        give(chain, NOBODY, -1)
+    assert balance(chain, NOBODY) == 77
+
+
+def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    give(chain, NOBODY, 88)
+    chain.builder.seal()
+    reverts.restore(checkpoint)
+    assert balance(chain, NOBODY) == 77
+    chain.builder.seal()
+    assert balance(chain, NOBODY, 1) == 77
+
+
+def test_the_pending_block_shows_edits(chain: Chain) -> None:
+    give(chain, NOBODY, 77)
+    assert chain.builder.pending().overlay.account(NOBODY) == Account(0, 77, keccak256(b""))
+
+
+def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:
+    many = [Address(number.to_bytes(20)) for number in range(10_000, 15_000)]
+
+    def fund(overlay: Overlay) -> None:
+        for it in many:
+            overlay.set_balance(it, 1)
+
+    chain.edit(many[0], fund, *many[1:])
+    reverts = Reverts(chain)
+    before = peak_bytes()
+    for wei in range(2, 402):
+        reverts.checkpoint()
+        chain.edit(many[0], partial(_set_balance, many[0], wei))
+    # A copy of each would take 500 MB.
+    assert peak_bytes() - before < 100 * 2**20
+    assert balance(chain, many[0]) == 401
+    assert balance(chain, many[1]) == 1
+    assert reverts.restore(1)
+    assert balance(chain, many[0]) == 1
+    chain.builder.seal()
+    assert balance(chain, many[-1]) == 1
+
+
+def _set_balance(address: Address, wei: int, overlay: Overlay) -> None:
+    overlay.set_balance(address, wei)
+
+
+def peak_bytes() -> int:
+    """Return the largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,127 @@
+"""The price of blob gas against the pseudocode of EIP-4844 and EIP-7918, and the header fields of each fork."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from entresol._native import Rules, blob_base_fee, next_excess_blob_gas
+from entresol.chain.fees import BlobFees
+from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
+from entresol.primitives.headers import Header
+from entresol.primitives.values import Hash32
+
+BLOB_GAS = 2**17
+BLOB_BASE_COST = 2**13
+HEADER = Header(
+    parent_hash=Hash32.zero(),
+    state_root=Hash32.zero(),
+    number=1,
+    gas_limit=30_000_000,
+    timestamp=1,
+    base_fee_per_gas=10**9,
+)
+FORKS = {name: Rules(1, name) for name in BLOB_SCHEDULES}
+GAS = st.integers(0, 2**40)
+NAMES = ("withdrawals_root", "excess_blob_gas", "parent_beacon_block_root", "requests_hash")
+
+
+class Expected(NamedTuple):
+    """What the EIPs define, in Python's integers."""
+
+    fork: str
+
+    def price(self, excess: int) -> int:
+        """Return `fake_exponential(MIN_BASE_FEE_PER_BLOB_GAS, excess, BLOB_BASE_FEE_UPDATE_FRACTION)`."""
+        denominator = BLOB_SCHEDULES[self.fork].base_fee_update_fraction
+        i, output, numerator_accum = 1, 0, denominator
+        while numerator_accum > 0:
+            output += numerator_accum
+            numerator_accum = numerator_accum * excess // (denominator * i)
+            i += 1
+        return output // denominator
+
+    def excess(self, excess: int, used: int, base_fee: int) -> int:
+        """Return `calc_excess_blob_gas`."""
+        schedule = BLOB_SCHEDULES[self.fork]
+        target = schedule.target * BLOB_GAS
+        if excess + used < target:
+            return 0
+        is_reserved = BLOB_BASE_COST * base_fee > BLOB_GAS * self.price(excess)
+        if self.fork == "osaka" and is_reserved:
+            return excess + used * (schedule.max - schedule.target) // schedule.max
+        return excess + used - target
+
+
+@given(fork=st.sampled_from(sorted(FORKS)), excess=st.integers(0, 400_000_000))
+@example(fork="osaka", excess=440_000_000)
+def test_the_price_is_that_of_the_eip(fork: str, excess: int) -> None:
+    assert blob_base_fee(FORKS[fork], excess) == min(Expected(fork).price(excess), 2**128 - 1)
+
+
+@given(
+    fork=st.sampled_from(sorted(FORKS)),
+    blobs=st.lists(st.integers(0, 9), max_size=40),
+    base_fees=st.lists(st.integers(0, 10**12), min_size=1, max_size=5),
+)
+def test_the_excess_follows_the_eips_over_many_blocks(
+    fork: str, blobs: list[int], base_fees: list[int]
+) -> None:
+    excess = 0
+    for index, count in enumerate(blobs):
+        used = BLOB_GAS * min(count, BLOB_SCHEDULES[fork].max)
+        base_fee = base_fees[index % len(base_fees)]
+        found = next_excess_blob_gas(
+            FORKS[fork], excess_blob_gas=excess, blob_gas_used=used, base_fee=base_fee
+        )
+        assert found == Expected(fork).excess(excess, used, base_fee)
+        excess = found
+
+
+@given(fork=st.sampled_from(sorted(FORKS)), excess=st.integers(0, 2**64 - 1), used=GAS)
+def test_no_excess_is_too_large(fork: str, excess: int, used: int) -> None:
+    following = next_excess_blob_gas(
+        FORKS[fork], excess_blob_gas=excess, blob_gas_used=used, base_fee=2**64 - 1
+    )
+    assert following is not None
+    assert 0 <= following < 2**64
+    price = blob_base_fee(FORKS[fork], excess)
+    assert price is not None
+    assert 1 <= price < 2**128
+
+
+@pytest.mark.parametrize(
+    ("fork", "present"),
+    [("london", 0), ("paris", 0), ("shanghai", 1), ("cancun", 3), ("prague", 4), ("osaka", 4)],
+)
+def test_each_fork_adds_its_fields_to_headers(fork: str, present: int) -> None:
+    fees = BlobFees(Rules(1, fork), has_fork_fields=True)
+    for parent in (None, HEADER):
+        fields = fees.fork_fields(parent)
+        given_fields = [name for name in NAMES if getattr(fields, name) is not None]
+        assert given_fields == list(NAMES[:present])
+
+
+def test_an_l2_has_none_of_them_and_a_constant_price() -> None:
+    fees = BlobFees(Rules(1, "osaka"), has_fork_fields=False)
+    assert all(getattr(fees.fork_fields(HEADER), name) is None for name in NAMES)
+    assert (fees.base_fee(HEADER), fees.next_base_fee(HEADER)) == (1, 1)
+
+
+def test_the_price_of_a_block_is_that_of_its_excess() -> None:
+    fees = BlobFees(Rules(1, "prague"), has_fork_fields=True)
+    full = msgspec.structs.replace(HEADER, blob_gas_used=9 * BLOB_GAS, excess_blob_gas=10**7)
+    assert fees.base_fee(full) == Expected("prague").price(10**7) > 1
+    assert fees.next_base_fee(full) == Expected("prague").price(10**7 + 3 * BLOB_GAS)
+    assert fees.base_fee(HEADER) == 0
+    assert (fees.used_ratio(full), fees.used_ratio(HEADER)) == (1.0, 0.0)
+
+
+def test_the_schedules_agree_with_those_of_the_engine() -> None:
+    for fork, schedule in BLOB_SCHEDULES.items():
+        assert schedule.max == FORKS[fork].max_blobs
+    assert [it.max_blobs_per_transaction for it in FORKS.values()] == [6, 9, 6]

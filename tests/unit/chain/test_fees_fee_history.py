@@ -1,0 +1,94 @@
+"""What blocks contribute to a fee history."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from entresol.chain.chain import Chain
+from entresol.chain.fees import (
+    MAX_BLOCKS,
+    BlockFees,
+    block_fees,
+    check_percentiles,
+    effective_tip,
+    first_block,
+)
+from entresol.errors import InvalidPercentiles
+from entresol.primitives.transactions import Transaction
+from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain.dev_chain import FEE, deposit, seal_block, transaction
+
+
+@pytest.fixture
+def chain(manual: Chain) -> Chain:
+    return manual
+
+
+def test_an_empty_block_has_a_base_fee(chain: Chain) -> None:
+    chain.builder.seal()
+    assert block_fees(chain.blocks.record(1), chain.ledger.blob_fees) == BlockFees(
+        FEE, 0.0, 0, [], 1, 0.0
+    )
+
+
+def test_the_ratio_is_at_most_one(chain: Chain) -> None:
+    # As blocks were built once: the transaction uses all of its gas, which is more than their limit.
+    heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
+    executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
+    assert executed.header.gas_used > executed.header.gas_limit
+    assert block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio == 1.0
+
+
+def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
+    InlineSequencer(chain).submit(transaction(0).raw)
+    header = chain.builder.seal()
+    assert (
+        block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio
+        == 21_000 / header.gas_limit
+    )
+
+
+def test_tips_are_in_order_of_size(chain: Chain) -> None:
+    for sender, tip in enumerate((30, 10, 20)):
+        InlineSequencer(chain).submit(transaction(0, by=sender, tip=tip).raw)
+    chain.builder.seal()
+    tips = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
+    assert tips == [(10, 21_000), (20, 21_000), (30, 21_000)]
+
+
+def test_a_deposit_has_no_tip(chain: Chain) -> None:
+    chain.enqueue(deposit(0))
+    chain.builder.seal()
+    ((tip, _),) = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
+    assert tip == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "newest", "first"),
+    [(2, 5, 4), (0, 5, 5), (100, 1, 0), (10**6, 5_000, 5_001 - MAX_BLOCKS)],
+)
+def test_a_history_ends_at_genesis_or_at_its_limit(count: int, newest: int, first: int) -> None:
+    assert first_block(count, newest) == first
+
+
+@pytest.mark.parametrize(
+    ("percentiles", "complaint"),
+    [
+        ([101], "each is from 0 to 100, got 101"),
+        ([-1], "each is from 0 to 100, got -1"),
+        ([50, 40], "they must not fall, got 40 after 50"),
+        ([float("nan")], "each is from 0 to 100, got nan"),
+        ([50] * 101, "at most 100 are allowed, got 101"),
+    ],
+)
+def test_percentiles_that_are_none_are_rejected(percentiles: list[float], complaint: str) -> None:
+    with pytest.raises(InvalidPercentiles, match=complaint):
+        check_percentiles(percentiles)
+
+
+@pytest.mark.parametrize(
+    ("fee_cap", "tip", "base_fee", "expected"), [(10, 3, 5, 3), (10, 8, 5, 5), (4, 2, 5, 0)]
+)
+def test_a_tip_is_what_the_cap_leaves(fee_cap: int, tip: int, base_fee: int, expected: int) -> None:
+    assert effective_tip(fee_cap, tip, base_fee) == expected

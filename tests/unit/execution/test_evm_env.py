@@ -1,0 +1,202 @@
+"""The `TxEnv` of a transaction, observed by its execution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from entresol._native import (
+    Account,
+    BlockEnv,
+    Overlay,
+    Rules,
+    Snapshot,
+    address_of,
+    execute,
+    keccak256,
+    public_key,
+    rlp_encode,
+)
+from entresol._native import sign as sign_digest
+from entresol.errors import NonceTooHigh, WrongChain
+from entresol.execution.evm_env import PRIORITY_CHECKS, priority_tx_env, tx_env_of
+from entresol.primitives.transactions import (
+    Access,
+    AccessListTransaction,
+    Authorization,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    PriorityTransaction,
+    SetCodeTransaction,
+    SignedPayload,
+    Transaction,
+    ZkTransaction,
+    sign,
+)
+from entresol.primitives.values import Address, Hash32
+from tests.support.evm.in_memory_state import CONTRACT, EMPTY_CODE, ETHER, RULES, InMemoryState
+from tests.support.hex_data import word
+
+SECRET = bytes([0x46]) * 32
+SENDER = Address(address_of(public_key(SECRET)))
+TO = Address(CONTRACT)
+BASE_FEE = 5
+BLOCK = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=BASE_FEE)
+
+# Returns CALLER, CALLVALUE, GASPRICE and the first word of the data.
+MIRROR = "33 5f 52 34 6020 52 3a 6040 52 5f 35 6060 52 6080 5f f3"
+
+COMMON: dict[str, Any] = {
+    "nonce": 0,
+    "gas_limit": 100_000,
+    "to": TO,
+    "value": 9,
+    "data": word(77),
+    "chain_id": 270,
+}
+FEES: dict[str, Any] = {"max_fee_per_gas": 30, "max_priority_fee_per_gas": 4}
+
+
+def authorization() -> Authorization:
+    digest = keccak256(b"\x05" + rlp_encode([b"\x01\x0e", CONTRACT, b"\x01"]))
+    signature = sign_digest(digest, SECRET)
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
+    return Authorization(270, TO, 1, signature[64], r, s)
+
+
+def payload(kind: type[SignedPayload], **fields: Any) -> SignedPayload:
+    given = {**COMMON, **fields}
+    if kind in (LegacyTransaction, AccessListTransaction):
+        return kind(gas_price=9, **given)
+    if kind is SetCodeTransaction:
+        return kind(**FEES, **{"authorizations": (authorization(),), **given})
+    if kind is ZkTransaction:
+        return kind(**FEES, sender=SENDER, gas_per_pubdata_limit=50_000, **given)
+    return kind(**FEES, **given)
+
+
+KINDS = [
+    LegacyTransaction,
+    AccessListTransaction,
+    FeeMarketTransaction,
+    SetCodeTransaction,
+    ZkTransaction,
+]
+
+
+def world() -> InMemoryState:
+    made = InMemoryState.with_contract(MIRROR)
+    made.accounts[SENDER] = Account(0, ETHER, EMPTY_CODE)
+    return made
+
+
+def signed(kind: type[SignedPayload], **fields: Any) -> Transaction:
+    return sign(payload(kind, **fields), SECRET)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_contract_sees_sender_price_and_value_of_any_type(kind: type[SignedPayload]) -> None:
+    transaction = signed(kind)
+    result = execute(Snapshot(world()), RULES, BLOCK, tx_env_of(transaction))
+    # The gas price, or the base fee with the tip, which type 0x71 does not pay.
+    price = BASE_FEE if kind is ZkTransaction else 9
+    assert result.output == bytes(12) + SENDER + word(9) + word(price) + word(77)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_transaction_of_any_type_needs_its_nonce(kind: type[SignedPayload]) -> None:
+    transaction = signed(kind, nonce=3)
+    with pytest.raises(NonceTooHigh, match="next nonce 0, tx nonce 3"):
+        execute(Snapshot(world()), RULES, BLOCK, tx_env_of(transaction))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_transaction_of_any_type_needs_its_chain(kind: type[SignedPayload]) -> None:
+    with pytest.raises(WrongChain, match="have 270 want 271"):
+        execute(Snapshot(world()), Rules(271), BLOCK, tx_env_of(signed(kind)))
+
+
+def test_a_legacy_transaction_without_a_chain_runs_on_any() -> None:
+    tx_env = tx_env_of(signed(LegacyTransaction, chain_id=None))
+    assert execute(Snapshot(world()), Rules(271), BLOCK, tx_env).status == "success"
+
+
+@pytest.mark.parametrize("kind", [AccessListTransaction, FeeMarketTransaction, SetCodeTransaction])
+def test_an_access_list_is_paid_for(kind: type[SignedPayload]) -> None:
+    listed = (Access(Address(b"\x99" * 20), (Hash32(word(1)), Hash32(word(2)))),)
+    runs = [
+        execute(Snapshot(world()), RULES, BLOCK, tx_env_of(signed(kind, access_list=accesses)))
+        for accesses in ((), listed)
+    ]
+    assert runs[1].gas_spent - runs[0].gas_spent == 2_400 + 2 * 1_900
+
+
+def test_an_authorization_delegates() -> None:
+    overlay = Overlay(Snapshot(world()))
+    overlay.apply(execute(overlay, RULES, BLOCK, tx_env_of(signed(SetCodeTransaction))))
+    account = overlay.account(SENDER)
+    assert account is not None
+    assert overlay.code(account.code_hash) == b"\xef\x01\x00" + CONTRACT
+
+
+@pytest.mark.parametrize("kind", [LegacyTransaction, AccessListTransaction, FeeMarketTransaction])
+def test_a_transaction_without_a_target_creates(kind: type[SignedPayload]) -> None:
+    tx_env = tx_env_of(signed(kind, to=None, data=bytes.fromhex("5f5ff3")))
+    assert execute(Snapshot(world()), RULES, BLOCK, tx_env).created is not None
+
+
+def priority(**fields: Any) -> PriorityTransaction:
+    given: dict[str, Any] = {
+        "sender": Address(b"\x77" * 20),
+        "to": TO,
+        "gas_limit": 100_000,
+        "gas_per_pubdata_limit": 800,
+        "max_fee_per_gas": 3,
+        "nonce": 41,
+        "value": 500,
+        "to_mint": 400_000,
+        "data": word(77),
+    }
+    return PriorityTransaction(**{**given, **fields})
+
+
+def test_a_priority_transaction_mints_its_value_and_pays_nothing_yet() -> None:
+    overlay = Overlay(Snapshot(world()))
+    result = execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
+    assert result.output == bytes(12) + b"\x77" * 20 + word(500) + word(3) + word(77)
+    overlay.apply(result)
+    assert overlay.account(b"\x77" * 20) is None
+    assert overlay.account(CONTRACT) == Account(1, 500, keccak256(bytes.fromhex(MIRROR)))
+
+
+def test_a_priority_transaction_leaves_the_senders_nonce_alone() -> None:
+    made = world()
+    made.accounts[b"\x77" * 20] = Account(7, 1, EMPTY_CODE)
+    overlay = Overlay(Snapshot(made))
+    overlay.apply(
+        execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
+    )
+    assert overlay.account(b"\x77" * 20) == Account(7, 1, EMPTY_CODE)
+
+
+def test_a_failed_priority_transaction_refunds_all_but_the_fee() -> None:
+    made = world()
+    made.deploy(CONTRACT, "fe")
+    overlay = Overlay(Snapshot(made))
+    tx_env = priority_tx_env(priority(refund_recipient=Address(b"\x88" * 20)))
+    overlay.apply(execute(overlay, RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS))
+    assert overlay.account(b"\x77" * 20) is None
+    assert overlay.account(b"\x88" * 20) == Account(0, 100_000, EMPTY_CODE)
+
+
+def test_a_contract_may_send_a_priority_transaction() -> None:
+    tx_env = priority_tx_env(priority(sender=TO, gas_limit=60_000_000))
+    result = execute(Snapshot(world()), RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS)
+    assert result.status == "success"
+
+
+def test_a_priority_transaction_has_a_tx_env() -> None:
+    tx_env = tx_env_of(Transaction.from_l1(priority()))
+    result = execute(Snapshot(world()), RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS)
+    assert result.status == "success"

@@ -1,0 +1,439 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.sealing.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
+from entresol.chain.sealing.pending_block import OpenBlock
+from entresol.dev.reverts import Reverts
+from entresol.errors import InsufficientFunds, StoreFailed, StoreFull
+from entresol.execution.block_executor import BlockExecutor
+from entresol.primitives.records import TransactionResult
+from entresol.primitives.transactions import Transaction
+from entresol.sequencer import local
+from entresol.sequencer.local import Automine, BlockSealer
+from tests.support.chain.dev_chain import (
+    ALICE,
+    deposit,
+    long_transaction,
+    open_chain,
+    transaction,
+)
+from tests.support.polling import PATIENCE_SECONDS
+
+HEAVY = 30_000_000
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    opened = open_chain()
+    yield opened
+    opened.close()
+
+
+async def idle(automine: Automine) -> None:
+    """Wait until nothing is sealed in the background."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while automine.is_busy:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0)
+
+
+class Sender:
+    """Sends transactions with automine, and remembers what it was told of each."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.automine = Automine(chain, BlockSealer(chain))
+        self.outcomes: dict[bytes, Exception | None] = {}
+        self._chain = chain
+
+    def send(self, *transactions: Transaction) -> None:
+        for it in transactions:
+            self._chain.add(it)
+            self.automine.include(it.hash, self._reporter(it.hash))
+
+    def _reporter(self, sent: bytes) -> Callable[[Exception | None], None]:
+        def report(error: Exception | None) -> None:
+            assert sent not in self.outcomes
+            self.outcomes[sent] = error
+
+        return report
+
+    async def wait(self) -> None:
+        """Wait until nothing is sealed."""
+        await asyncio.sleep(0)
+        await idle(self.automine)
+
+
+def enqueue_heavy(chain: Chain, count: int) -> None:
+    for number in range(count):
+        chain.enqueue(deposit(number, gas_limit=HEAVY))
+
+
+def test_transactions_of_one_turn_share_a_block(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(transaction(0), transaction(0, by=1), transaction(1))
+        assert chain.number == 0
+        assert not sender.outcomes
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None] * 3
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert chain.number == 1
+    assert len(chain.blocks.record(1).transactions) == 3
+
+
+def test_many_are_sealed_in_the_background_and_later_ones_share_the_next_block(
+    chain: Chain,
+) -> None:
+    async def live() -> None:
+        sender, first = Sender(chain), 2 * INLINE_TRANSACTIONS
+        sender.send(*(transaction(nonce) for nonce in range(first)))
+        await asyncio.sleep(0)
+        assert sender.automine.is_busy
+        while chain.number == 0:
+            await asyncio.sleep(0)
+            if len(chain.pool) == first:
+                sender.send(*(transaction(nonce, by=1) for nonce in range(10)))
+        await sender.wait()
+        assert set(sender.outcomes.values()) == {None}
+        assert len(sender.outcomes) == first + 10
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert chain.number <= 2
+    chain.verify()
+
+
+def test_what_exceeds_the_gas_of_a_block_is_in_the_next_one(chain: Chain) -> None:
+    chain.configure(chain.settings.__class__(gas_limit=250_000))
+
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(*(transaction(nonce) for nonce in range(30)))
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None] * 30
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    sizes = [len(chain.blocks.record(it).transactions) for it in range(1, chain.number + 1)]
+    assert sum(sizes) == 30
+    assert len(sizes) > 3
+
+
+def test_arrival_decides_the_order_whatever_is_offered(chain: Chain) -> None:
+    sent = [transaction(0), transaction(0, by=1, tip=5), transaction(1, tip=9)]
+
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(*sent)
+        await sender.wait()
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert [raw for raw, _ in chain.blocks.record(1).transactions] == [it.raw for it in sent]
+
+
+def test_a_sender_whose_transaction_no_block_can_include_does_not_wait(chain: Chain) -> None:
+    async def live() -> None:
+        sender, queued = Sender(chain), transaction(7, by=2)
+        sender.send(*(transaction(nonce) for nonce in range(2 * INLINE_TRANSACTIONS)), queued)
+        while queued.hash not in sender.outcomes:  # noqa: ASYNC110  # as soon as it is there
+            await asyncio.sleep(0)
+        assert queued.hash in chain.pool
+        await sender.wait()
+        await sender.automine.stop()
+
+    asyncio.run(live())
+
+
+def test_a_transaction_that_is_dropped_before_its_block_was_accepted_all_the_same(
+    chain: Chain,
+) -> None:
+    """As anvil, which responds once the pool has a transaction: only a block that fails is the sender's error."""
+
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(transaction(0), transaction(0, by=1))
+        chain.pool.remove(transaction(0).hash, "dropped by a developer, or evicted")
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None] * 2
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert [it.hash for it in chain.blocks.record(1).decoded()] == [transaction(0, by=1).hash]
+
+
+def test_a_transaction_that_is_reverted_before_its_block_was_accepted_all_the_same(
+    chain: Chain,
+) -> None:
+    async def live() -> None:
+        reverts = Reverts(chain)
+        checkpoint = reverts.checkpoint()
+        sender = Sender(chain)
+        sender.send(transaction(0))
+        assert reverts.restore(checkpoint)
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert chain.number == 0
+
+
+@pytest.mark.parametrize("count", [1, 2 * INLINE_TRANSACTIONS], ids=["inline", "background"])
+def test_a_failure_reaches_all_senders_and_their_transactions_leave_the_pool(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    def fail(*_: object) -> object:
+        raise StoreFull(chain.blocks.path)
+
+    async def live() -> None:
+        monkeypatch.setattr(chain.ledger, "append", fail)
+        monkeypatch.setattr(chain.ledger, "write", fail)
+        sender = Sender(chain)
+        sender.send(*(transaction(nonce) for nonce in range(count)))
+        await sender.wait()
+        assert len(sender.outcomes) == count
+        assert all(isinstance(it, StoreFailed) for it in sender.outcomes.values())
+        assert not len(chain.pool)
+        monkeypatch.undo()
+        sender.send(transaction(0, by=1))
+        await sender.wait()
+        assert chain.number == 1
+        await sender.automine.stop()
+
+    asyncio.run(live())
+
+
+@pytest.mark.parametrize("count", [1, 2 * INLINE_TRANSACTIONS], ids=["inline", "background"])
+def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_block(
+    chain: Chain, count: int
+) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(*(transaction(nonce) for nonce in range(count)))
+        # An edit that the pool does not see.
+        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        await sender.wait()
+        first, *others = sender.outcomes.values()
+        assert isinstance(first, InsufficientFunds)
+        # They wait for a nonce now.
+        assert others == [None] * (count - 1)
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert (chain.number, transaction(0).hash in chain.pool) == (0, False)
+
+
+def test_a_rejected_transaction_does_not_keep_others_out_of_the_block(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(transaction(0), transaction(0, by=1))
+        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        await sender.wait()
+        assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds, type(None)]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert len(chain.blocks.record(1).transactions) == 1
+
+
+def test_a_transaction_that_was_rejected_may_be_sent_again(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        edited = chain.edits.state
+        sender.send(transaction(0))
+        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        await sender.wait()
+        assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds]
+        chain.edits.restore(edited)
+        sender.outcomes.clear()
+        sender.send(transaction(0))
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert chain.number == 1
+
+
+def test_stopping_tells_senders_that_their_transactions_are_in_no_block(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(*(transaction(nonce) for nonce in range(2 * INLINE_TRANSACTIONS)))
+        await asyncio.sleep(0)
+        await sender.automine.stop()
+        assert not sender.automine.is_busy
+        assert all(isinstance(it, StoreFailed) for it in sender.outcomes.values())
+
+    asyncio.run(live())
+    assert chain.number == 0
+
+
+def test_senders_do_not_wait_once_automine_is_off(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(transaction(0))
+        chain.schedule.seal_on_request()
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert chain.number == 0
+
+
+def test_light_deposits_are_sealed_at_once(chain: Chain) -> None:
+    chain.enqueue(deposit(0, gas_limit=INLINE_GAS))
+    Automine(chain, BlockSealer(chain)).seal()
+    assert chain.number == 1
+
+
+def test_other_tasks_have_a_turn_after_each_block_of_heavy_deposits(chain: Chain) -> None:
+    async def live() -> list[int]:
+        automine, seen = Automine(chain, BlockSealer(chain)), [0]
+        enqueue_heavy(chain, 5)
+        automine.seal()
+        assert chain.number == 0
+        while automine.is_busy:
+            await asyncio.sleep(0)
+            if chain.number != seen[-1]:
+                seen.append(chain.number)
+        await automine.stop()
+        return seen
+
+    assert asyncio.run(live()) == [0, 1, 2, 3, 4, 5]
+    chain.verify()
+
+
+def test_transactions_that_are_sent_beside_heavy_deposits_are_sealed_in_their_turn(
+    chain: Chain,
+) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        enqueue_heavy(chain, 3)
+        sender.automine.seal()
+        sender.send(transaction(0))
+        assert chain.number == 0
+        await sender.wait()
+        assert sender.outcomes == {transaction(0).hash: None}
+        assert chain.blocks.locate_transaction(transaction(0).hash) is not None
+        await sender.automine.stop()
+
+    asyncio.run(live())
+
+
+def test_deposits_are_sealed_again_after_a_failure_in_the_background(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(local, "RETRY_SECONDS", 0.0)
+    write_open, failures = chain.builder.write_open, [StoreFull(chain.blocks.path)]
+
+    def fail_once(block: OpenBlock) -> object:
+        if failures:
+            raise failures.pop()
+        return write_open(block)
+
+    async def live() -> None:
+        monkeypatch.setattr(chain.builder, "write_open", fail_once)
+        automine = Automine(chain, BlockSealer(chain))
+        enqueue_heavy(chain, 2)
+        automine.seal()
+        await idle(automine)
+        await automine.stop()
+
+    asyncio.run(live())
+    assert chain.number == 2
+    assert "a block could not be sealed: no space left" in caplog.text
+
+
+def test_a_store_that_goes_on_failing_is_logged_once(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(local, "RETRY_SECONDS", 0.0)
+    failures = [StoreFull(chain.blocks.path), StoreFull(chain.blocks.path), StoreFailed("another")]
+    write_open = chain.builder.write_open
+
+    def fail(block: OpenBlock) -> object:
+        if failures:
+            raise failures.pop(0)
+        return write_open(block)
+
+    async def live() -> None:
+        monkeypatch.setattr(chain.builder, "write_open", fail)
+        automine = Automine(chain, BlockSealer(chain))
+        enqueue_heavy(chain, 1)
+        automine.seal()
+        await idle(automine)
+        failures.append(StoreFailed("another"))
+        enqueue_heavy(chain, 1)
+        automine.seal()
+        await idle(automine)
+        await automine.stop()
+
+    asyncio.run(live())
+    full, another, again = [it.getMessage() for it in caplog.records if it.levelname == "ERROR"]
+    assert "no space left" in full
+    # A block was sealed in between.
+    assert another == again == "a block could not be sealed: another"
+
+
+def test_stopping_ends_what_is_in_the_background(chain: Chain) -> None:
+    async def live() -> None:
+        automine = Automine(chain, BlockSealer(chain))
+        enqueue_heavy(chain, 50)
+        automine.seal()
+        await asyncio.sleep(0)
+        await automine.stop()
+        assert not automine.is_busy
+
+    asyncio.run(live())
+    assert chain.number < 50
+
+
+def test_a_transaction_that_takes_longer_than_its_gas_is_sealed_on_a_thread(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    run = BlockExecutor.run
+
+    def observed(self: BlockExecutor, sent: Transaction) -> TransactionResult:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        return run(self, sent)
+
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(long_transaction(0))
+        monkeypatch.setattr(BlockExecutor, "run", observed)
+        await asyncio.sleep(0)
+        assert sender.automine.is_busy
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None]
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert threads == ["MainThread", "seal"]
+    assert chain.number == 1
+    assert chain.blocks.record(1).results[0].gas_used > INLINE_GAS // 2
+    chain.verify()
+
+
+def test_what_takes_longer_than_its_gas_does_not_keep_others_waiting(chain: Chain) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        sender.send(long_transaction(0), transaction(0, by=1))
+        await asyncio.sleep(0)
+        sender.send(transaction(1, by=1))
+        await sender.wait()
+        assert list(sender.outcomes.values()) == [None] * 3
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert not len(chain.pool)
+    chain.verify()

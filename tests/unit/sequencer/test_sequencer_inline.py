@@ -1,0 +1,49 @@
+"""Blocks that are sealed by the call that asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.errors import StoreFailed, StoreFull
+from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain.dev_chain import open_chain, transaction
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    opened = open_chain()
+    yield opened
+    opened.close()
+
+
+def test_a_transaction_is_in_a_block_when_the_call_returns(chain: Chain) -> None:
+    sent = InlineSequencer(chain).submit(transaction(0).raw)
+    assert chain.blocks.locate_transaction(sent) is not None
+
+
+def test_without_automine_it_stays_in_the_pool_until_a_block_is_requested(chain: Chain) -> None:
+    sequencer = InlineSequencer(chain)
+    chain.schedule.seal_on_request()
+    sequencer.submit(transaction(0).raw)
+    sequencer.wake()
+    assert (chain.number, len(chain.pool)) == (0, 1)
+    assert asyncio.run(sequencer.seal()).number == 1
+    assert len(chain.pool) == 0
+
+
+def test_a_transaction_that_cannot_be_written_leaves_the_pool(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **_named: object) -> None:
+        raise StoreFull(chain.blocks.path)
+
+    monkeypatch.setattr(chain.ledger, "append", fail)
+    reported: list[Exception | None] = []
+    chain.add(transaction(0))
+    InlineSequencer(chain).include(transaction(0).hash, reported.append)
+    assert isinstance(reported[0], StoreFailed)
+    assert len(chain.pool) == 0

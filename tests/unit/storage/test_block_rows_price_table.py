@@ -1,0 +1,75 @@
+"""The prices of blocks: written when they change, read for any block, and unwound with theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from entresol.storage import tables
+from entresol.storage.block_rows import Prices
+from entresol.storage.store import Store
+from tests.support.chain.records import dump, record_after
+
+CHEAP, DEAR = Prices(10**9, 10**10), Prices(2**200, 10**15)
+
+
+def fill(store: Store, *prices: Prices | None) -> None:
+    """Append blocks that were made with these prices."""
+    for made_with in prices:
+        head = None if store.head_number is None else store.get_record(store.head_number)
+        store.append(record_after(head), [], made_with)
+
+
+def rows(store: Store) -> list[int]:
+    return [tables.block_of(key) for key in dump(store) if key[:1] == tables.PRICES]
+
+
+def test_each_block_has_the_prices_it_was_made_with(store: Store) -> None:
+    fill(store, None, CHEAP, DEAR, CHEAP)
+    assert [store.prices.at(block) for block in range(4)] == [None, CHEAP, DEAR, CHEAP]
+
+
+def test_prices_that_stay_take_no_room(store: Store) -> None:
+    fill(store, CHEAP, CHEAP, CHEAP, DEAR, DEAR)
+    assert rows(store) == [0, 3]
+    assert [store.prices.at(block) for block in range(5)] == [CHEAP] * 3 + [DEAR] * 2
+
+
+def test_unwound_blocks_lose_their_prices(store: Store) -> None:
+    fill(store, CHEAP, DEAR, CHEAP, DEAR)
+    store.unwind(1)
+    assert rows(store) == [0, 1]
+    fill(store, DEAR, CHEAP)
+    assert rows(store) == [0, 1, 3]
+    assert store.prices.at(3) == CHEAP
+
+
+def test_what_is_remembered_of_the_last_block_survives_no_unwinding(store: Store) -> None:
+    fill(store, CHEAP, CHEAP, DEAR)
+    store.unwind(0)
+    fill(store, CHEAP, CHEAP, DEAR)
+    assert [store.prices.at(block) for block in range(4)] == [CHEAP, CHEAP, CHEAP, DEAR]
+    store.unwind(2)
+    fill(store, DEAR)
+    assert store.prices.at(3) == DEAR
+
+
+def test_a_price_that_no_word_can_hold_is_the_highest(store: Store) -> None:
+    fill(store, Prices(2**300, 1))
+    assert store.prices.at(0) == Prices(2**256 - 1, 1)
+    fill(store, Prices(2**300, 1))
+    assert rows(store) == [0]
+
+
+def test_prices_are_there_after_a_restart(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "chain")
+    fill(store, CHEAP, DEAR)
+    store.close()
+    store = Store.open(tmp_path / "chain")
+    assert (store.prices.at(0), store.prices.at(1)) == (CHEAP, DEAR)
+    store.close()
+
+
+def test_rebuilding_preserves_them(store: Store) -> None:
+    fill(store, CHEAP, DEAR)
+    store.rebuild(lambda _record: [])
+    assert (store.prices.at(0), store.prices.at(1)) == (CHEAP, DEAR)
