@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol import errors
-from entresol.errors import EntresolError
+from entresol.errors import INTERNAL, EntresolError
 from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.flags import format_value, metavar_of
 from entresol.node.config.rejected_flags import ANVIL_REJECTED
 from entresol.node.config.schema import SETTINGS
 from entresol.rpc.jsonrpc import errors as rpc_errors
-from entresol.rpc.jsonrpc.errors import CODES, INTERNAL, code_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,9 +60,9 @@ reads no variable but `ANVIL_IP_ADDR`, and no file. As anvil it serves the devel
 listens. The chain is temporary; `--state` keeps it in a file."""
 
 _ERRORS: Final = """\
-Failures that are part of normal operation form one tree, in `entresol.errors`; a client receives the code of the
-nearest error in the table of `entresol.rpc.jsonrpc.errors`. Any other exception is a bug of the node: it is logged with
-its traceback, and the client receives -32603 with the id of the log entry."""
+Failures that are part of normal operation form one tree, in `entresol.errors` and `entresol.rpc.jsonrpc.errors`; each
+has its code and its text on its class. Any other exception is a bug of the node: it is logged with its traceback, and
+the client receives -32603 with the id of the log entry."""
 
 _DECISIONS: Final = """\
 Decisions with their reasons, half a screen each: context, decision, measurement if there is one, consequence. They are
@@ -141,9 +140,14 @@ def errors_page() -> str:
     """Return the page of all errors and their codes."""
     lines = ["# Errors", "", GENERATED, "", _ERRORS, "", "## Codes", ""]
     lines += ["| code | meaning |", "|---|---|"]
-    lines += [f"| {code} | {_meaning(code)} |" for code in sorted(set(CODES.values()))]
+    tree = list(_tree(EntresolError))
+    codes = {kind.rpc_code for _, kind in tree}
+    lines += [f"| {code} | {_meaning(code, tree)} |" for code in sorted(codes)]
     lines += ["", "## The tree", "", "| error | code | meaning |", "|---|---|---|"]
-    lines += _tree(EntresolError, 0)
+    lines += [
+        f"| {'&emsp;' * depth}`{kind.__name__}` | {kind.rpc_code} | {_sentence(kind)} |"
+        for depth, kind in tree
+    ]
     return "\n".join((*lines, ""))
 
 
@@ -167,11 +171,11 @@ def decisions_page(folder: Path) -> str:
     return "\n".join((*lines, ""))
 
 
-def _meaning(code: int) -> str:
+def _meaning(code: int, tree: Iterable[tuple[int, type[EntresolError]]]) -> str:
     """Describe a code: by a text of its own if many errors share it, else by their docstrings."""
     if code in _MEANINGS:
         return _MEANINGS[code]
-    return " ".join(_sentence(kind) for kind, its in CODES.items() if its == code)
+    return " ".join(_sentence(kind) for _, kind in tree if vars(kind).get("rpc_code") == code)
 
 
 def _setting_row(setting: Setting, *, has_variable: bool = True) -> str:
@@ -195,10 +199,9 @@ def _sentence(kind: type[EntresolError]) -> str:
     return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
-def _tree(kind: type[EntresolError], depth: int) -> Iterator[str]:
-    if depth:
-        code = code_of(kind)
-        yield f"| {'&emsp;' * (depth - 1)}`{kind.__name__}` | {code} | {_sentence(kind)} |"
+def _tree(kind: type[EntresolError], depth: int = 0) -> Iterator[tuple[int, type[EntresolError]]]:
+    """Yield the errors below `kind` with their depth."""
     for child in kind.__subclasses__():
         if child.__module__.startswith((f"{errors.__name__}.", rpc_errors.__name__)):
+            yield depth, child
             yield from _tree(child, depth + 1)

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from entresol.errors import INTERNAL
 from entresol.node.api.api import Api
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.node import Node
 from entresol.node.recipes.pair import pair
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.errors import INTERNAL
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
 

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import AddressInUse, AddressUnavailable
-from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection
 from entresol.server.limits import allow_open_files

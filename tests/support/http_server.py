@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import uvloop
 from websockets.frames import Frame, Opcode
 
-from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection, Handler, OnRejection, Page
 from entresol.server.server import Server

@@ -1,43 +1,47 @@
-"""The error tree."""
+"""The error tree: each error is declared once, in its module."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
-import re
+import pkgutil
 
+import entresol.rpc.jsonrpc.errors  # noqa: F401  # every error is defined now
 from entresol import errors
+from entresol.errors import EntresolError
 
 
-def test_the_drawn_tree_is_the_real_one() -> None:
-    assert drawn_parents(errors.__doc__ or "") == real_parents(errors.EntresolError)
+def kinds(root: type[EntresolError]) -> list[type[EntresolError]]:
+    """Return every error below `root` that the package defines."""
+    children = [it for it in root.__subclasses__() if it.__module__.startswith("entresol.")]
+    return [kind for child in children for kind in (child, *kinds(child))]
 
 
-def test_every_error_is_in_the_tree() -> None:
-    strays = [
-        name
-        for name, kind in inspect.getmembers(errors, inspect.isclass)
-        if not issubclass(kind, errors.EntresolError)
-    ]
-    assert strays == []
+def test_an_error_of_any_module_is_imported_from_the_package() -> None:
+    for found in pkgutil.iter_modules(errors.__path__):
+        module = importlib.import_module(f"{errors.__name__}.{found.name}")
+        for name, kind in vars(module).items():
+            if inspect.isclass(kind) and kind.__module__ == module.__name__:
+                assert getattr(errors, name) is kind
 
 
-def drawn_parents(drawing: str) -> dict[str, str]:
-    """Return the parent of each error below the root, as drawn."""
-    parents: dict[str, str] = {}
-    path: list[str] = []
-    for branch, name in re.findall(r"^    ((?:[│├└─ ]{4})*)([A-Z]\w+)", drawing, re.MULTILINE):
-        depth = len(branch) // 4
-        path[depth:] = [name]
-        if depth:
-            assert name not in parents
-            parents[name] = path[depth - 1]
-    return parents
+def test_every_class_of_the_package_is_an_error() -> None:
+    classes = dict(inspect.getmembers(errors, inspect.isclass))
+    assert [name for name, kind in classes.items() if not issubclass(kind, EntresolError)] == []
 
 
-def real_parents(kind: type[Exception]) -> dict[str, str]:
-    """Return the parent of each descendant of `kind` that the package defines."""
-    parents: dict[str, str] = {}
-    for child in kind.__subclasses__():
-        if child.__module__.startswith(f"{errors.__name__}."):
-            parents |= {child.__name__: kind.__name__} | real_parents(child)
-    return parents
+def test_every_kind_of_error_says_which_code_it_has() -> None:
+    silent = [it for it in EntresolError.__subclasses__() if "rpc_code" not in vars(it)]
+    assert silent == []
+
+
+def test_every_error_says_what_it_means() -> None:
+    assert [it for it in kinds(EntresolError) if "__doc__" not in vars(it) or not it.__doc__] == []
+
+
+def test_no_error_repeats_what_it_inherits() -> None:
+    for kind in kinds(EntresolError):
+        parent = super(kind, kind)
+        for name in ("rpc_code", "is_explained", "rpc_text", "simulation_code"):
+            if name in vars(kind) and kind.__base__ is not EntresolError:
+                assert vars(kind)[name] != getattr(parent, name), (kind, name)

@@ -1,14 +1,36 @@
-"""The root of the error tree, and how an error ends."""
+"""The root of the error tree, what a client receives of an error, and how an error ends."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import ClassVar, Final, TypeVar
+
+__all__ = ["INTERNAL", "EntresolError", "without_frames"]
+
+INTERNAL: Final = -32603
+"""The code of JSON-RPC for an internal error."""
 
 _E = TypeVar("_E", bound=BaseException)
 
 
 class EntresolError(Exception):
-    """A failure that is part of normal operation."""
+    """A failure that is part of normal operation.
+
+    Each kind of them says here what a client receives; subclasses inherit it.
+    """
+
+    rpc_code: ClassVar[int] = INTERNAL
+    """The code; an internal error is logged, and the client receives the id of the log entry and nothing else."""
+    is_explained: ClassVar[bool] = False
+    """Whether a client receives text and data of an error all the same that other nodes respond to as internal."""
+    rpc_text: ClassVar[str] = ""
+    """A text of its own for clients; else they receive that of the error."""
+    simulation_code: ClassVar[int] = 0
+    """The code of a call that `eth_simulateV1` rejects for this reason, if it has one."""
+
+    @property
+    def rpc_data(self) -> str | dict[str, str] | None:
+        """The `data` that a client receives beside code and text."""
+        return None
 
 
 def without_frames(error: _E) -> _E:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
 
 
 class UnknownBlock(EntresolError):
     """There is no such block."""
+
+    rpc_code = -32602
+    # The wording of zksync-era; what exactly is missing goes into `data`.
+    rpc_text = "Block with such an ID doesn't exist yet"
 
     def __init__(self, block: int | bytes) -> None:
         name = f"number {block}" if isinstance(block, int) else f"hash 0x{block.hex()}"
         super().__init__(f"there is no block with the {name}")
         self.block = block
 
+    @property
+    def rpc_data(self) -> str:
+        """Which block there is not."""
+        return str(self)
+
 
 class HistoryNotLoaded(EntresolError):
     """The state after a block is not known, because a state file without it was loaded."""
+
+    rpc_code = -32000
 
     def __init__(self, number: int, first: int) -> None:
         super().__init__(
@@ -29,6 +40,8 @@ class HistoryNotLoaded(EntresolError):
 class LoadRejected(EntresolError):
     """A state file that is right, but cannot be loaded here."""
 
+    rpc_code = -32000
+
 
 class BestBlockMissing(LoadRejected):
     """The file does not have the block that it names as the last one."""
@@ -40,6 +53,9 @@ class BestBlockMissing(LoadRejected):
 
 class ChainReplaced(EntresolError):
     """The chain was reverted or replaced while a request used it."""
+
+    # The request is right, and may succeed now.
+    rpc_code = -32000
 
     def __init__(
         self, text: str = "the chain was reverted or replaced meanwhile: send the request again"
@@ -59,9 +75,14 @@ class DumpInterrupted(ChainReplaced):
 class RollbackRejected(EntresolError):
     """The chain cannot be rolled back that far."""
 
+    rpc_code = -32000
+
 
 class RollbackTooDeep(RollbackRejected):
     """The chain has fewer blocks."""
+
+    # As in anvil.
+    rpc_code = -32602
 
     def __init__(self, what: str, height: int, depth: int) -> None:
         super().__init__(
@@ -97,6 +118,9 @@ class BelowSettledBatch(RollbackRejected):
 class ReorgIndexTooHigh(RollbackRejected):
     """A transaction of a reorg is for a block after the last new one."""
 
+    # As in anvil.
+    rpc_code = -32602
+
     def __init__(self, index: int, depth: int) -> None:
         super().__init__(
             "Block number for reorg tx will exceed the reorged chain height. "
@@ -108,6 +132,8 @@ class ReorgIndexTooHigh(RollbackRejected):
 class InvalidInterval(EntresolError):
     """A block interval that is not a positive number of seconds."""
 
+    rpc_code = -32602
+
     def __init__(self, seconds: float) -> None:
         super().__init__(f"an interval is a positive number of seconds, got {seconds}")
         self.seconds = seconds
@@ -116,12 +142,16 @@ class InvalidInterval(EntresolError):
 class InvalidPercentiles(EntresolError):
     """Percentiles that are not ascending numbers from 0 to 100."""
 
+    rpc_code = -32602
+
     def __init__(self, problem: str) -> None:
         super().__init__(f"invalid `eth_feeHistory` reward percentiles: {problem}")
 
 
 class TimestampTooLow(EntresolError):
     """A timestamp below the last block's."""
+
+    rpc_code = -32602
 
     def __init__(self, timestamp: int) -> None:
         # As in anvil.
@@ -131,6 +161,8 @@ class TimestampTooLow(EntresolError):
 
 class TimestampNotLater(EntresolError):
     """A timestamp that is the last block's, where Hardhat's rules hold (`--hardhat-errors`)."""
+
+    rpc_code = -32000
 
     def __init__(self, timestamp: int) -> None:
         super().__init__(
@@ -143,6 +175,8 @@ class TimestampNotLater(EntresolError):
 class TimestampTooHigh(EntresolError):
     """A timestamp that leaves too few for later blocks."""
 
+    rpc_code = -32602
+
     def __init__(self, timestamp: int, latest: int) -> None:
         # It begins as in anvil.
         super().__init__(f"The timestamp is too big: {timestamp:d}, and at most {latest:d}")
@@ -153,6 +187,8 @@ class TimestampTooHigh(EntresolError):
 class TooManyToSeal(EntresolError):
     """A request to seal more blocks than allowed."""
 
+    rpc_code = -32602
+
     def __init__(self, blocks: int, limit: int) -> None:
         super().__init__(f"one request seals at most {limit:d} blocks, got {blocks:d}")
         self.blocks = blocks
@@ -161,6 +197,9 @@ class TooManyToSeal(EntresolError):
 
 class BlockFull(EntresolError):
     """A transaction does not fit into the block that is being built."""
+
+    rpc_code = -32000
+    simulation_code = -38015
 
     def __init__(self, gas_limit: int, gas_left: int) -> None:
         super().__init__(
@@ -173,6 +212,9 @@ class BlockFull(EntresolError):
 class BlockFullOfMessages(BlockFull):
     """The messages to L1 of a transaction do not fit: no batch could hold those of the block."""
 
+    # The code of `eth_simulateV1` is about gas.
+    simulation_code = 0
+
     def __init__(self, sent: int, limit: int) -> None:
         super(BlockFull, self).__init__(
             f"the block would have {sent:d} messages to L1, and a batch has {limit:d} at most"
@@ -184,12 +226,17 @@ class BlockFullOfMessages(BlockFull):
 class BlockFullOfBlobs(BlockFull):
     """The blobs of a transaction do not fit, or cost more in this block than it offers."""
 
+    # The code of `eth_simulateV1` is about gas.
+    simulation_code = 0
+
     def __init__(self, problem: str) -> None:
         super(BlockFull, self).__init__(problem)
 
 
 class ReplayMismatch(EntresolError):
     """A block differs from its record when it is re-executed."""
+
+    rpc_code = INTERNAL
 
     def __init__(self, number: int, difference: str) -> None:
         super().__init__(f"block {number} differs from its record: {difference}")
@@ -199,3 +246,5 @@ class ReplayMismatch(EntresolError):
 
 class BatchOverflow(EntresolError):
     """A batch would exceed what a batch can hold."""
+
+    rpc_code = INTERNAL

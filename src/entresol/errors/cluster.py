@@ -8,6 +8,9 @@ from entresol.errors.base import EntresolError
 class ClusterFailed(EntresolError):
     """The cluster cannot be used."""
 
+    # A client that settles on request has to know why it does not work.
+    rpc_code = -32000
+
 
 class ClusterUnreachable(ClusterFailed):
     """The database of the cluster cannot be reached, or did not respond in time; a retry may help."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
 
 
 class InvalidConfig(EntresolError):
     """A setting is invalid."""
+
+    rpc_code = -32602
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}" if source else problem)
@@ -16,6 +18,8 @@ class InvalidConfig(EntresolError):
 
 class ListenFailed(EntresolError):
     """The server cannot listen on its address."""
+
+    rpc_code = INTERNAL
 
     def of_layer_one(self) -> ListenFailed:
         """Return the error of the development L1, whose port and path have flags of their own."""

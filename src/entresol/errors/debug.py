@@ -8,6 +8,9 @@ from entresol.errors.base import EntresolError
 class NotInspectable(EntresolError):
     """What is to be inspected is not there, or cannot be inspected."""
 
+    # As in geth's debug_.
+    rpc_code = -32000
+
 
 class BlockNotFound(NotInspectable):
     """There is no block to inspect."""
@@ -74,3 +77,5 @@ class SearchTooLong(NotInspectable):
 
 class InvalidTraceRange(EntresolError):
     """A range of blocks that is too large, or ends before it starts."""
+
+    rpc_code = -32602

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class DevnetError(EntresolError):
     """An error that a Python program gets from its devnet; no response has it."""
+
+    rpc_code = INTERNAL
 
 
 class DevnetStopped(DevnetError, ConnectionError):

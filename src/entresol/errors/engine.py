@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
 
 
 class EngineError(EntresolError):
     """The engine could not complete an execution; its result is unknown."""
+
+    rpc_code = INTERNAL
 
 
 class StateUnavailable(EngineError):
@@ -19,6 +21,9 @@ class EnginePanicked(EngineError):
 
 class ExecutionStopped(EngineError):
     """A limit of the caller stopped the execution."""
+
+    # Not -32603 or -32005: clients would try again at once and meet the same limit.
+    rpc_code = -32000
 
 
 class GasBudgetSpent(ExecutionStopped):

@@ -8,9 +8,14 @@ from entresol.errors.base import EntresolError
 class ExecutionFailed(EntresolError):
     """An execution ended in failure."""
 
+    rpc_code = -32000
+
 
 class ExecutionReverted(ExecutionFailed):
     """The execution reverted; `data` is its output, and `reason` the decoded reason if it has one."""
+
+    # As in zksync-era.
+    rpc_code = 3
 
     def __init__(self, data: bytes, reason: str | None = None) -> None:
         super().__init__(
@@ -18,6 +23,11 @@ class ExecutionReverted(ExecutionFailed):
         )
         self.data = data
         self.reason = reason
+
+    @property
+    def rpc_data(self) -> str:
+        """The revert data, even if it is empty."""
+        return "0x" + self.data.hex()
 
 
 class ExecutionHalted(ExecutionFailed):
@@ -47,12 +57,18 @@ class GasAllowanceExceeded(ExecutionFailed):
 class MintOverflow(ExecutionFailed):
     """The amount to mint for a priority transaction overflows."""
 
+    # As in zksync-era.
+    rpc_code = 3
+
     def __init__(self) -> None:
         super().__init__("integer overflow computing base token amount to mint")
 
 
 class UnserializableCall(EntresolError):
     """A call that cannot be encoded as a transaction."""
+
+    # As in zksync-era.
+    rpc_code = 3
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"Failed to serialize transaction: {problem}")
@@ -61,9 +77,13 @@ class UnserializableCall(EntresolError):
 class UnknownTracer(EntresolError):
     """There is no tracer with this name, or its options are invalid."""
 
+    rpc_code = -32602
+
 
 class InvalidOverride(EntresolError):
     """A state or block override is invalid."""
+
+    rpc_code = -32602
 
 
 class TooManyOverrides(InvalidOverride):
@@ -79,6 +99,8 @@ class TooManyOverrides(InvalidOverride):
 class NotAPrecompile(InvalidOverride):
     """The account whose precompile is to be moved is none."""
 
+    rpc_code = -32000
+
     def __init__(self, address: bytes) -> None:
         super().__init__(f"account 0x{address.hex()} is not a precompile")
 
@@ -86,12 +108,16 @@ class NotAPrecompile(InvalidOverride):
 class PrecompileMovedToSelf(InvalidOverride):
     """A precompile is moved to its own address."""
 
+    rpc_code = -38022
+
     def __init__(self, address: bytes) -> None:
         super().__init__(f"account 0x{address.hex()} is moved to itself")
 
 
 class DuplicatePrecompileMove(InvalidOverride):
     """Two precompiles are moved to the same address."""
+
+    rpc_code = -38023
 
     def __init__(self, address: bytes) -> None:
         super().__init__(f"two precompiles are moved to account 0x{address.hex()}")

@@ -8,6 +8,9 @@ from entresol.errors.base import EntresolError
 class LayerOneFailed(EntresolError):
     """A request to L1 failed."""
 
+    # A client that settles on request has to know why it does not work.
+    rpc_code = -32000
+
 
 class LayerOneUnreachable(LayerOneFailed):
     """L1 cannot be reached or does not respond in time; a retry may help."""

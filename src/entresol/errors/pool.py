@@ -8,6 +8,8 @@ from entresol.errors.base import EntresolError
 class PoolRejection(EntresolError):
     """The pool rejects a valid transaction."""
 
+    rpc_code = -32000
+
 
 class AlreadyKnown(PoolRejection):
     """The transaction is already in the pool."""

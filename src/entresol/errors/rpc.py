@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
 
 
 class UnknownAccount(EntresolError):
     """The node has no key of the account and does not impersonate it."""
+
+    rpc_code = -32000
 
     def __init__(self, address: bytes | None) -> None:
         if address is None:
@@ -23,6 +25,8 @@ class UnknownAccount(EntresolError):
 class AccountsLocked(EntresolError):
     """The node signs for no account and impersonates none."""
 
+    rpc_code = -32000
+
     def __init__(self, reason: str) -> None:
         super().__init__(f"the accounts of this node are locked: {reason}")
 
@@ -30,24 +34,49 @@ class AccountsLocked(EntresolError):
 class ReceiptTimeout(EntresolError):
     """No block included the transaction in time."""
 
+    # As in EIP-7966.
+    rpc_code = 4
+
     def __init__(self, transaction_hash: bytes, seconds: float) -> None:
         super().__init__(
             f"the transaction was added to the pool, but no block included it in {seconds:g} s"
         )
         self.transaction_hash = transaction_hash
 
+    @property
+    def rpc_data(self) -> str:
+        """The hash of the transaction."""
+        return "0x" + self.transaction_hash.hex()
+
 
 class TransactionFailed(EntresolError):
     """A transaction is in a block and has failed there, in the form of Hardhat (`--hardhat-errors`)."""
+
+    # As in Hardhat 2.
+    rpc_code = INTERNAL
+    is_explained = True
 
     def __init__(self, text: str, transaction_hash: bytes, data: bytes) -> None:
         super().__init__(text)
         self.transaction_hash = transaction_hash
         self.data = data
 
+    @property
+    def rpc_data(self) -> dict[str, str]:
+        """The members of Hardhat's `data`."""
+        return {
+            "message": str(self),
+            "txHash": "0x" + self.transaction_hash.hex(),
+            "data": "0x" + self.data.hex(),
+        }
+
 
 class NotSupported(EntresolError):
     """A feature that the node does not support."""
+
+    # As in anvil.
+    rpc_code = INTERNAL
+    is_explained = True
 
     def __init__(self, why: str) -> None:
         super().__init__(f"Not implemented: {why}")
@@ -56,9 +85,15 @@ class NotSupported(EntresolError):
 class ControlRejected(EntresolError):
     """A developer method that the node rejects; the text says why."""
 
+    rpc_code = -32000
+
 
 class TokenSlotNotFound(EntresolError):
     """A token stores a balance or an allowance in no slot that can be set."""
+
+    # As in anvil.
+    rpc_code = INTERNAL
+    is_explained = True
 
     def __init__(self, what: str) -> None:
         # As in anvil.
@@ -67,6 +102,8 @@ class TokenSlotNotFound(EntresolError):
 
 class TooManySlots(EntresolError):
     """A request names more storage slots than allowed."""
+
+    rpc_code = -32602
 
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(f"too many slots (max {limit}): got {count}; --slot-limit sets the limit")
@@ -77,6 +114,8 @@ class TooManySlots(EntresolError):
 class TooManyCalls(EntresolError):
     """A request makes more calls than allowed."""
 
+    rpc_code = -32602
+
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(f"too many calls (max {limit}): got {count}; --call-limit sets the limit")
         self.count = count
@@ -85,6 +124,9 @@ class TooManyCalls(EntresolError):
 
 class TooManyLongCalls(EntresolError):
     """A client, or all of them together, have too many calls that wait for a thread."""
+
+    # The request is right, and succeeds once others have ended.
+    rpc_code = -32005
 
     def __init__(self, limit: int, whose: str = "") -> None:
         super().__init__(
@@ -95,6 +137,8 @@ class TooManyLongCalls(EntresolError):
 
 class InvalidFilter(EntresolError):
     """A log filter is invalid."""
+
+    rpc_code = -32602
 
 
 class TooManyTopics(InvalidFilter):
@@ -169,12 +213,18 @@ class TooManyBlocks(InvalidFilter):
 class FilterNotFound(EntresolError):
     """There is no filter with this id, or it has expired."""
 
+    # As in geth: clients classify by its code and wording.
+    rpc_code = -32000
+
     def __init__(self) -> None:
         super().__init__("filter not found")
 
 
 class FilterMemoryFull(EntresolError):
     """The filters and subscriptions of all clients take as much memory as allowed."""
+
+    # As for too many subscriptions: the request is right, and may succeed later.
+    rpc_code = -32006
 
     def __init__(self, limit: int) -> None:
         super().__init__(
@@ -187,6 +237,8 @@ class FilterMemoryFull(EntresolError):
 class SubscriptionRejected(EntresolError):
     """A subscription is rejected."""
 
+    rpc_code = -32602
+
 
 class UnknownSubscription(SubscriptionRejected):
     """There is no subscription of this kind."""
@@ -198,12 +250,17 @@ class UnknownSubscription(SubscriptionRejected):
 class NotificationsNotSupported(SubscriptionRejected):
     """The connection cannot carry notifications."""
 
+    # As in geth: over this connection, there is no such method.
+    rpc_code = -32601
+
     def __init__(self) -> None:
         super().__init__("notifications not supported: subscriptions need a WebSocket")
 
 
 class TooManySubscriptions(SubscriptionRejected):
     """The connection has the maximum number of subscriptions."""
+
+    rpc_code = -32006
 
     def __init__(self, limit: int) -> None:
         super().__init__("Too many subscriptions on the connection")
@@ -212,6 +269,9 @@ class TooManySubscriptions(SubscriptionRejected):
 
 class ProducerUnavailable(EntresolError):
     """What only the producer can do could not be forwarded to it, or had no response in time."""
+
+    # The request is right, and may succeed later.
+    rpc_code = -32000
 
     def __init__(self, problem: str) -> None:
         super().__init__(

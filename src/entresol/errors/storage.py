@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 class StoreFailed(EntresolError):
     """The data directory of a chain cannot be used."""
+
+    rpc_code = INTERNAL
 
 
 class StoreLocked(StoreFailed):
@@ -49,6 +51,12 @@ class StoreTooNew(StoreFailed):
 class StoreDamaged(StoreFailed):
     """The data directory is corrupted."""
 
+    rpc_code = -32000
+    # What exactly is the operator's, in the log.
+    rpc_text = (
+        "the data of the node is damaged, and what the request needs cannot be read: see its log"
+    )
+
     def __init__(self, path: Path, detail: str) -> None:
         super().__init__(f"{path} is damaged ({detail}): restore it from a copy, or start anew")
         self.path = path
@@ -57,6 +65,9 @@ class StoreDamaged(StoreFailed):
 
 class StoreFull(StoreFailed):
     """The disk of the data directory is full."""
+
+    # A client has to know that nothing was done, and the operator why.
+    rpc_code = -32000
 
     def __init__(self, path: Path, *, recovers: bool = False) -> None:
         then = "the node then continues by itself" if recovers else "then start again"
@@ -96,6 +107,8 @@ class WrongParent(StoreFailed):
 
 class TrieError(EntresolError):
     """A trie or a proof does not match its root."""
+
+    rpc_code = INTERNAL
 
 
 class MissingNode(TrieError):

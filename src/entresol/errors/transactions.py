@@ -8,6 +8,8 @@ from entresol.errors.base import EntresolError
 class InvalidTransaction(EntresolError):
     """A transaction that cannot be included as it is."""
 
+    rpc_code = -32000
+
 
 class MalformedTransaction(InvalidTransaction):
     """The bytes do not encode a transaction."""
@@ -46,6 +48,8 @@ class WrongChain(InvalidTransaction):
 class NonceTooLow(InvalidTransaction):
     """The nonce is already used."""
 
+    simulation_code = -38010
+
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"nonce too low: next nonce {expected:d}, tx nonce {got:d}")
         self.expected = expected
@@ -54,6 +58,8 @@ class NonceTooLow(InvalidTransaction):
 
 class NonceTooHigh(InvalidTransaction):
     """An earlier nonce of the sender is missing."""
+
+    simulation_code = -38011
 
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"nonce too high: next nonce {expected:d}, tx nonce {got:d}")
@@ -71,6 +77,8 @@ class NonceOverflow(InvalidTransaction):
 class InsufficientFunds(InvalidTransaction):
     """The balance of the sender does not cover gas and value."""
 
+    simulation_code = -38014
+
     def __init__(self, balance: int, cost: int) -> None:
         super().__init__(
             f"insufficient funds for gas * price + value: have {balance:d} want {cost:d}"
@@ -82,6 +90,8 @@ class InsufficientFunds(InvalidTransaction):
 class IntrinsicGasTooLow(InvalidTransaction):
     """The gas limit is below the intrinsic gas."""
 
+    simulation_code = -38013
+
     def __init__(self, gas_limit: int, needed: int) -> None:
         super().__init__(f"intrinsic gas too low: gas {gas_limit:d}, minimum needed {needed:d}")
         self.gas_limit = gas_limit
@@ -90,6 +100,8 @@ class IntrinsicGasTooLow(InvalidTransaction):
 
 class GasLimitExceeded(InvalidTransaction):
     """The gas limit exceeds that of a block."""
+
+    simulation_code = -38015
 
     def __init__(self, gas_limit: int, cap: int) -> None:
         super().__init__(f"exceeds block gas limit: gas {gas_limit:d}, maximum {cap:d}")
@@ -100,6 +112,8 @@ class GasLimitExceeded(InvalidTransaction):
 class TransactionGasTooHigh(InvalidTransaction):
     """The gas limit exceeds that of a transaction (EIP-7825)."""
 
+    simulation_code = -38015
+
     def __init__(self, gas_limit: int, cap: int) -> None:
         super().__init__(f"transaction gas limit too high (cap: {cap:d}, tx: {gas_limit:d})")
         self.gas_limit = gas_limit
@@ -108,6 +122,8 @@ class TransactionGasTooHigh(InvalidTransaction):
 
 class FeeCapTooLow(InvalidTransaction):
     """The fee cap is below the base fee."""
+
+    simulation_code = -38012
 
     def __init__(self, fee_cap: int, base_fee: int) -> None:
         super().__init__(
@@ -143,12 +159,16 @@ class TipTooLow(InvalidTransaction):
 class SenderNotEOA(InvalidTransaction):
     """The sender has code other than a delegation."""
 
+    simulation_code = -38024
+
     def __init__(self) -> None:
         super().__init__("sender not an eoa")
 
 
 class InitCodeTooLarge(InvalidTransaction):
     """The init code exceeds its limit."""
+
+    simulation_code = -38025
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"max initcode size exceeded: code size {size:d}, limit {limit:d}")

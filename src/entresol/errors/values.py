@@ -8,6 +8,8 @@ from entresol.errors.base import EntresolError
 class MalformedValue(EntresolError):
     """Text or bytes do not encode the expected value."""
 
+    rpc_code = -32602
+
     def __init__(self, problem: str, *, field: str | None = None) -> None:
         super().__init__(problem if field is None else f"{field}: {problem}")
         self.problem = problem
@@ -17,9 +19,13 @@ class MalformedValue(EntresolError):
 class InvalidBytecode(EntresolError):
     """Code that cannot be published as a factory dependency."""
 
+    rpc_code = -32000
+
 
 class InvalidGenesis(EntresolError):
     """A genesis that no chain can start with."""
+
+    rpc_code = -32602
 
     def __init__(self, problem: str, *, field: str | None = None) -> None:
         super().__init__(problem if field is None else f"{field}: {problem}")
@@ -29,6 +35,8 @@ class InvalidGenesis(EntresolError):
 
 class InvalidStateFile(EntresolError):
     """A state file that cannot be loaded."""
+
+    rpc_code = -32602
 
     def __init__(self, problem: str, *, field: str | None = None) -> None:
         what = problem if field is None else f"{field}: {problem}"

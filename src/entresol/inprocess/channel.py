@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Self
 
-from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.rpc.jsonrpc.errors import JSON_RPC
 
 if TYPE_CHECKING:
     from entresol.inprocess.loop_thread import LoopThread

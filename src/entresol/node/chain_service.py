@@ -19,7 +19,7 @@ from entresol.node.metrics import (
     request_memory,
     server_samples,
 )
-from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.routing import PathRouter
 from entresol.server.server import PortSharing, Server
 from entresol.server.shared_page import SharedPage

@@ -14,7 +14,6 @@ from entresol.errors import EntresolError
 from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, encode
-from entresol.rpc.jsonrpc.errors import TEXTS, code_of
 from entresol.rpc.jsonrpc.method import Method, ServedBy, method
 from entresol.rpc.jsonrpc.params import Parameter
 
@@ -126,5 +125,5 @@ def _errors(kinds: Iterable[type[EntresolError]]) -> list[Json]:
     texts: dict[int, list[str]] = {}
     for kind in kinds:
         summary = (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
-        texts.setdefault(code_of(kind), []).append(TEXTS.get(kind, summary))
+        texts.setdefault(kind.rpc_code, []).append(kind.rpc_text or summary)
     return [{"code": code, "message": "; ".join(text)} for code, text in sorted(texts.items())]

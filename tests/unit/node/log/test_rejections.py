@@ -9,7 +9,7 @@ from entresol.node.log import rejections
 from entresol.node.log.rejections import MAX_LOGGED, RejectionLog
 from entresol.node.log.text import TextLogFormat
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.transport_errors import JSON_RPC
+from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.documents import DocumentRejections
 from entresol.server.responses import HttpResponse, wrong_host
 

@@ -1,39 +1,86 @@
-"""The table of error codes."""
+"""What a client receives of an exception."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
-import entresol.rpc.jsonrpc.dispatch  # noqa: F401  # every error of this layer is defined now
 from entresol.errors import (
-    DevnetError,
+    BlockFull,
+    BlockFullOfMessages,
+    EngineError,
     EntresolError,
     ExecutionReverted,
+    GasBudgetSpent,
     GasLimitExceeded,
     InsufficientFunds,
+    InvalidTransaction,
     NonceTooLow,
+    NotSupported,
+    SimulatedCallRejected,
     SimulatedNumberTooLow,
     TimestampTooHigh,
     TooManyToSeal,
+    UnknownBlock,
 )
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.errors import CODES, code_of, error_object_of
+from entresol.rpc.jsonrpc.errors import JSON_RPC, ErrorObject, error_object_of
 
 
-def kinds(root: type[EntresolError]) -> list[type[EntresolError]]:
-    return [kind for child in root.__subclasses__() for kind in (child, *kinds(child))]
+class Undecided(InvalidTransaction):
+    """An error that is declared here and nowhere else."""
+
+    rpc_code = -32999
+    rpc_text = "undecided"
+    simulation_code = -38999
+
+    @property
+    def rpc_data(self) -> str:
+        """What there is to decide."""
+        return "all of it"
 
 
-def test_every_expected_error_has_a_code() -> None:
-    unmapped = {kind for kind in kinds(EntresolError) if not set(kind.__mro__) & CODES.keys()}
-    assert unmapped - {DevnetError, *kinds(DevnetError)} == set()
+def test_an_error_needs_no_more_than_its_class() -> None:
+    assert error_object_of(Undecided(), "eth_call") == ErrorObject(-32999, "undecided", "all of it")
 
 
-@pytest.mark.parametrize("kind", [Exception, EntresolError, KeyError])
-def test_any_other_exception_is_a_bug(kind: type[Exception]) -> None:
-    assert code_of(kind) == -32603
+@pytest.mark.parametrize("kind", [Exception, EntresolError, KeyError, EngineError])
+def test_an_exception_without_a_code_is_a_bug(kind: type[Exception]) -> None:
+    failure = error_object_of(kind("secret"), "eth_call")
+    assert (failure.code, failure.message) == (-32603, "Internal error")
+
+
+def test_an_error_inherits_its_code() -> None:
+    assert error_object_of(GasBudgetSpent("spent"), "eth_call") == ErrorObject(-32000, "spent")
+
+
+def test_an_error_with_the_code_of_internal_ones_says_what_it_is() -> None:
+    failure = error_object_of(NotSupported("forks"), "anvil_reset")
+    assert failure == ErrorObject(-32603, "Not implemented: forks")
+
+
+def test_a_text_for_clients_stands_for_that_of_the_error() -> None:
+    failure = error_object_of(UnknownBlock(7), "eth_call")
+    assert failure.message == "Block with such an ID doesn't exist yet"
+    assert failure.data == "there is no block with the number 7"
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        (Undecided(), -38999),
+        (BlockFull(2, 1), -38015),
+        (BlockFullOfMessages(2, 1), -32000),
+        (InvalidTransaction("invalid"), -32000),
+    ],
+)
+def test_a_simulated_call_is_rejected_by_the_code_of_its_reason(
+    reason: EntresolError, code: int
+) -> None:
+    failure = error_object_of(SimulatedCallRejected("calls[0]", reason), "eth_simulateV1")
+    assert failure == ErrorObject(code, f"calls[0]: {reason}")
 
 
 def test_a_revert_reason_may_be_no_valid_text() -> None:
@@ -59,3 +106,13 @@ def test_numbers_are_reported_in_decimal_however_they_were_sent(
     assert "21000" in text
     assert "30000" in text
     assert "0x" not in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [JSON_RPC.malformed, JSON_RPC.rate_limited, JSON_RPC.too_large % 7, JSON_RPC.internal_error],
+)
+def test_errors_of_the_server_are_json_rpc(body: bytes) -> None:
+    response = msgspec.json.decode(body)
+    assert (response["jsonrpc"], response["id"]) == ("2.0", None)
+    assert set(response["error"]) >= {"code", "message"}
