@@ -155,7 +155,7 @@ $(WHEEL_STAMP): $(NATIVE) $(PACKAGED)
 # --- Checks ------------------------------------------------------------------------------------
 
 .PHONY: test
-test: check docs-site rust-test python-test ## Run every check and every test
+test: check docs-site rust-test python-test ## Run every check, and every test but the long ones
 
 .PHONY: check
 check: python-check rust-check contracts-check explorer-check workflows-check ## Run the checks that execute nothing: format, lint, types, imports
@@ -226,14 +226,21 @@ rust-check: $(NATIVE)
 rust-test: $(NATIVE)
 	$(call cargo,test,--workspace --exclude entresol-native --release --quiet $(LOCKED))
 
-# tests/conftest.py orders the files: those marked `long` come first.
+# tests/conftest.py orders the files: slow ones come first.
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet
+
 .PHONY: python-test
 python-test: install $(TITANOBOA_STAMP) $(WHEEL_STAMP)
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet $(ARGS)
+	$(PYTEST) -m 'not long' $(ARGS)
 
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
-	$(BIN)/pytest tests/unit tests/properties -m 'not slow and not peer and not clients' --quiet $(ARGS)
+	$(PYTEST) tests/unit tests/properties -m 'not long and not slow and not peer and not clients' $(ARGS)
+
+# With as many examples as each property asks for; they run in `make test`, too, with a few.
+.PHONY: test-long
+test-long: install $(TITANOBOA_STAMP) $(WHEEL_STAMP) ## Run what takes long and seldom breaks: kills, faults, many examples
+	ENTRESOL_EXAMPLES=many $(PYTEST) -m 'long or hypothesis' $(ARGS)
 
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them

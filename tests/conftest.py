@@ -4,46 +4,49 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
-import hypothesis
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.cluster.postgres import Postgres, running_postgres
-from tests.support.default_ports import held_ports
+from tests.support.run.default_ports import held_ports
+from tests.support.run.examples import load_profile
+from tests.support.run.temporary_files import temporary_files
+from tests.support.run.tiers import mark_long
 
-# Tests run beside each other on machines of any speed, so time says nothing about one example. CI tries the
-# same examples every time, so that it judges the change and not its luck; who looks for new ones runs elsewhere.
-hypothesis.settings.register_profile(
-    "entresol",
-    hypothesis.settings.get_profile("ci" if os.environ.get("CI") == "true" else "default"),
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.load_profile("entresol")
+# A run starts hundreds of nodes, and each would compile the whole package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+load_profile()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the default ports while CI runs the tests, so that one that binds them fails.
+    """Keep the files of this run together, and take the default ports while CI runs the tests.
 
-    Elsewhere they are left to whoever works beside the tests.
+    So one that binds them fails; elsewhere they are left to whoever works beside the tests.
     """
-    if os.environ.get("CI") == "true" and not hasattr(config, "workerinput"):
-        held = contextlib.ExitStack()
+    if hasattr(config, "workerinput"):
+        return
+    held = contextlib.ExitStack()
+    config.add_cleanup(held.close)
+    held.enter_context(temporary_files())
+    if os.environ.get("CI") == "true":
         held.enter_context(held_ports())
-        config.add_cleanup(held.close)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Start what takes minutes first where tests run beside each other, then the files with the most tests."""
+    """Mark what only `make test-long` runs; where tests run beside each other, start slow files first, then large ones."""
+    mark_long(items)
     if not hasattr(config, "workerinput"):
         return
     tests = Counter(it.path for it in items)
-    long = {it.path for it in items if it.get_closest_marker("long") is not None}
-    items.sort(key=lambda it: (it.path not in long, -tests[it.path]))
+    slow = {it.path for it in items if any(it.iter_markers("slow"))}
+    items.sort(key=lambda it: (it.path not in slow, -tests[it.path]))
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ from tests.support.contracts.merkle_trees import proof_of
 from tests.support.contracts.requests import payload
 from tests.support.evm.in_memory_state import InMemoryState
 from tests.support.rollup.messages import message_log
+from tests.support.run.examples import examples
 
 AMOUNTS = st.integers(1, 3 * ETHER)
 CHAINS = st.sampled_from([CHAIN_ID, OTHER_CHAIN_ID])
@@ -118,7 +119,7 @@ class Bridge:
         )
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(STEPS, max_size=10))
 def test_the_vault_holds_the_balances_of_all_chains(
     steps: list[tuple[str, int, bool, int]],
@@ -141,7 +142,7 @@ def request(l1: Deployed) -> bytes:
     return answer
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(0, 9))
 def test_batches_of_any_size_have_the_requests_in_order(sizes: list[int], more: int) -> None:
     l1 = deploy()
@@ -160,7 +161,7 @@ def test_batches_of_any_size_have_the_requests_in_order(sizes: list[int], more: 
     assert l1.engine.read(l1.chain, "getPriorityQueueSize") == more
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data(), st.integers(1, 70))
 def test_any_log_of_any_batch_is_proven_only_at_its_index(data: st.DataObject, size: int) -> None:
     l1 = deploy()
@@ -174,7 +175,7 @@ def test_any_log_of_any_batch_is_proven_only_at_its_index(data: st.DataObject, s
     assert answer is (claimed == index)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     gas_price=st.integers(0, 10_000 * GWEI),
     gas_limit=st.integers(0, 72_000_000),
@@ -239,7 +240,7 @@ def start(transaction: PriorityTransaction) -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     size=st.one_of(st.integers(0, 100), st.integers(0, 12_000), st.integers(12_000, 60_000)),
     zeros=st.one_of(st.integers(0, 256), st.sampled_from([0, 255, 256])),

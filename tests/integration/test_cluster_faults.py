@@ -15,7 +15,6 @@ FAULTS = int(os.environ.get("ENTRESOL_CLUSTER_FAULTS", "40"))
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.long,
     pytest.mark.skipif(VARIABLE in os.environ, reason="it restarts PostgreSQL, so needs its own"),
 ]
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tests.support.default_ports import held_ports
+from tests.support.run.default_ports import held_ports
 
 
 def free_port() -> int:

@@ -16,6 +16,7 @@ from entresol.primitives.values import Address
 from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
 from tests.support.rollup.pair import ETHER, USER, Pair
 from tests.support.rpc_client import DispatcherClient, RpcError
+from tests.support.run.examples import examples
 
 TARGET, INNER, EMPTY = (Address(bytes([number]) * 20) for number in (0xC1, 0xC2, 0xC3))
 
@@ -90,7 +91,7 @@ DEPENDENCIES = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     steps=st.lists(STEPS, max_size=6),
     inner=st.lists(st.builds(store, st.integers(0, 9), st.integers(1, 9)), max_size=4),

@@ -35,6 +35,7 @@ from tests.support.http_server import (
     running_server,
 )
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.run.examples import examples
 
 Serve: TypeAlias = Callable[..., AbstractContextManager[RunningServer]]
 
@@ -815,7 +816,7 @@ def splitting() -> Iterator[tuple[RunningServer, bytes]]:
         yield server, whole
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(cuts=st.sets(st.integers(1, len(STREAM) - 1), max_size=40))
 def test_it_does_not_matter_how_the_bytes_are_split(
     splitting: tuple[RunningServer, bytes], cuts: set[int]

@@ -33,6 +33,7 @@ from tests.support.contracts.accounts import (
     use_nonce,
 )
 from tests.support.contracts.layer_two import ALICE, ETHER, FEE
+from tests.support.run.examples import examples
 
 COST = GAS * FEE
 ENDINGS = st.sampled_from([RETURN] * 6 + [REVERT, INVALID, EAT_GAS])
@@ -75,7 +76,7 @@ class Case:
         return {address: self.l2.balance(address) for address in everybody}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     is_contract=st.booleans(),
     is_sponsored=st.booleans(),

@@ -28,6 +28,7 @@ from tests.support.chain.dev_chain import (
     deposit,
     transaction,
 )
+from tests.support.run.examples import examples
 
 SENDERS = (ALICE, BOB, CAROL)
 EVERYBODY = (*SENDERS, NOBODY, ChainRules.layer_2().beneficiary)
@@ -173,4 +174,6 @@ class ChainMachine(RuleBasedStateMachine):
 
 
 TestChainMachine = ChainMachine.TestCase
-TestChainMachine.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestChainMachine.settings = settings(
+    max_examples=examples(40), stateful_step_count=25, deadline=None
+)

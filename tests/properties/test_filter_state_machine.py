@@ -23,6 +23,7 @@ from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read
 from tests.support.hex_data import word
+from tests.support.run.examples import examples
 
 _topics = st.frozensets(st.integers(0, 2).map(word), max_size=2)
 _queries = st.builds(
@@ -168,4 +169,6 @@ class FilterMachine(RuleBasedStateMachine):
 
 
 TestFilterMachine = FilterMachine.TestCase
-TestFilterMachine.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestFilterMachine.settings = settings(
+    max_examples=examples(40), stateful_step_count=40, deadline=None
+)

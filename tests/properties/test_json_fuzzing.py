@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from tests.support.example_namespace import ALICE, Toy, dispatch
+from tests.support.run.examples import examples
 
 DISPATCHER = Dispatcher([Toy()], limits=RequestLimits(batch=5, response_bytes=50_000))
 NAMES = sorted(DISPATCHER.methods)
@@ -62,7 +63,7 @@ def test_any_json_has_a_response(body: object, ascii_only: bool) -> None:
     check(json.dumps(body, ensure_ascii=ascii_only).encode(errors="surrogatepass"))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(calls | st.lists(calls | values, max_size=6))
 def test_any_call_has_a_response(body: object) -> None:
     check(json.dumps(body).encode())

@@ -25,6 +25,7 @@ from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
 from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settlement_contracts import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
+from tests.support.run.examples import examples
 
 SIZES = (1, 2, 3, 500, 16_384)
 PROVE = "proveL2LogInclusion(uint256,uint256,(uint8,bool,uint16,address,bytes32,bytes32),bytes32[])"
@@ -153,7 +154,7 @@ FORGERIES = st.one_of(
 
 
 @given(st.integers(1, len(SIZES)), st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_proof_is_accepted_and_no_forgery_of_it(
     settled: Settled, batch: int, data: st.DataObject
 ) -> None:

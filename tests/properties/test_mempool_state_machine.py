@@ -23,6 +23,7 @@ from entresol.chain.mempool.senders import memory_of
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from tests.support.chain.mempool_accounts import RULES, Accounts, transfer
+from tests.support.run.examples import examples
 
 SENDERS = [Address(bytes([n] * 20)) for n in range(1, 4)]
 LIMIT, LIMIT_BYTES, SENDER_LIMIT, QUEUE_LIMIT = 8, 14_000, 5, 3
@@ -389,5 +390,5 @@ def execute(transaction: Transaction, accounts: Accounts) -> bool:
     return True
 
 
-PoolMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
+PoolMachine.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=40)
 TestPoolMachine = PoolMachine.TestCase

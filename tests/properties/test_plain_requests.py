@@ -21,6 +21,7 @@ from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.evm.assembler import assemble
 from tests.support.rpc_client import native_response
+from tests.support.run.examples import examples
 
 ECHO, REVERTER, LOOPER, STORER, LOG = (
     Address(bytes([number]) * 20) for number in range(0xC1, 0xC6)
@@ -242,7 +243,7 @@ def simulation(*calls: object) -> dict[str, object]:
     return {"blockStateCalls": [{"calls": calls}]}
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(payload=SIMULATION)
 def test_a_simulation_is_the_same_whoever_runs_it(client: ApiClient, payload: object) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [payload]}
@@ -250,7 +251,7 @@ def test_a_simulation_is_the_same_whoever_runs_it(client: ApiClient, payload: ob
     assert ours == theirs
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(call=PLAIN_CALL)
 @pytest.mark.parametrize("method", ["eth_createAccessList", "eth_fillTransaction"])
 def test_a_call_comes_to_the_same_whoever_runs_it(
@@ -262,7 +263,7 @@ def test_a_call_comes_to_the_same_whoever_runs_it(
     assert ours == theirs
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(request=REQUESTS)
 def test_a_plain_request_has_the_response_of_the_python_dispatcher(
     client: ApiClient, request: tuple[str, list[object]]
@@ -274,7 +275,7 @@ def test_a_plain_request_has_the_response_of_the_python_dispatcher(
     assert ours == theirs
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(requests=st.lists(REQUESTS, min_size=1, max_size=6))
 def test_a_batch_has_the_responses_of_its_items(
     client: ApiClient, requests: list[tuple[str, list[object]]]
@@ -339,7 +340,7 @@ def bodies(draw: st.DrawFn) -> bytes:
     return body[:place] + draw(st.binary(max_size=1)) + body[place + draw(st.integers(0, 2)) :]
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(body=bodies(), is_batch=st.booleans())
 def test_any_bytes_have_the_response_of_the_python_dispatcher(
     client: ApiClient, body: bytes, is_batch: bool

@@ -13,6 +13,7 @@ from entresol.node.config.limits import LimitsConfig
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, open_chain
 from tests.support.rpc_client import RpcError
+from tests.support.run.examples import examples
 
 INTERNAL = -32603
 
@@ -114,7 +115,7 @@ def result_of(client: ApiClient, method: str, *params: object) -> Any:
         return None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(payload=payloads)
 def test_any_simulation_has_a_response(node: ApiClient, payload: dict[str, Any]) -> None:
     simulated = result_of(node, "eth_simulateV1", payload)
@@ -125,7 +126,7 @@ def test_any_simulation_has_a_response(node: ApiClient, payload: dict[str, Any])
         assert sum(len(block["calls"]) for block in simulated) == sum(map(len, wanted))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(wanted=bundles, overrides=accounts)
 def test_any_bundles_have_a_response(
     node: ApiClient, wanted: list[dict[str, Any]], overrides: dict[str, Any]

@@ -36,6 +36,7 @@ from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.differential import contracts
 from tests.support.hex_data import hexed, word
+from tests.support.run.examples import examples
 
 FEE = 200_000_000
 ETHER = 10**18
@@ -66,7 +67,7 @@ CALLS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
 DIFFERENCE = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_traces_agree_with_receipts_and_states(seed: int) -> None:
     chain = random_chain(Random(seed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -21,3 +22,11 @@ def eventually(condition: Callable[[], T | None], describe: Callable[[], str] = 
         assert time.monotonic() < deadline, f"it never happened {describe()}"
         time.sleep(POLL_SECONDS)
     return result
+
+
+async def eventually_on_loop(condition: Callable[[], bool]) -> None:
+    """Wait on the event loop until `condition` is true."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        await asyncio.sleep(POLL_SECONDS)

@@ -17,7 +17,7 @@ async def _fail() -> None:
 
 def test_tasks_have_ended_when_they_are_cancelled() -> None:
     async def scenario() -> list[bool]:
-        tasks = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(2)]
+        tasks = [asyncio.create_task(asyncio.Event().wait()) for _ in range(2)]
         await cancel(*tasks)
         return [task.cancelled() for task in tasks]
 

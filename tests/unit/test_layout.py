@@ -15,6 +15,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.run.tiers import LONG
 from tools import crate_modules
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -42,6 +43,22 @@ NO_MIRROR: Final = {
 
 PROTOCOLS: Final[dict[str, str]] = {}
 """Class names that a protocol shares with the class that implements it, with the reason."""
+
+SLEEPS: Final = {
+    "tests/robustness": "attacks and faults last as long as they last",
+    "tests/support/polling.py": "waits for other processes",
+    "tests/support/anvil.py": "waits for other processes",
+    "tests/support/cluster/proxy.py": "is a slow network",
+    "tests/integration/test_node_crash.py": "kills at a random moment",
+    "tests/integration/test_raw_transactions.py": "kills at a random moment",
+    "tests/integration/test_storage_crash.py": "kills at a random moment",
+}
+"""Tests and helpers that may sleep, with the reason."""
+
+PORT: Final = re.compile(r"(\b|_)port\b|\.bind\(")
+PORT_NAME: Final = re.compile(r"([a-z0-9]+_)?port")
+PORT_FLAG: Final = re.compile(r"--([a-z0-9]+-)?port")
+IMPOSSIBLE_PORT: Final = 1 << 16
 
 GENERATED: Final = {"docs/config.md", "docs/errors.md", "docs/rpc.md"}
 """Pages that docs/tools writes whole."""
@@ -125,6 +142,119 @@ def test_lines_of_the_docs_fit_a_screen() -> None:
     assert long == []
 
 
+def test_no_test_sleeps() -> None:
+    sleeping = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in modules_under(TESTS)
+        if "sleep(" in path.read_text(encoding="utf-8")
+        and not path.relative_to(ROOT).as_posix().startswith(tuple(SLEEPS))
+        for line in sleeps_in(tree_of(path))
+    ]
+    assert sleeping == [], "wait for what has to happen: tests/support/polling.py, an event"
+
+
+def test_what_may_sleep_is_there() -> None:
+    assert [name for name in SLEEPS if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("import time\ntime.sleep(0.1)", [2]),
+        ("import asyncio\nasync def f():\n    await asyncio.sleep(1)", [3]),
+        ("from time import sleep\nsleep(seconds)", [2]),
+        ("import asyncio\nasyncio.sleep(0)\nworker.sleep(1)", []),
+    ],
+)
+def test_sleeps_are_found(code: str, lines: list[int]) -> None:
+    assert list(sleeps_in(ast.parse(code))) == lines
+
+
+def test_no_test_listens_on_a_fixed_port() -> None:
+    fixed = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in modules_under(TESTS)
+        if PORT.search(path.read_text(encoding="utf-8"))
+        for line in fixed_ports_in(tree_of(path))
+    ]
+    assert fixed == [], "port 0 is a free one"
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("serve(port=8545)", [1]),
+        ("socket.bind(('127.0.0.1', 3050))", [1]),
+        ("run('--port', '3050')", [1]),
+        ("flags = [\n'--l1-port=8545',\n'--port', '70000']", [2]),
+        ("serve(port=0)\nrun('--port', '0', '--port', str(port))\nsocket.bind(('', 0))", []),
+    ],
+)
+def test_fixed_ports_are_found(code: str, lines: list[int]) -> None:
+    assert list(fixed_ports_in(ast.parse(code))) == lines
+
+
+def test_what_is_long_is_there() -> None:
+    missing = [name for name in LONG if not is_test(name)]
+    assert missing == []
+
+
+def is_test(name: str) -> bool:
+    """Say whether a test or a file of tests begins with this name."""
+    file, _, test = name.partition("::")
+    path = ROOT / file
+    return path.is_file() and f"def {test.partition('[')[0]}" in path.read_text(encoding="utf-8")
+
+
+def sleeps_in(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines that sleep; `sleep(0)` lets others run, and returns at once."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(args=[ast.Constant(value=0), *_]):
+                continue
+            case ast.Call(
+                func=ast.Name("sleep") | ast.Attribute(ast.Name("time" | "asyncio"), "sleep")
+            ):
+                yield node.lineno
+
+
+def fixed_ports_in(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines that name a port to listen on."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from (
+                it.lineno
+                for it in node.keywords
+                if PORT_NAME.fullmatch(it.arg or "") and is_port(it.value)
+            )
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "bind":
+                yield from (
+                    it.lineno
+                    for it in ast.walk(node)
+                    if isinstance(it, ast.Constant) and is_port(it)
+                )
+        elements = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
+        yield from (
+            flag.lineno for flag, value in pairwise([*elements, None]) if names_port(flag, value)
+        )
+
+
+def names_port(flag: ast.expr | None, value: ast.expr | None) -> bool:
+    """Say whether a flag gives a port: by itself, or by what follows it."""
+    if not isinstance(flag, ast.Constant) or not isinstance(flag.value, str):
+        return False
+    name, _, text = flag.value.partition("=")
+    given = ast.Constant(text) if text else value
+    return PORT_FLAG.fullmatch(name) is not None and given is not None and is_port(given)
+
+
+def is_port(value: ast.expr) -> bool:
+    """Say whether an expression is the number of a port that somebody else may have."""
+    if not isinstance(value, ast.Constant) or not str(value.value).isdecimal():
+        return False
+    return 0 < int(str(value.value)) < IMPOSSIBLE_PORT
+
+
 def mirrors(test: Path) -> bool:
     """Say whether a unit test has the place and the name of a module, a package or a part of the crate.
 
@@ -153,7 +283,7 @@ def modules_under(folder: Path) -> Iterator[Path]:
 
 def replaced_functions(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the assignments of functions to attributes of something else than `self`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     classes = [it for it in ast.walk(tree) if isinstance(it, ast.ClassDef)]
     methods = {id(item) for it in classes for item in it.body}
     # The name of a method alone is a variable.
@@ -199,7 +329,7 @@ def methods_of_the_package() -> frozenset[str]:
     """Return the names that are methods of some class, and properties or attributes of none."""
     methods, values = set[str](), set[str]()
     for path in modules_under(PACKAGE):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 for item in node.body:
                     if isinstance(item, FUNCTIONS):
@@ -213,12 +343,15 @@ def methods_of_the_package() -> frozenset[str]:
 
 
 @cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def package_trees() -> Mapping[str, ast.Module]:
     """Return the syntax tree of each module of the package."""
-    return {
-        module_name(path): ast.parse(path.read_text(encoding="utf-8"))
-        for path in modules_under(PACKAGE)
-    }
+    return {module_name(path): tree_of(path) for path in modules_under(PACKAGE)}
 
 
 def module_name(path: Path) -> str:

@@ -53,6 +53,7 @@ from tests.support.contracts.layer_two import (
     decode,
     failure,
 )
+from tests.support.run.examples import examples
 
 OWNERS = SECRETS
 FREE = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)
@@ -283,7 +284,7 @@ def paying(l2: ScriptedWorld) -> Paying:
     return Paying(l2, accounts, token, paymaster)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     kind=st.sampled_from(["key", "2 of 2", "2 of 3", "4 of 4", "session"]),
     is_by_owner=st.booleans(),

@@ -19,6 +19,7 @@ from tests.support.contracts.layer_two import (
     calldata,
     encode,
 )
+from tests.support.run.examples import examples
 
 TOKENS = [L1_TOKEN, Address(b"\x71" * 20)]
 AMOUNTS = st.integers(0, 1_000)
@@ -30,7 +31,7 @@ STEPS = st.tuples(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(STEPS, max_size=12))
 def test_the_supply_is_what_was_deposited_and_not_withdrawn(
     steps: list[tuple[str, Address, int, int]],

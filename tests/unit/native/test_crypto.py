@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from entresol import _native
 from entresol.errors import InvalidSignature, MalformedValue
+from tests.support.run.examples import examples
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 SECRET = bytes([0x46]) * 32
@@ -43,14 +44,14 @@ def test_keccak_gives_the_published_hashes(data: bytes, digest: str) -> None:
 
 
 @given(digests, secrets)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_signatures_are_those_of_eth_keys(digest: bytes, secret: bytes) -> None:
     expected = PrivateKey(secret).sign_msg_hash(digest).to_bytes()
     assert _native.sign(digest, secret) == expected
 
 
 @given(digests, secrets)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_a_signature_recovers_to_the_address_of_its_key(digest: bytes, secret: bytes) -> None:
     signature = _native.sign(digest, secret)
     address = _native.address_of(_native.public_key(secret))

@@ -18,6 +18,7 @@ from entresol.errors import (
     UnsupportedType,
 )
 from tests.support.hex_data import unhex
+from tests.support.run.examples import examples
 
 ACCOUNT = Account.from_key(bytes([0x46]) * 32)
 TO = bytes([0x11]) * 20
@@ -78,7 +79,7 @@ def signed(**changes: Any) -> bytes:
 
 
 @given(requests())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_decodes_every_field_that_eth_account_signs(wanted: dict[str, Any]) -> None:
     expected = ACCOUNT.sign_transaction(wanted)
     decoded = _native.decode_transaction(bytes(expected.raw_transaction))

@@ -16,6 +16,7 @@ from trie.hexary import HexaryTrie
 
 from entresol._native import EMPTY_ROOT, Trie, keccak256, ordered_root, verify_proof
 from entresol.errors import InvalidProof, MissingNode, StateUnavailable, TrieError
+from tests.support.run.examples import examples
 
 Changes = list[tuple[bytes, bytes | None]]
 
@@ -34,7 +35,7 @@ def batches(keys: st.SearchStrategy[bytes]) -> st.SearchStrategy[list[Changes]]:
 ROUNDS = st.one_of(batches(SHORT_KEYS), batches(HASHED_KEYS))
 
 # py-trie is slow, and how slow depends on what else the machine does.
-quickly = settings(deadline=None, max_examples=50)
+quickly = settings(deadline=None, max_examples=examples(50))
 
 
 class Store:

@@ -26,6 +26,7 @@ from entresol.storage.batch_table import BatchPosition
 from tests.support.coroutines import completed
 from tests.support.rollup.proof_roots import root_of_range
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
+from tests.support.run.examples import examples
 
 NEVER = SealingPolicy(max_age=1e9, max_blocks=10_000)
 
@@ -275,7 +276,7 @@ def test_identical_blocks_after_a_revert_get_a_batch_again(chain: SettlingChain)
         max_size=25,
     )
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_batches_cover_all_blocks_without_gaps_after_any_actions(actions: list[str]) -> None:
     chain = SettlingChain.begin()
     batcher = Batcher(

@@ -21,6 +21,7 @@ from tests.support.coroutines import completed
 from tests.support.hex_data import word
 from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settling_chain import USER, SettlingChain
+from tests.support.run.examples import examples
 
 DONE = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
 SENDER = sender(USER)
@@ -175,7 +176,7 @@ def test_a_batch_after_a_revert_is_proven_by_its_own_tree(scenario: Scenario) ->
 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=5), min_size=1, max_size=5))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_every_log_of_random_batches_is_proven(blocks: list[list[int]]) -> None:
     scenario = Scenario()
     try:

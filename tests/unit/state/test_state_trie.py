@@ -16,6 +16,7 @@ from entresol.state.state_trie import AccountProof, StateTrie
 from tests.support.chain.records import address
 from tests.support.evm.in_memory_state import InMemoryState
 from tests.support.hex_data import word
+from tests.support.run.examples import examples
 
 Accounts = dict[bytes, Account]
 Slots = dict[tuple[bytes, bytes], bytes]
@@ -97,7 +98,7 @@ def take(overlay: Overlay, step: tuple[str, bytes, object]) -> None:
                 overlay.replace_storage(who, {word(1): word(1)})
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.lists(STEPS, max_size=12), min_size=1, max_size=5))
 def test_the_root_is_that_of_the_whole_state(
     blocks: list[list[tuple[str, bytes, object]]],

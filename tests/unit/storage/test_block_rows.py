@@ -26,9 +26,10 @@ from tests.support.chain.records import (
     without_shared,
 )
 from tests.support.hex_data import word
+from tests.support.run.examples import examples
 
 chains = st.builds(random_chain, st.randoms(use_true_random=False), st.integers(1, 12))
-few = settings(max_examples=25)
+few = settings(max_examples=examples(25))
 
 
 class Model:

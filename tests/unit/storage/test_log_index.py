@@ -14,8 +14,9 @@ from entresol.storage.log_index import LogQuery, candidates, index_keys
 from entresol.storage.store import Store
 from tests.support.chain.records import Log, address, fill, record_after, transfer
 from tests.support.hex_data import word
+from tests.support.run.examples import examples
 
-few = settings(max_examples=60)
+few = settings(max_examples=examples(60))
 
 addresses = st.integers(0, 2).map(address)
 topics = st.integers(0, 3).map(word)

@@ -7,7 +7,7 @@ so nothing depends on which modules were imported, and one process may serve man
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from functools import cache, partial, reduce
 from operator import or_
@@ -41,9 +41,6 @@ _R = TypeVar("_R")
 
 _MARK: Final = "__rpc_method__"
 _LATER: Final = (Offload, Deferred)
-_BYTES: Final = (
-    msgspec.inspect.BytesType, msgspec.inspect.ByteArrayType, msgspec.inspect.MemoryViewType,
-)  # fmt: skip
 
 
 class Namespace(Protocol):
@@ -170,7 +167,6 @@ class Method:
         self.cached_arguments = self._reader.cached if is_cached else _not_cached
         self.read_ahead = self._reader.read_ahead
         self.metrics = MethodMetrics()
-        _reject_bytes(self)
         if mark.offload:
             self.function = partial(_offload, self.function)
 
@@ -318,32 +314,3 @@ def _result_hint(hint: Any) -> Any:
     if get_origin(hint) is Annotated and not isinstance(get_args(hint)[1], Meta):
         return get_args(hint)[1]
     return hint
-
-
-def _reject_bytes(declared: Method) -> None:
-    """Reject plain bytes, which msgspec would encode as base64."""
-    for hint in [declared.result, *(p.hint for p in declared.parameters)]:
-        if _has_bytes(hint):
-            raise TypeError(f"{declared.name} has bytes in its signature: say Data or ByteArray")
-
-
-@cache
-def _has_bytes(hint: Any) -> bool:
-    # Cached for the methods of both layers: it takes a good part of a node's start.
-    return any(isinstance(kind, _BYTES) for kind in _kinds(msgspec.inspect.type_info(hint), set()))
-
-
-def _kinds(value: Any, seen: set[type]) -> Iterator[Any]:
-    """Yield a type and all types within it."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _kinds(item, seen)
-    if not isinstance(value, msgspec.inspect.Type | msgspec.inspect.Field):
-        return
-    yield value
-    if isinstance(value, msgspec.inspect.StructType):
-        if value.cls in seen:
-            return
-        seen.add(value.cls)
-    for part in value.__struct_fields__:
-        yield from _kinds(getattr(value, part), seen)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -21,6 +21,9 @@ Json: TypeAlias = dict[str, Any]
 
 _VERSION: Final = "1.3.2"
 _REF: Final = "#/components/schemas/{name}"
+_BYTES: Final = (
+    msgspec.inspect.BytesType, msgspec.inspect.ByteArrayType, msgspec.inspect.MemoryViewType,
+)  # fmt: skip
 
 
 class Discovery:
@@ -59,6 +62,7 @@ class Discovery:
 def openrpc(methods: Mapping[str, Method]) -> Json:
     """Return the document that describes `methods`."""
     served = [methods[name] for name in sorted(methods)]
+    _reject_bytes(served)
     hints = [hint for served_one in served for hint in _hints(served_one)]
     schemas, components = msgspec.json.schema_components(
         hints, schema_hook=schema_of, ref_template=_REF
@@ -70,6 +74,34 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
         "methods": [_entry(one, [next(remaining) for _ in _hints(one)]) for one in served],
         "components": {"schemas": components},
     }
+
+
+def _reject_bytes(methods: Iterable[Method]) -> None:
+    """Reject plain bytes, which msgspec would encode as base64; here, because looking for them takes long."""
+    for declared in methods:
+        if any(_has_bytes(hint) for hint in _hints(declared)):
+            raise TypeError(f"{declared.name} has bytes in its signature: say Data or ByteArray")
+
+
+@cache
+def _has_bytes(hint: Any) -> bool:
+    return any(isinstance(kind, _BYTES) for kind in _kinds(msgspec.inspect.type_info(hint), set()))
+
+
+def _kinds(value: Any, seen: set[type]) -> Iterator[Any]:
+    """Yield a type and all types within it."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _kinds(item, seen)
+    if not isinstance(value, msgspec.inspect.Type | msgspec.inspect.Field):
+        return
+    yield value
+    if isinstance(value, msgspec.inspect.StructType):
+        if value.cls in seen:
+            return
+        seen.add(value.cls)
+    for part in value.__struct_fields__:
+        yield from _kinds(getattr(value, part), seen)
 
 
 def schema_of(kind: type) -> Json:

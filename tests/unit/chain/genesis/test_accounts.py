@@ -17,6 +17,7 @@ from entresol.chain.genesis.accounts import (
     derive,
 )
 from entresol.errors import MalformedValue
+from tests.support.run.examples import examples
 
 STEPS = st.tuples(st.integers(0, 2**31 - 1), st.sampled_from(["", "'"]))
 LANGUAGES = st.sampled_from([Language.ENGLISH, Language.FRENCH, Language.JAPANESE])
@@ -45,7 +46,7 @@ def test_each_fixed_secret_gives_its_address(account: DevAccount) -> None:
     assert Account.from_key(account.secret).address == account.address.checksummed()
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(LANGUAGES, ENTROPY, PATHS)
 def test_any_phrase_and_path_derive_as_in_eth_account(
     language: Language, entropy: bytes, path: str

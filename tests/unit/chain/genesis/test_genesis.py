@@ -23,6 +23,7 @@ from entresol.errors import InvalidGenesis
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.values import Address, Hash32, Nonce8
 from tests.support.evm.in_memory_state import InMemoryState
+from tests.support.run.examples import examples
 
 ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
 BOB = "0xa61464658afeaf65cccaafd3a512b69a83b77618"
@@ -112,7 +113,7 @@ def test_the_default_header_is_the_one_of_the_zk_stack_but_for_its_roots() -> No
     assert str(header.hash()) == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(GENESES)
 def test_the_state_has_the_root_that_py_trie_computes(genesis: Genesis) -> None:
     assert state_root(genesis.state()) == independent_root(genesis.alloc)
@@ -179,7 +180,7 @@ def test_the_state_has_every_account_codes_by_hash_and_no_zero_slots() -> None:
     assert state.codes == {keccak256(code): code}
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(GENESES)
 def test_a_seeded_overlay_changes_exactly_the_genesis_state(genesis: Genesis) -> None:
     state = genesis.state()

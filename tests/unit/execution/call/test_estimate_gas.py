@@ -47,6 +47,7 @@ from tests.support.evm.programs import (
     work,
 )
 from tests.support.hex_data import word
+from tests.support.run.examples import examples
 
 RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
 BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
@@ -317,7 +318,7 @@ def ample_run_succeeds(evm_env: EvmEnv) -> bool:
     return succeeds(evm_env, request(), CAP)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(contract_chains(demands, checked=True))
 def test_an_estimate_suffices_and_little_less_does_not(contracts: list[list[Step]]) -> None:
     evm_env = env_of(*contracts)
@@ -331,7 +332,7 @@ def test_an_estimate_suffices_and_little_less_does_not(contracts: list[list[Step
     assert estimate.runs <= 20
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(contract_chains(demands | branches, checked=False))
 def test_an_estimate_leaves_nothing_undone(contracts: list[list[Step]]) -> None:
     evm_env = env_of(*contracts)

@@ -18,6 +18,7 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 from tests.support.evm.in_memory_state import CONTRACT, RULES, InMemoryState
 from tests.support.evm.programs import Step, demand_gas, program, store, work
+from tests.support.run.examples import examples
 
 NOBODY = Address(b"\x99" * 20)
 TO = Address(CONTRACT)
@@ -69,7 +70,7 @@ def test_a_sender_without_funds_can_be_estimated() -> None:
     assert estimate(world_with(store(1, 1)), request_to(value=10**30)) > 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(
         st.one_of(

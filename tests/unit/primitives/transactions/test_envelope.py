@@ -37,6 +37,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address, Hash32
 from tests.support.blobs import blob_transaction, sample_sidecar
+from tests.support.run.examples import examples
 
 SECRET = bytes([0x46]) * 32
 SENDER = Address.parse(Account.from_key(SECRET).address)
@@ -107,7 +108,7 @@ def test_signed_transactions_survive_a_round_trip(payload: SignedPayload) -> Non
 
 
 @given(payloads, st.data())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_damaged_transactions_are_rejected_or_are_other_transactions(
     check_mutation: Callable[..., None], payload: SignedPayload, data: st.DataObject
 ) -> None:
@@ -122,7 +123,7 @@ def test_no_bytes_have_two_meanings(raw: bytes) -> None:
 
 
 @given(payloads)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_every_payload_has_the_same_fields(payload: SignedPayload) -> None:
     answers = [payload.type, payload.nonce, payload.gas_limit, payload.value, payload.fee_cap]
     assert all(isinstance(answer, int) for answer in answers)

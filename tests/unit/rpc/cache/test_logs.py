@@ -25,6 +25,7 @@ from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read
 from tests.support.hex_data import word
+from tests.support.run.examples import examples
 
 ANY = LogQuery()
 SMALL, LARGE = 24_000, 10**9
@@ -225,4 +226,6 @@ async def at_once(search: LogSearch) -> list[bytes] | None:
 
 
 TestBookMachine = BookMachine.TestCase
-TestBookMachine.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestBookMachine.settings = settings(
+    max_examples=examples(40), stateful_step_count=30, deadline=None
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from entresol.offload import Offload
@@ -59,31 +58,3 @@ class Offloaded:
 
 def test_an_offloaded_result_is_described_by_its_own_type() -> None:
     assert methods_of([Offloaded()])["offloaded_sum"].result == list[Quantity]
-
-
-class Holder(msgspec.Struct):
-    held: list[dict[str, bytes]]
-    again: Holder | None = None
-
-
-class Results:
-    prefix = "bad"
-
-    @method()
-    def result(self) -> Holder:
-        """Return bytes somewhere inside."""
-        return Holder([])
-
-
-class Parameters:
-    prefix = "bad"
-
-    @method()
-    def parameter(self, data: bytes | None = None) -> None:
-        """Take bytes."""
-
-
-@pytest.mark.parametrize("namespace", [Results(), Parameters()])
-def test_plain_bytes_are_rejected(namespace: Results | Parameters) -> None:
-    with pytest.raises(TypeError, match="has bytes in its signature"):
-        methods_of([namespace])

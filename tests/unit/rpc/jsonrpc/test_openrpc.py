@@ -10,12 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.rpc.jsonrpc.openrpc import Discovery
+from entresol.rpc.jsonrpc.method import method, methods_of
+from entresol.rpc.jsonrpc.openrpc import Discovery, openrpc
 from tests.support.chain.api_client import ApiClient
 from tests.support.clients.javascript import node_program
 from tests.support.example_namespace import Toy, caller, request
@@ -96,13 +98,13 @@ def test_the_document_has_the_structure_that_the_standard_requires(
 ) -> None:
     assert set(document) == {"openrpc", "info", "methods", "components"}
     assert set(document["info"]) >= {"title", "version"}
-    for method in document["methods"]:
-        assert set(method) >= {"name", "params", "result"}
-        required = [param["required"] for param in method["params"]]
+    for described in document["methods"]:
+        assert set(described) >= {"name", "params", "result"}
+        required = [param["required"] for param in described["params"]]
         assert required == sorted(required, reverse=True)
-        for content in [*method["params"], method["result"]]:
+        for content in [*described["params"], described["result"]]:
             assert set(content) >= {"name", "schema"}
-        codes = [error["code"] for error in method.get("errors", [])]
+        codes = [error["code"] for error in described.get("errors", [])]
         assert len(codes) == len(set(codes))
 
 
@@ -131,8 +133,8 @@ def test_the_document_satisfies_the_meta_schema(document: dict[str, Any]) -> Non
 
 def test_the_page_describes_every_method(document: dict[str, Any]) -> None:
     page = rpc_markdown(document)
-    for method in document["methods"]:
-        assert f"### {method['name']}\n\n{method['summary']}\n" in page
+    for described in document["methods"]:
+        assert f"### {described['name']}\n\n{described['summary']}\n" in page
     assert "| `address` | `Address` | required |" in page
     assert "| `block` | `BlockId` | `latest` |" in page
     assert "| `full` | boolean | `false` |" in page
@@ -153,3 +155,31 @@ def test_objects_are_described_as_objects(client: ApiClient, name: str, kinds: o
     methods = {it["name"]: it for it in client("rpc.discover")["methods"]}
     schema = methods[name]["params"][-1]["schema"]
     assert schema.get("anyOf", [schema])[0]["type"] == kinds
+
+
+class Holder(msgspec.Struct):
+    held: list[dict[str, bytes]]
+    again: Holder | None = None
+
+
+class Results:
+    prefix = "bad"
+
+    @method()
+    def result(self) -> Holder:
+        """Return bytes somewhere inside."""
+        return Holder([])
+
+
+class Parameters:
+    prefix = "bad"
+
+    @method()
+    def parameter(self, data: bytes | None = None) -> None:
+        """Take bytes."""
+
+
+@pytest.mark.parametrize("namespace", [Results(), Parameters()])
+def test_plain_bytes_are_rejected(namespace: Results | Parameters) -> None:
+    with pytest.raises(TypeError, match="has bytes in its signature"):
+        openrpc(methods_of([namespace]))
