@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from typing import Final, cast
 
 from benchmarks.harness import Row, Target, best_seconds
-from entresol.node.log.console import Console
-from entresol.node.log.entries import LogFormat
-from entresol.node.log.jsonl import JsonLogFormat
-from entresol.node.log.requests import RequestLog
-from entresol.node.log.text import TextLogFormat
 from entresol.server.handler import ClientConnection
+from entresol.terminal.console import Console
+from entresol.terminal.formats import JsonLogFormat, LogFormat, TextLogFormat
+from entresol.terminal.requests import RequestLog
 
 BODY: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 RESPONSE: Final = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'

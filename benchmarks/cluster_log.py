@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from benchmarks.harness import Row
-from entresol.replication.postgres import schema
+from entresol.replication.postgres import tables
 from entresol.replication.postgres.lease import read_lease
-from entresol.replication.postgres.log import read_page
+from entresol.replication.postgres.tables import read_page
 from entresol.storage.replication.entries import decode_entry
 from entresol.storage.replication.position import START, LogPosition
 from tests.support.cluster.database import EmptyCluster
@@ -34,7 +34,7 @@ def log_rows(url: str, payload: bytes, what: str) -> Iterable[Row]:
 async def _measure(cluster: EmptyCluster, payload: bytes) -> tuple[list[float], list[float]]:
     entry = decode_entry(payload)
     async with cluster.connected() as connection, cluster.connected() as other:
-        await schema.create(connection)
+        await tables.create(connection)
         writer = await cluster.writer(connection)
         ends = [START]
 

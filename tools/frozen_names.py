@@ -22,7 +22,7 @@ from entresol.inprocess.layer import DevnetLayer
 from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.schema import SETTINGS
 from entresol.node.config.setting import Setting
-from entresol.replication.postgres.schema import MIGRATIONS
+from entresol.replication.postgres.tables import MIGRATIONS
 from entresol.storage import tables
 from entresol.testing import fixtures
 from entresol.testing.chain_time import ChainTime

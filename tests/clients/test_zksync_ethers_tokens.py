@@ -13,9 +13,8 @@ from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.calls import EthCalls
 from entresol.rpc.namespaces.eth.client import EthClient
 from entresol.rpc.namespaces.eth.fees import EthFees
-from entresol.rpc.namespaces.eth.response_hold import ResponseHold
 from entresol.rpc.namespaces.eth.state import EthState
-from entresol.rpc.namespaces.eth.transactions import EthTransactions
+from entresol.rpc.namespaces.eth.transactions import EthTransactions, ResponseHold
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
 from entresol.rpc.namespaces.zks.contracts import ZksContracts
 from entresol.rpc.namespaces.zks.fees import ZksFees

@@ -13,8 +13,8 @@ from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import Transaction, ZkTransaction, sign
 from entresol.primitives.values import Hash32
 from entresol.rpc.render.hex import array
-from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
 from entresol.rpc.render.receipts import CONTRACT_DEPLOYER, receipt_at, receipts_of
+from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 from tests.support.chain.dev_chain import deposit, transaction
 from tests.support.chain.sample_chain import SECRETS, payloads
 

@@ -14,8 +14,7 @@ import msgspec
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.method import Namespace
-from entresol.rpc.threads.client import current_client
-from entresol.rpc.threads.client_threads import ClientThreads
+from entresol.rpc.threads.client_threads import ClientThreads, current_client
 from entresol.server.handler import completed
 from tests.support.declared_results import check_response
 from tests.support.polling import PATIENCE_SECONDS, eventually

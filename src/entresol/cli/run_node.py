@@ -13,8 +13,8 @@ from entresol.cli.exit_codes import SUCCEEDED
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.log.log import NodeLog
     from entresol.node.node import Node
+    from entresol.terminal.log import NodeLog
 
     OpenNode: TypeAlias = Callable[[NodeConfig, NodeLog], Coroutine[Any, Any, Node]]
 
@@ -28,8 +28,8 @@ def run_node(config: NodeConfig, open_node: OpenNode) -> int:
     """Open a node, serve until SIGINT or SIGTERM, and return the exit code."""
     import uvloop  # noqa: PLC0415
 
-    from entresol.node.log.log import NodeLog  # noqa: PLC0415
     from entresol.server.limits import allow_open_files  # noqa: PLC0415
+    from entresol.terminal.log import NodeLog  # noqa: PLC0415
 
     sys.setswitchinterval(SWITCH_SECONDS)
     allow_open_files(config.server.connection_limit)

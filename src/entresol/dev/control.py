@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.dev.checkpoints import Checkpoints
 from entresol.dev.linked_chains import LinkedChains
-from entresol.dev.reverts import Reverts
+from entresol.dev.reverts import Checkpoints, Reverts
 from entresol.dev.state_file.linked_state import LinkedState
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Calls of `console.log` that an execution made, as data; `node/log` formats them."""
+"""Calls of `console.log` that an execution made, as data; `terminal` formats them."""
 
 from __future__ import annotations
 

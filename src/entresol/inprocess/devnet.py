@@ -20,10 +20,10 @@ from entresol.inprocess.saved_controls import SavedControls
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
-from entresol.node.log.abi_files import abis_of
-from entresol.node.log.console import OUT, Console
-from entresol.node.log.log import NodeLog
 from entresol.node.recipes.pair import open_pair
+from entresol.terminal.call_tree import abis_of
+from entresol.terminal.console import OUT, Console
+from entresol.terminal.log import NodeLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,24 +1,99 @@
-"""Genesis accounts of the development L1: the deployed settlement contracts."""
+"""Genesis accounts of the development L1: the settlement contracts, and what public networks have at known addresses."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol._native import Account, Rules
+from entresol._native import Account, BlockEnv, Checks, Overlay, Rules, Snapshot, TxEnv, execute
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.l1.deployment import addresses_of
-from entresol.l1.empty_state import empty_overlay, run_unchecked
-from entresol.l1.public_networks import is_public_network
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import AccountChange
+    from entresol._native import AccountChange, ExecutionResult
     from entresol.l1.deployment import Deployment
+
+
+_MAX_CHAIN_ID: Final = 2**64 - 1
+"""Larger ids are not supported by the engine, and no public network has one."""
+
+DEVELOPMENT_CHAINS: Final = frozenset({9, 260, 270, 271, 1337, 31337, 31338, 3151908})
+"""The ids of local chains: of the ZK Stack (9, 260, 270, 271), of geth and Ganache (1337), of anvil and Hardhat (31337,
+and 31338 for a second one), of Kurtosis (3151908)."""
+
+
+_GAS: Final = 100_000_000
+
+_UNCHECKED: Final = Checks(
+    base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
+)
+
+_GENESIS: Final = BlockEnv(number=0, timestamp=0, gas_limit=_GAS)
+
+
+@cache
+def is_public_network(chain_id: int) -> bool:
+    """Return whether the contracts cannot be deployed on a chain, because it is a public network."""
+    if chain_id > _MAX_CHAIN_ID:
+        return False
+    code = artifact("DevelopmentVerifier").bytecode
+    result = run_unchecked(empty_overlay(), Rules(chain_id), Address.zero(), None, code)
+    return result.status != "success"
+
+
+def development_problem(chain_id: int, *, is_development: bool) -> str | None:
+    """Return why contracts and money for development are not for an L1; None if they are.
+
+    An id that nobody knows may be that of a public network which is younger than this list, so an L1 is only taken for
+    a development chain by an id that developers use, or because its user says so.
+    """
+    if is_public_network(chain_id):
+        return (
+            f"{chain_id} is the chain id of a public network, and these contracts accept proofs that prove "
+            "nothing: an operator could take what others deposit there; use an L1 of your own, and give a "
+            "fork of a public network another chain id"
+        )
+    if is_development or chain_id in DEVELOPMENT_CHAINS:
+        return None
+    return (
+        f"{chain_id} is not known as the chain id of a development chain, and these contracts accept proofs that "
+        "prove nothing: if that L1 is for development and nobody else uses it, say so by --l1-development"
+    )
+
+
+class _EmptyState:
+    """A state without accounts."""
+
+    def account(self, address: bytes) -> Account | None:  # noqa: ARG002 - the engine's interface
+        return None
+
+    def code(self, code_hash: bytes) -> bytes:  # noqa: ARG002
+        return b""
+
+    def slot(self, address: bytes, slot: bytes) -> bytes:  # noqa: ARG002
+        return b""
+
+    def block_hash(self, number: int) -> bytes:  # noqa: ARG002
+        return bytes(32)
+
+
+def empty_overlay() -> Overlay:
+    """Return an overlay on a state without accounts."""
+    return Overlay(Snapshot(_EmptyState()))
+
+
+def run_unchecked(
+    overlay: Overlay, rules: Rules, sender: Address, to: Address | None, data: bytes
+) -> ExecutionResult:
+    """Execute a transaction, whose sender needs no funds; the caller applies its changes."""
+    message = TxEnv(sender=sender, gas_limit=_GAS, to=to, data=data, gas_price=0)
+    return execute(overlay, rules, _GENESIS, message, checks=_UNCHECKED)
 
 
 def deployment_accounts(

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from entresol.node.api.dialect import Dialect
     from entresol.node.config.schema import NodeConfig
     from entresol.node.explorer.explorer_page import ExplorerPage
-    from entresol.node.log.log import NodeLog
     from entresol.node.parts.part import Part
     from entresol.node.settlement.l2_components import L2Components
     from entresol.node.settlement.rollup import Rollup
     from entresol.node.startup.info import NodeInfo
     from entresol.primitives.values import Address
-    from entresol.replication.workers.shipped_events import ShippedEvents
+    from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
     from entresol.sequencer.sequencer import Sequencer
     from entresol.server.config import ServerConfig
+    from entresol.terminal.log import NodeLog
 
 
 class Closable(Protocol):

@@ -20,7 +20,7 @@ from entresol.node.metrics import (
     server_samples,
 )
 from entresol.rpc.jsonrpc.errors import JSON_RPC
-from entresol.server.routing import PathRouter
+from entresol.server.handler import PathRouter
 from entresol.server.server import PortSharing, Server
 from entresol.server.shared_page import SharedPage
 from entresol.server.static_files import no_files
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from entresol.node.api.api import Api
     from entresol.node.explorer.explorer_page import ExplorerPage
-    from entresol.node.log.log import ChainLog
     from entresol.node.metrics import Sample
     from entresol.server.config import ServerConfig
     from entresol.server.handler import Handler, Page, PageResponse, PageTree
+    from entresol.terminal.log import ChainLog
 
 JSON: Final = "application/json; charset=utf-8"
 PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -6,14 +6,13 @@ import gc
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from entresol.chain.finality import BlockTag
-from entresol.server.memory.request_bytes import COLLECT_BYTES
+from entresol.server.memory import COLLECT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.server.memory.request_bytes import RequestBytes
-    from entresol.server.memory.unsent_bytes import UnsentBytes
+    from entresol.server.memory import RequestBytes, UnsentBytes
     from entresol.server.state import Counters
 
 

@@ -13,7 +13,7 @@ from entresol.chain.events import TransactionPending
 from entresol.errors import EntresolError
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
-from entresol.replication.http_upstream import FEED_PATH
+from entresol.replication.upstream import FEED_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container

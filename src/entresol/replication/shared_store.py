@@ -10,7 +10,7 @@ import msgspec
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import StoreFailed
 from entresol.primitives.values import Address
-from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaState
 from entresol.replication.workers.state_page import Revert
 from entresol.storage.database.directory import DATABASE, Directory
 from entresol.storage.database.key_value import KeyValueStore

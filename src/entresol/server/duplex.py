@@ -7,8 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from entresol.server.memory.held_outbox import HeldOutbox
-from entresol.server.memory.request_bytes import LONG_BYTES, HeldBytes
+from entresol.server.memory import LONG_BYTES, HeldBytes, HeldOutbox
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
 from entresol.server.state import ServerState
 

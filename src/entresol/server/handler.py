@@ -105,3 +105,24 @@ class OnRejection(Protocol):
 async def completed(response: _T | Awaitable[_T]) -> _T:
     """Return a response that a handler or a page has returned: itself, or what its awaitable gives."""
     return await response if inspect.isawaitable(response) else response
+
+
+class PathRouter:
+    """A handler that passes documents on, by the path of their request.
+
+    Remembers: the routes. Persists: nothing. Assumes: that routes are added before the server starts. Fails: never.
+    """
+
+    def __init__(self, default: Handler) -> None:
+        self._default = default
+        self._routes: dict[str, Handler] = {}
+
+    def add(self, path: str, handler: Handler) -> None:
+        """Pass the documents of `path` to `handler`."""
+        self._routes[path] = handler
+
+    def __call__(
+        self, body: bytes, connection: ClientConnection
+    ) -> bytes | Awaitable[bytes | None] | None:
+        """Handle `body`."""
+        return self._routes.get(connection.path, self._default)(body, connection)

@@ -16,8 +16,7 @@ from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
 from entresol.server.ipc.connection import IpcConnection
 from entresol.server.ipc.unix_path import UnixPath
-from entresol.server.memory.request_bytes import RequestBytes
-from entresol.server.memory.unsent_bytes import UnsentBytes
+from entresol.server.memory import RequestBytes, UnsentBytes
 from entresol.server.state import Counters, ServerState
 from entresol.server.static_files import StaticFiles, no_files
 

@@ -10,10 +10,9 @@ from entresol.server.access import HostCheck, OriginCheck
 from entresol.server.config import ServerConfig
 from entresol.server.documents import DocumentFormat, DocumentRejections
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
-from entresol.server.http.head_cache import HeadCache
+from entresol.server.http.request import HeadCache
 from entresol.server.limits import RequestRate
-from entresol.server.memory.request_bytes import RequestBytes
-from entresol.server.memory.unsent_bytes import UnsentBytes, Writer
+from entresol.server.memory import RequestBytes, UnsentBytes, Writer
 from entresol.server.round_robin import RoundRobin
 from entresol.server.static_files import StaticFiles, no_files
 

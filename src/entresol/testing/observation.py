@@ -8,7 +8,7 @@ from web3 import Web3
 
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
 from entresol.inprocess.layer_provider import LayerProvider
-from entresol.node.log.call_tree import describe_event
+from entresol.terminal.call_tree import describe_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

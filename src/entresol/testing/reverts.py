@@ -12,8 +12,8 @@ from web3.exceptions import ContractLogicError, Web3RPCError
 from entresol.contracts.abi_registry import AbiEntry, AbiKey, types_of
 from entresol.errors import MalformedValue
 from entresol.execution.reverts import ERROR_SELECTOR, PANIC_SELECTOR
-from entresol.node.log.call_tree import describe_error
 from entresol.primitives import abi
+from entresol.terminal.call_tree import describe_error
 from entresol.testing.arguments import call_text, check_names, differences
 from entresol.testing.observation import Observation
 

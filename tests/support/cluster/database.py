@@ -10,16 +10,13 @@ from typing import Any
 import asyncpg
 
 from entresol.chain.chain import Chain
-from entresol.replication.follower import Follower
-from entresol.replication.postgres import schema
-from entresol.replication.postgres.address import ClusterAddress
-from entresol.replication.postgres.connection import ClusterDatabase
-from entresol.replication.postgres.journal import ClusterJournal
+from entresol.replication.own_store import Follower
+from entresol.replication.postgres import tables
+from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
+from entresol.replication.postgres.journal import ClusterJournal, LogWriter, PoolRows, read_pool
 from entresol.replication.postgres.lease import take_lease
-from entresol.replication.postgres.log import PostgresLog
-from entresol.replication.postgres.pool_rows import PoolRows, read_pool
-from entresol.replication.postgres.sealer import ClusterSealer
-from entresol.replication.postgres.writer import LogWriter
+from entresol.replication.postgres.sequencer import ClusterSealer
+from entresol.replication.postgres.tables import PostgresLog
 from tests.support.cluster.postgres import Postgres
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -67,7 +64,7 @@ def play(postgres: Postgres, scenario: Callable[[EmptyCluster], Awaitable[None]]
     async def whole() -> None:
         cluster = EmptyCluster(url)
         async with cluster.connected() as connection:
-            await schema.create(connection)
+            await tables.create(connection)
         await scenario(cluster)
 
     url = postgres.new_database()

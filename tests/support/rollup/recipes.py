@@ -17,11 +17,8 @@ from entresol.node.chains import OPERATOR, open_layer_two
 from entresol.node.cluster.joining import Joined
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.cluster import ClusterConfig
-from entresol.node.config.log import LogConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
-from entresol.node.log.console import Console
-from entresol.node.log.log import NodeLog
 from entresol.node.node import Node
 from entresol.node.recipes.layer_one import layer_one
 from entresol.node.recipes.member import member
@@ -29,11 +26,13 @@ from entresol.node.recipes.pair import pair
 from entresol.node.recipes.worker import worker
 from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
 from entresol.node.workers.pool import WorkerPool
-from entresol.node.workers.worker_start import WorkerStart
-from entresol.replication.postgres.address import ClusterAddress
-from entresol.replication.postgres.connection import ClusterDatabase
+from entresol.node.workers.worker_process import WorkerStart
+from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
 from entresol.replication.workers.channel import Channel
 from entresol.server.config import ServerConfig
+from entresol.terminal.config import LogConfig
+from entresol.terminal.console import Console
+from entresol.terminal.log import NodeLog
 
 NOWHERE = "127.0.0.1:1"
 """Where nothing listens."""

@@ -8,9 +8,8 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
-from entresol.dev.checkpoints import Checkpoints
 from entresol.dev.linked_chains import LinkedChains
-from entresol.dev.reverts import Reverts
+from entresol.dev.reverts import Checkpoints, Reverts
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32

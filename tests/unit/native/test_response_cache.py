@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from entresol.rpc.jsonrpc.codec import MAX_CACHED_PARAMS_BYTES
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.method_caller import MAX_CACHED_RESULT_BYTES
-from entresol.rpc.jsonrpc.params import MAX_CACHED_PARAMS_BYTES
 from entresol.rpc.types.block_id import BlockId
 from tests.support.example_namespace import dispatch, request
 

@@ -15,8 +15,7 @@ from entresol.node.metrics import (
     server_samples,
 )
 from entresol.server.config import ServerConfig
-from entresol.server.memory.request_bytes import RequestBytes
-from entresol.server.memory.unsent_bytes import UnsentBytes
+from entresol.server.memory import RequestBytes, UnsentBytes
 from entresol.server.state import Counters
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, transaction

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from entresol.replication.route import ReplicaState
-from entresol.replication.router import ReplicaRouter
+from entresol.replication.router import ReplicaRouter, ReplicaState
 from entresol.rpc.jsonrpc.forwarding import Declared, Route
 from entresol.rpc.jsonrpc.method import ServedBy
 from entresol.server.handler import ClientConnection

@@ -10,7 +10,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import Transaction
-from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
 from entresol.replication.workers.publisher import StatePublisher
 from entresol.replication.workers.state_page import StatePage

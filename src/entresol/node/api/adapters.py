@@ -11,7 +11,7 @@ from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PA
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
-from entresol.rpc.render.inclusion import BatchInfo
+from entresol.rpc.render.transactions import BatchInfo
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.overrides import OverrideLimits
 

@@ -21,7 +21,7 @@ from entresol.rpc.jsonrpc.native_methods import RESPONSE_CACHE_BYTES, NativeRead
 from entresol.rpc.namespaces.net_web3 import RpcModules
 from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.services.native_reads import MAX_CALL_BYTES, MAX_FEE_HISTORY_BYTES
-from entresol.storage.read_cache import MAX_BYTES as MAX_RECORD_BYTES
+from entresol.storage.store_view import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from entresol.node.config.limits import LimitsConfig
     from entresol.node.settlement.l2_components import L2Components
     from entresol.primitives.batches import Batch
-    from entresol.replication.workers.shipped_events import ShippedEvents
+    from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
     from entresol.sequencer.sequencer import Sequencer
 

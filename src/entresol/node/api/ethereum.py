@@ -12,11 +12,10 @@ from entresol.rpc.namespaces.eth.client import EthClient
 from entresol.rpc.namespaces.eth.config import EthConfig
 from entresol.rpc.namespaces.eth.fees import EthFees
 from entresol.rpc.namespaces.eth.filters import EthFilters
-from entresol.rpc.namespaces.eth.response_hold import ResponseHold
 from entresol.rpc.namespaces.eth.send_sync import EthSendSync
 from entresol.rpc.namespaces.eth.simulate import EthSimulate
 from entresol.rpc.namespaces.eth.state import EthState
-from entresol.rpc.namespaces.eth.transactions import EthTransactions
+from entresol.rpc.namespaces.eth.transactions import EthTransactions, ResponseHold
 from entresol.rpc.namespaces.net_web3 import Net, Web3
 from entresol.rpc.namespaces.txpool import TxPool
 

@@ -16,7 +16,7 @@ from entresol.rpc.namespaces.ots.transactions import OtsTransactions
 from entresol.rpc.namespaces.trace.frames import TraceFrames
 from entresol.rpc.namespaces.trace.replays import TraceReplays
 from entresol.rpc.services.address_search import AddressSearch
-from entresol.rpc.services.rendered_objects import RenderedObjects
+from entresol.rpc.services.rendered_chain import RenderedObjects
 from entresol.rpc.services.trace_runner import TraceRunner
 
 if TYPE_CHECKING:

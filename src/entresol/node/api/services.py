@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
-    from entresol.replication.workers.shipped_events import ShippedEvents
+    from entresol.replication.workers.publisher import ShippedEvents
     from entresol.sequencer.sequencer import Sequencer
 
 

@@ -12,12 +12,12 @@ from entresol.node.cluster.joining import check_l1_url, open_database, shared_se
 from entresol.node.settlement.manifest import SettlementManifest, encode_manifest
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import verify_registration
-from entresol.replication.postgres import schema
-from entresol.replication.postgres.address import FLAG
-from entresol.replication.postgres.chain_row import ClusterChain, find_chain, write_chain
+from entresol.replication.postgres import tables
+from entresol.replication.postgres.connection import FLAG
+from entresol.replication.postgres.journal import LogWriter
 from entresol.replication.postgres.lease import give_up_lease, read_lease, seize_lease
+from entresol.replication.postgres.tables import ClusterChain, find_chain, write_chain
 from entresol.replication.postgres.unwinding import write_unwind
-from entresol.replication.postgres.writer import LogWriter
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
@@ -75,9 +75,9 @@ async def init(config: NodeConfig) -> str:
     """Create the tables, or bring them forward, and the chain if there is none; return what was done."""
     database = open_database(config)
     async with database.session() as connection:
-        await schema.create(connection)
+        await tables.create(connection)
         if (found := await find_chain(connection)) is not None:
-            return f"the cluster has chain {found.chain_id}, and its schema is version {schema.VERSION}"
+            return f"the cluster has chain {found.chain_id}, and its schema is version {tables.VERSION}"
     check_l1_url(config)
     if config.chain.data_dir is not None:
         raise InvalidConfig(
@@ -95,7 +95,7 @@ async def init(config: NodeConfig) -> str:
 async def status(config: NodeConfig) -> ClusterStatus:
     """Return the state of the cluster."""
     async with open_database(config).session() as connection:
-        await schema.check(connection)
+        await tables.check(connection)
         chain = await find_chain(connection)
         lease = await read_lease(connection)
         pending = await connection.fetchval("select count(*) from pool")
@@ -115,7 +115,7 @@ async def unwind(config: NodeConfig, number: int) -> str:
     """Unwind to a block: its successors' transactions are pending again; return what was done."""
     database = open_database(config)
     async with database.session() as connection:
-        await schema.check(connection)
+        await tables.check(connection)
         head = (await read_lease(connection)).head
         held = await seize_lease(connection, _OPERATOR, UNWIND_SECONDS)
         try:

@@ -19,10 +19,9 @@ from entresol.node.config.secrets import operator_keys
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
 from entresol.node.settlement.settlement_layer import SettlementLayer
-from entresol.replication.postgres import schema
-from entresol.replication.postgres.address import FLAG, ClusterAddress
-from entresol.replication.postgres.chain_row import ClusterChain, read_chain
-from entresol.replication.postgres.connection import ClusterDatabase
+from entresol.replication.postgres import tables
+from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
+from entresol.replication.postgres.tables import ClusterChain, read_chain
 from entresol.rollup.batches import genesis_batch
 from entresol.storage.replication.position import START
 
@@ -86,7 +85,7 @@ async def join(config: NodeConfig) -> Joined:
     reading = open_database(config)
     check_l1_url(config)
     async with reading.session() as connection:
-        await schema.check(connection)
+        await tables.check(connection)
         row = await read_chain(connection)
     config = with_shared(config, row.settings)
     database = open_database(config, None)

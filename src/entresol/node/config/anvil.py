@@ -14,9 +14,9 @@ from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
 from entresol.node.config.api import ClientVersion, HardhatCallFailures, HardhatErrors
 from entresol.node.config.evm import Fork
 from entresol.node.config.loader import Settings
-from entresol.node.config.log import MAX_VERBOSITY, DisableConsoleLog, PrintTraces
 from entresol.node.config.schema import MAX_ACCOUNTS
 from entresol.node.config.setting import PREFIX
+from entresol.terminal.config import MAX_VERBOSITY, DisableConsoleLog, PrintTraces
 
 
 class AnvilAccounts(Struct, frozen=True, kw_only=True):

@@ -15,10 +15,10 @@ from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
-from entresol.node.config.log import LogConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import ServerConfig
+from entresol.terminal.config import LogConfig
 
 if TYPE_CHECKING:
     from entresol.node.config.anvil import AnvilAccounts, AnvilChain, AnvilConfig, AnvilServer

@@ -15,10 +15,10 @@ from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
-from entresol.node.config.log import LogConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import MIB, ServerConfig
+from entresol.terminal.config import LogConfig
 
 DEFAULT_L1_IPC: Final = "/tmp/entresol-l1.ipc"  # noqa: S108 - as anvil's, for clients that are given none
 

@@ -20,8 +20,8 @@ from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.log.log import NodeLog
     from entresol.node.node import Node
+    from entresol.terminal.log import NodeLog
 
 
 async def layer_one(config: NodeConfig, log: NodeLog | None = None) -> Node:

@@ -15,13 +15,13 @@ from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.workers.pool import WorkerPool
-from entresol.node.workers.worker_start import WorkerCluster
-from entresol.replication.http_upstream import PATH, ClusterHandler, HttpUpstream
+from entresol.node.workers.worker_process import WorkerCluster
 from entresol.replication.pending_feed import PendingFeed, PendingFollower
 from entresol.replication.postgres.member import Member
 from entresol.replication.postgres.reporting import Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
 from entresol.replication.router import ReplicaRouter
+from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.storage.replication.entries import BatchEntry
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.cluster.joining import Joined
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.log.log import NodeLog
     from entresol.node.node import Node
     from entresol.node.workers.producer_role import ProducerRole
     from entresol.storage.replication.entries import Entry
+    from entresol.terminal.log import NodeLog
 
 log = logging.getLogger(__name__)
 

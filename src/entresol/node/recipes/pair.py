@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.log.log import NodeLog
     from entresol.node.node import Node
     from entresol.node.settlement.settlement_layer import SettlementLayer
+    from entresol.terminal.log import NodeLog
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from entresol.node.settlement.l2_components import L2Components
 from entresol.node.startup.info import NodeInfo
 from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole
 from entresol.replication.router import ReplicaRouter
-from entresol.replication.workers.cluster_requests import ClusterRequests
-from entresol.replication.workers.messages import LAYER_ONE, LAYER_TWO, REMOTE_L1, WorkerCall
+from entresol.replication.workers.channel import LAYER_ONE, LAYER_TWO, REMOTE_L1, WorkerCall
+from entresol.replication.workers.clients import ClusterRequests
 from entresol.sequencer.sequencer import SequencerElsewhere
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.node.chain_service import ChainService
-    from entresol.node.log.log import NodeLog
     from entresol.node.node import Node
-    from entresol.node.workers.worker_start import WorkerStart
+    from entresol.node.workers.worker_process import WorkerStart
     from entresol.replication.workers.channel import Channel
     from entresol.storage.store import Store
+    from entresol.terminal.log import NodeLog
 
 
 _REMOTE_REQUEST: Final = bytes([WorkerCall.REQUEST, REMOTE_L1])

@@ -10,9 +10,9 @@ import msgspec
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
 from entresol.l1.discovery import find_contracts, find_deployment_block
+from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
-from entresol.l1.public_networks import development_problem
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators

@@ -16,10 +16,14 @@ from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample
 from entresol.node.workers.producer_role import ProducerRole
 from entresol.node.workers.watchdog import CHECK_SECONDS, Watchdog
-from entresol.node.workers.worker_process import WorkerProcess
-from entresol.node.workers.worker_start import WorkerCluster, WorkerLayer, WorkerStart
-from entresol.replication.workers.cluster_requests import NUMBER_BYTES
-from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
+from entresol.node.workers.worker_process import (
+    WorkerCluster,
+    WorkerLayer,
+    WorkerProcess,
+    WorkerStart,
+)
+from entresol.replication.workers.channel import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
+from entresol.replication.workers.clients import NUMBER_BYTES
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
@@ -28,10 +32,10 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.log.log import NodeLog
     from entresol.node.settlement.l2_components import RollupParts, SettledView
     from entresol.replication.workers.channel import CallResponse
     from entresol.server.handler import ClientConnection
+    from entresol.terminal.log import NodeLog
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from entresol.listeners import Listeners
 from entresol.node.chain_service import PROMETHEUS, ServiceRole
 from entresol.node.metrics import render
-from entresol.node.workers.metrics_sum import sum_metrics
-from entresol.replication.workers.messages import WorkerMessage
-from entresol.replication.workers.publisher import StatePublisher
-from entresol.replication.workers.shipped_events import encode_pending, encode_reverted
+from entresol.replication.workers.channel import WorkerMessage
+from entresol.replication.workers.publisher import StatePublisher, encode_pending, encode_reverted
 from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.server.handler import completed
 from entresol.server.server import PortSharing
@@ -27,6 +25,37 @@ if TYPE_CHECKING:
     from entresol.node.workers.worker_process import WorkerProcess
     from entresol.primitives.transactions import Transaction
     from entresol.server.handler import Handler, Page, PageResponse
+
+
+def sum_metrics(texts: Iterable[str]) -> str:
+    """Return the metrics of all `texts`, where equal names and labels are one sample with the sum of the values."""
+    families: dict[str, list[str]] = {}
+    samples: dict[str, dict[str, int | float]] = {}
+    for text in texts:
+        family = ""
+        for line in text.splitlines():
+            if line.startswith("# "):
+                family = line.split(" ", 3)[2]
+                comments = families.setdefault(family, [])
+                if line not in comments:
+                    comments.append(line)
+                continue
+            name, _, value = line.rpartition(" ")
+            values = samples.setdefault(family, {})
+            values[name] = values.get(name, 0) + (float(value) if "." in value else int(value))
+    lines = [
+        line
+        for family, comments in families.items()
+        for line in (
+            *comments,
+            *(f"{name} {_shown(it)}" for name, it in samples.get(family, {}).items()),
+        )
+    ]
+    return "".join(line + "\n" for line in lines)
+
+
+def _shown(value: int | float) -> str:  # noqa: PYI041 - they are shown differently
+    return f"{value:.9f}" if isinstance(value, float) else str(value)
 
 
 class Workers(Protocol):

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from entresol.node.log.log import NodeLog
 from entresol.node.recipes.worker import WorkerNode, worker
 from entresol.node.startup.garbage import collect_less
-from entresol.node.workers.worker_console import WorkerConsole
-from entresol.node.workers.worker_start import decode_start
-from entresol.replication.workers.channel import CallResponse, Channel
-from entresol.replication.workers.messages import WorkerCall, WorkerMessage
+from entresol.node.workers.worker_process import WorkerConsole, decode_start
+from entresol.replication.workers.channel import CallResponse, Channel, WorkerCall, WorkerMessage
 from entresol.server.limits import allow_open_files
+from entresol.terminal.log import NodeLog
 
 if TYPE_CHECKING:
-    from entresol.node.workers.worker_start import WorkerStart
+    from entresol.node.workers.worker_process import WorkerStart
 
 logger = logging.getLogger(__name__)
 

@@ -5,29 +5,88 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import pickle
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from entresol.replication.workers.channel import CallResponse, Channel
-from entresol.replication.workers.cluster_requests import NUMBER_BYTES
-from entresol.replication.workers.forwarded_client import ForwardedClients
-from entresol.replication.workers.messages import WorkerCall, WorkerMessage
-from entresol.replication.workers.remote_client import RemoteClients
+import msgspec
+
+from entresol.replication.workers.channel import CallResponse, Channel, WorkerCall, WorkerMessage
+from entresol.replication.workers.clients import NUMBER_BYTES, ForwardedClients, RemoteClients
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
-    from entresol.node.workers.worker_start import WorkerStart
+    from entresol.l1.deployment import SettlementContracts
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.explorer.explorer_page import ExplorerPage
+    from entresol.terminal.console import FormatText
+
 
 logger = logging.getLogger(__name__)
 
 MODULE: Final = "entresol.node.workers.worker"
+
 STOP_SECONDS: Final = 5.0
 """How long a process may take to end after it has closed its socket."""
+
 METRICS_SECONDS: Final = 1.0
+
+MAX_UNSENT_BYTES: Final = 1 << 20
+"""Lines are dropped while the producer has not taken so many bytes."""
+
+
+class WorkerLayer(msgspec.Struct, frozen=True):
+    """A chain that workers serve."""
+
+    path: str
+    """The data directory of the producer's chain."""
+    page: int
+    """The file descriptor of its state page."""
+    port: int
+    explorer: ExplorerPage | None
+
+
+class WorkerCluster(msgspec.Struct, frozen=True):
+    """What a worker knows of the cluster of its node."""
+
+    genesis: bytes
+    """The genesis as geth's JSON."""
+    path: str
+    """What the path of a request begins with that another node has forwarded."""
+
+
+class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker serves."""
+
+    index: int
+    config: NodeConfig
+    layers: tuple[WorkerLayer, ...]
+    l1_chain_id: int | None
+    contracts: SettlementContracts | None
+    cluster: WorkerCluster | None = None
+    """The cluster that the node is in."""
+
+    def encode(self) -> bytes:
+        """Return the bytes that `decode_start` reads; without secrets, which no worker needs."""
+        l1 = msgspec.structs.replace(
+            self.config.l1, operator_key=None, prove_key=None, execute_key=None
+        )
+        cluster = msgspec.structs.replace(self.config.cluster, cluster=None)
+        config = msgspec.structs.replace(self.config, l1=l1, cluster=cluster)
+        return pickle.dumps(msgspec.structs.replace(self, config=config))
+
+
+def decode_start(payload: bytes) -> WorkerStart:
+    """Return what the producer, which started this process, has sent over their socket."""
+    start = pickle.loads(payload)  # noqa: S301 - nobody else has the other end of the socket
+    assert isinstance(start, WorkerStart)
+    return start
 
 
 class WorkerHost(Protocol):
@@ -201,3 +260,38 @@ class WorkerProcess:
 
 def _report(error: BaseException) -> None:
     logger.error("a request of a worker failed", exc_info=error)
+
+
+class WorkerConsole:
+    """Sends lines to the producer, from any thread.
+
+    Remembers: nothing. Persists: nothing. Assumes: the event loop runs until `close`. Fails: never; lines are dropped.
+    """
+
+    def __init__(self, channel: Channel, loop: asyncio.AbstractEventLoop) -> None:
+        self._channel = channel
+        self._loop = loop
+        self._thread = threading.get_ident()
+        self._is_closed = False
+
+    def write(self, text: str, *, to_stderr: bool = False) -> None:
+        """Send `text`."""
+        payload = bytes([WorkerMessage.LOG, to_stderr]) + text.encode(errors="replace")
+        if threading.get_ident() == self._thread:
+            self._send(payload)
+        elif not self._is_closed:
+            self._loop.call_soon_threadsafe(self._send, payload)
+
+    def write_later(self, format_text: FormatText, size: int) -> None:  # noqa: ARG002  # sent at once
+        """Send what `format_text` returns."""
+        text = format_text()
+        if text is not None:
+            self.write(text)
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._is_closed = True
+
+    def _send(self, payload: bytes) -> None:
+        if not self._is_closed and self._channel.unsent_bytes < MAX_UNSENT_BYTES:
+            self._channel.send(payload)

@@ -11,14 +11,14 @@ from entresol.errors import LayerOneFailed, StoreDamaged
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceRole
 from entresol.node.workers.watchdog import HEARTBEAT_SECONDS
-from entresol.replication.route import ReplicaState
+from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
 from entresol.replication.upstream import ChannelUpstream
-from entresol.replication.workers.messages import (
+from entresol.replication.workers.channel import (
     LAYER_TWO,
     WorkerMessage,
 )
-from entresol.replication.workers.shipped_events import ShippedEvents
+from entresol.replication.workers.publisher import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.rollup.proofs import LogProver
 from entresol.server.server import PortSharing
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.l1.deployment import SettlementContracts
-    from entresol.node.workers.worker_start import WorkerStart
+    from entresol.node.workers.worker_process import WorkerStart
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
     from entresol.replication.workers.channel import Channel

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
 from entresol.errors import ClusterUnreachable, InvalidConfig
-from entresol.replication.postgres.address import FLAG
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from entresol.replication.postgres.address import ClusterAddress
+
+SCHEMES: Final = frozenset({"postgresql", "postgres"})
+FLAG: Final = "--cluster"
+
 
 MIN_VERSION: Final = 14
+
 SCHEMA: Final = "entresol"
 
 BROKEN: Final = (
@@ -44,12 +49,54 @@ _UNREACHABLE: Final = (
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.TargetServerAttributeNotMatched,
 )
+
 _REJECTED: Final = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
     asyncpg.ClientConfigurationError,
 )
+
+MAX_SKEW_SECONDS: Final = 2.0
+"""A node whose clock differs more from the database's does not take over: timestamps of blocks come from its clock."""
+
+SLOW_SECONDS: Final = 0.25
+"""A longer round trip is reported: a block takes one, and what batches and settlement persist takes more."""
+
+
+class ClusterAddress:
+    """A PostgreSQL URL as libpq reads it; what it leaves out comes from the `PG*` variables."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts = urlsplit(url)
+            # Reading the port checks it.
+            self._port = parts.port
+            query = parse_qs(parts.query)
+        except ValueError:
+            raise _invalid() from None
+        if parts.scheme not in SCHEMES:
+            raise _invalid()
+        self.url = url
+        """The whole URL, with the password."""
+        self._host = parts.hostname or query.get("host", [""])[0]
+        self._database = unquote(parts.path.removeprefix("/"))
+
+    @property
+    def redacted(self) -> str:
+        """Host, port and database: what may be shown."""
+        port = "" if self._port is None else f":{self._port}"
+        return f"postgresql://{self._host}{port}/{self._database}"
+
+    def __repr__(self) -> str:
+        return f"ClusterAddress({self.redacted!r})"
+
+
+def _invalid() -> InvalidConfig:
+    # The URL may contain a password, so it is not repeated.
+    return InvalidConfig(
+        FLAG, "this is no URL of a PostgreSQL database, as postgresql://user@host:5432/database"
+    )
 
 
 class ClusterDatabase:
@@ -162,3 +209,35 @@ class Notifications:
             async with asyncio.timeout(seconds):
                 await self._event.wait()
         self._event.clear()
+
+
+class DatabaseDistance(NamedTuple):
+    """What one request to the database has shown."""
+
+    skew_seconds: float
+    """How far the clock of this node is ahead of the database's."""
+    round_trip_seconds: float
+
+    @classmethod
+    def since(cls, sent: float, *, clock: float) -> Self:
+        """Return the distance by a request that was sent then, by this node's clock, and returned the database's."""
+        now = time.time()
+        return cls((sent + now) / 2 - clock, now - sent)
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether the clocks differ too much."""
+        return abs(self.skew_seconds) > MAX_SKEW_SECONDS
+
+    @property
+    def problem(self) -> str | None:
+        """What an operator has to know; None if neither is unusual."""
+        if self.is_skewed:
+            where = "ahead of" if self.skew_seconds > 0 else "behind"
+            return (
+                f"the clock of this node is {abs(self.skew_seconds):.1f} s {where} the database's"
+            )
+        if self.round_trip_seconds > SLOW_SECONDS:
+            milliseconds = self.round_trip_seconds * 1000
+            return f"a round trip to the database takes {milliseconds:.0f} ms, so blocks are slow"
+        return None

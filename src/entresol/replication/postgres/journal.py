@@ -1,24 +1,139 @@
-"""The journal of a producer: an entry is in the canonical log before it is applied to the chain."""
+"""The journal of a producer: entries and pooled transactions are in the database before they are applied to the chain."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from entresol.errors import ClusterFenced, InvalidTransaction, OutcomeUnknown, PoolRejection
+from entresol.primitives.transactions import decode
 from entresol.replication.own_store import apply_entry, check_deposits
-from entresol.storage.replication.entries import BlockEntry, UnwindEntry
+from entresol.replication.postgres.connection import BROKEN, DatabaseDistance
+from entresol.replication.postgres.tables import CHANNEL, digest_after
+from entresol.storage.replication.entries import BlockEntry, UnwindEntry, encode_entry, kind_of
+from entresol.storage.replication.position import LogPosition
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    import asyncpg
+
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
-    from entresol.replication.postgres.writer import LogWriter, PoolRow
+    from entresol.replication.postgres.lease import HeldLease
     from entresol.storage.block_rows import Prices
     from entresol.storage.replication.entries import Entry
 
+
+_WRITE: Final = """
+with held as (
+    update lease set seq = $3, digest = $4, head = $5, valid_until = clock_timestamp() + $6
+    where epoch = $1 and seq = $2
+    returning epoch, seq
+), logged as (
+    insert into log (seq, epoch, digest, kind, head, payload)
+    select entry.seq, held.epoch, entry.digest, entry.kind, $5, entry.payload
+    from held, unnest($7::bigint[], $8::bytea[], $9::text[], $10::bytea[]) as entry (seq, digest, kind, payload)
+), removed as (
+    delete from pool using held where hash = any($11::bytea[])
+), added as (
+    insert into pool (hash, raw, arrived)
+    select item.hash, item.raw, item.arrived
+    from held, unnest($12::bytea[], $13::bytea[], $14::bigint[]) as item (hash, raw, arrived)
+    on conflict (hash) do nothing
+)
+select case when seq > $2 then pg_notify($15, seq::text) end,
+    extract(epoch from clock_timestamp())::float8 as clock
+from held
+"""
+
+
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+PAGE_ROWS: Final = 1_000
+
+
+class PoolRow(NamedTuple):
+    """A transaction in the pool: `arrived` orders them."""
+
+    hash: bytes
+    raw: bytes
+    arrived: int
+
+
+class LogWriter:
+    """Writes as the producer of one epoch.
+
+    Remembers: the end of the log. Assumes: one write at a time. Fails: with `ClusterFenced` if another node has taken
+    over, and nothing was written; with `OutcomeUnknown` if the connection broke, and then it must not be used again.
+    """
+
+    def __init__(
+        self, connection: asyncpg.Connection[Any], lease: HeldLease, seconds: float
+    ) -> None:
+        self._connection = connection
+        self._valid = timedelta(seconds=seconds)
+        self.epoch = lease.epoch
+        self.end = lease.end
+        self.distance: DatabaseDistance | None = None
+        """How far the database was at the last write."""
+
+    async def write(
+        self,
+        entries: Sequence[Entry],
+        head: int,
+        *,
+        added: Sequence[PoolRow] = (),
+        removed: Sequence[bytes] = (),
+    ) -> Sequence[LogPosition]:
+        """Write entries and changes of the pool, renew the lease, and return the positions of the entries.
+
+        `head` is the last block after them. Without entries only the pool and the lease change.
+        """
+        payloads = [encode_entry(entry) for entry in entries]
+        positions = self._positions(payloads)
+        end = positions[-1] if positions else self.end
+        before = time.time()
+        try:
+            written = await self._connection.fetchrow(
+                _WRITE,
+                self.epoch,
+                self.end.seq,
+                end.seq,
+                end.digest,
+                head,
+                self._valid,
+                [it.seq for it in positions],
+                [it.digest for it in positions],
+                [kind_of(entry) for entry in entries],
+                payloads,
+                removed,
+                *([it[column] for it in added] for column in range(3)),
+                CHANNEL,
+            )
+        except BROKEN as error:
+            raise OutcomeUnknown(str(error) or type(error).__name__) from error
+        if written is None:
+            raise ClusterFenced(self.epoch)
+        self.end = end
+        self.distance = DatabaseDistance.since(before, clock=written["clock"])
+        return positions
+
+    def _positions(self, payloads: Sequence[bytes]) -> list[LogPosition]:
+        found: list[LogPosition] = []
+        last = self.end
+        for payload in payloads:
+            seq = last.seq + 1
+            last = LogPosition(seq, digest_after(last.digest, seq, payload))
+            found.append(last)
+        return found
 
 
 class ClusterJournal:
@@ -124,3 +239,69 @@ class ClusterJournal:
 
     async def _update_pool(self, added: Sequence[PoolRow], removed: Sequence[bytes]) -> None:
         await self._writer.write([], self._chain.number, added=added, removed=removed)
+
+
+class PoolRows:
+    """Writes the pool in memory to the rows of the pool.
+
+    Remembers: the hashes of the rows. Persists: rows, all changes since the last time in one statement. A transaction
+    that was replaced, evicted or made invalid leaves the pool, and so its row goes with the next statement.
+    """
+
+    def __init__(self, chain: Chain, rows: Iterable[PoolRow] = ()) -> None:
+        self._pool = chain.pool
+        self._hashes: set[bytes] = set()
+        self._arrived = 0
+        for row in rows:
+            self._hashes.add(row.hash)
+            self._arrived = max(self._arrived, row.arrived + 1)
+            try:
+                chain.add(decode(row.raw))
+            except (InvalidTransaction, PoolRejection) as error:
+                # Without a place in the pool its row is removed next.
+                log.info("transaction 0x%s of the pool is dropped: %s", row.hash.hex(), error)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the pool has changed since its rows were written."""
+        return self._pool.hashes != self._hashes
+
+    def changes(
+        self, included: Collection[bytes] = ()
+    ) -> tuple[Sequence[PoolRow], Sequence[bytes]]:
+        """Return the rows to add and the hashes of those to remove since the last time, which the caller writes.
+
+        Transactions that a block has `included`, which is written with the rows, leave the pool.
+        """
+        pool = self._pool
+        added = sorted((pool.hashes - self._hashes).difference(included), key=pool.arrival)
+        removed = [it for it in self._hashes if it not in pool or it in included]
+        rows = [
+            PoolRow(it, transaction.raw, self._arrived + index)
+            for index, it in enumerate(added)
+            if (transaction := pool.get(it)) is not None
+        ]
+        self._arrived += len(rows)
+        self._hashes.difference_update(removed)
+        self._hashes.update(added)
+        return rows, removed
+
+    async def flush(self, journal: ClusterJournal) -> None:
+        """Write the changes since the last time."""
+        await journal.update_pool(*self.changes())
+
+
+async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
+    """Return the rows of the pool in the order of arrival, read by pages."""
+    rows: list[PoolRow] = []
+    while True:
+        last = (rows[-1].arrived, rows[-1].hash) if rows else (-(2**63), b"")
+        page = await connection.fetch(
+            "select hash, raw, arrived from pool where (arrived, hash) > ($1, $2) "
+            "order by arrived, hash limit $3",
+            *last,
+            PAGE_ROWS,
+        )
+        rows += [PoolRow(*row) for row in page]
+        if len(page) < PAGE_ROWS:
+            return rows

@@ -6,7 +6,7 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from entresol.replication.postgres.distance import DatabaseDistance
+from entresol.replication.postgres.connection import DatabaseDistance
 from entresol.storage.replication.position import LogPosition
 
 if TYPE_CHECKING:

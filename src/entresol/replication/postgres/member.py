@@ -22,19 +22,18 @@ from entresol.errors import (
     StoreFailed,
 )
 from entresol.listeners import Listeners
-from entresol.replication.follower import Follower
+from entresol.replication.own_store import Follower
 from entresol.replication.postgres.connection import BROKEN, Notifications
+from entresol.replication.postgres.journal import LogWriter, read_pool
 from entresol.replication.postgres.lease import (
     LeaseState,
     give_up_lease,
     read_lease,
     take_lease,
 )
-from entresol.replication.postgres.log import CHANNEL, PostgresLog, check_tail
-from entresol.replication.postgres.pool_rows import read_pool
-from entresol.replication.postgres.production import Production
-from entresol.replication.postgres.writer import LogWriter
-from entresol.replication.route import ReplicaState
+from entresol.replication.postgres.sequencer import Production
+from entresol.replication.postgres.tables import CHANNEL, PostgresLog, check_tail
+from entresol.replication.router import ReplicaState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +42,9 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.journal import Journal
-    from entresol.replication.postgres.connection import ClusterDatabase
-    from entresol.replication.postgres.distance import DatabaseDistance
+    from entresol.replication.postgres.connection import ClusterDatabase, DatabaseDistance
     from entresol.replication.postgres.lease import HeldLease
-    from entresol.replication.postgres.production import ProducedRollup
-    from entresol.replication.postgres.sequencer import ClusterSequencer
+    from entresol.replication.postgres.sequencer import ClusterSequencer, ProducedRollup
     from entresol.storage.replication.entries import Entry
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from entresol.errors import BelowSettledBatch, InvalidConfig, LogTruncated
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.priority import L1_TYPES
-from entresol.replication.postgres.writer import PoolRow
+from entresol.replication.postgres.journal import PoolRow
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.storage.replication.entries import (
     BatchEntry,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-    from entresol.replication.postgres.writer import LogWriter
+    from entresol.replication.postgres.journal import LogWriter
     from entresol.storage.replication.entries import Entry
 
 PAGE_ENTRIES: Final = 100

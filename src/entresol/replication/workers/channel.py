@@ -6,31 +6,136 @@ import asyncio
 import inspect
 import struct
 from collections.abc import Awaitable, Callable
+from enum import IntEnum
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, cast
+
+import msgspec
 
 from entresol.errors import ProducerUnavailable
-from entresol.replication.workers.frame_queue import Frame, FrameKind, FrameQueue
 
 if TYPE_CHECKING:
     import socket
+
+    from entresol.server.handler import PageResponse
+
 
 _HEAD: Final = struct.Struct("!IBIQ")
 """Length of the payload, kind, client, number of the call."""
 
 CALL_SECONDS: Final = 300.0
 """How long a call may take: longer than any method of a node that still responds."""
+
 TURN_SECONDS: Final = 0.001
+
 TURN_FRAMES: Final = 32
 """How long, and how many calls and responses, a channel serves in one turn of the event loop."""
+
 MAX_QUEUED_BYTES: Final = 16 << 20
 """More is not read, until some of it is served."""
+
 MAX_UNSENT_BYTES: Final = 32 << 20
 """While the other side has not taken so many bytes of messages, further ones are dropped."""
+
 _MAX_CLIENT: Final = 2**32 - 1
 
 CallResponse: TypeAlias = bytes | Awaitable[bytes | None] | None
 """The response to a call, now or later; None if the call has none."""
+
+LAYER_TWO: Final = 0
+
+LAYER_ONE: Final = 1
+
+REMOTE_L1: Final = 2
+"""In place of a layer: what the explorer reads from the L1 of --l1-url."""
+
+CLUSTER: Final = 3
+"""In place of a layer: a request of another node of the cluster.
+
+Its payload is the number of the client (0 unless the producer may push to it), the path, a line break, and the body.
+"""
+
+
+class FrameKind(IntEnum):
+    """What a frame is."""
+
+    CALL = 0
+    RESPONSE = 1
+    NO_RESPONSE = 2
+    """The response to a call that has none, as a notification."""
+    FAILED = 3
+    """The call failed by a bug, which the other side has logged."""
+    CANCEL = 4
+    MESSAGE = 5
+    GONE = 6
+    """A client will make no more calls, and waits for none."""
+    COMES = 7
+    """A client will make calls; the payload is its address."""
+
+
+_NUMBERED_BY_SENDER: Final = frozenset({FrameKind.CALL, FrameKind.GONE, FrameKind.COMES})
+
+
+class Frame(NamedTuple):
+    """A frame that was received."""
+
+    kind: FrameKind
+    client: int
+    """On whose behalf the call is made."""
+    number: int
+    """The number of the call, by the side that makes it."""
+    payload: bytes
+
+
+class FrameQueue:
+    """Queue of calls and responses, in which clients take turns.
+
+    A client that makes many calls delays its own only. Remembers: the frames, of which clients have as many as they may
+    have requests in progress. Persists: nothing. Fails: never.
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[int, dict[tuple[bool, int], Frame]] = {}
+        self.size = 0
+        """How many bytes the payloads have."""
+
+    def __bool__(self) -> bool:
+        return bool(self._clients)
+
+    def put(self, frame: Frame) -> None:
+        """Add a call or a response behind the others of its client."""
+        frames = self._clients.setdefault(frame.client, {})
+        frames[_key(frame)] = frame
+        self.size += len(frame.payload)
+
+    def take(self) -> Frame:
+        """Remove and return the next frame of the client whose turn it is."""
+        client, frames = next(iter(self._clients.items()))
+        del self._clients[client]
+        frame = frames.pop(next(iter(frames)))
+        if frames:
+            self._clients[client] = frames
+        self.size -= len(frame.payload)
+        return frame
+
+    def drop_call(self, client: int, number: int) -> None:
+        """Remove a call that is cancelled before its turn, if it is here."""
+        frames = self._clients.get(client, {})
+        frame = frames.pop((True, number), None)
+        if frame is not None:
+            self.size -= len(frame.payload)
+            if not frames:
+                del self._clients[client]
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._clients.clear()
+        self.size = 0
+
+
+def _key(frame: Frame) -> tuple[bool, int]:
+    # Each side numbers its own calls, and the beginnings and ends of clients among them.
+    return frame.kind in _NUMBERED_BY_SENDER, frame.number
 
 
 class ChannelPeer(Protocol):
@@ -275,3 +380,52 @@ class Channel(asyncio.Protocol):
 def client_number(client: object) -> int:
     """Return the number of a client in frames: another one may have it after its end."""
     return id(client) & _MAX_CLIENT
+
+
+class WorkerCall(IntEnum):
+    """What has a response."""
+
+    REQUEST = 0
+    """A request or a batch of JSON-RPC, of a worker."""
+    PAGE = 1
+    """A page by its path, of a worker."""
+    METRICS = 2
+    """The metrics of a worker's process, of the producer."""
+
+
+class WorkerMessage(IntEnum):
+    """What has none."""
+
+    START = 0
+    """To a worker: what it serves."""
+    READY = 1
+    """Of a worker: it listens."""
+    STOP = 2
+    """To a worker."""
+    SEALED = 3
+    """To a worker with subscribers: the record of a new block."""
+    TRANSACTION = 4
+    """To a worker with subscribers: a pending transaction and its sender."""
+    WANTED = 7
+    """Of a worker: it has other subscribers, as the state page says."""
+    REVERTED = 6
+    """To a worker with subscribers: a revert, with the records of its blocks."""
+    LOG = 5
+    """Of a worker: lines of its log, to standard output; to standard error if the layer's byte is 1."""
+    PUSH = 8
+    """To a worker: the number of a client, and a document for it."""
+    DAMAGED = 10
+    """Of a worker: what it could not read of a layer's store."""
+    CLIENT_GONE = 9
+    """Of a worker: the number of a client that has made its last request."""
+
+
+def encode_page(page: PageResponse) -> bytes:
+    """Return the bytes that `decode_page` reads."""
+    return msgspec.msgpack.encode(page)
+
+
+def decode_page(payload: bytes) -> PageResponse:
+    """Return a page."""
+    status, content_type, body = msgspec.msgpack.decode(payload, type=tuple[int, str, bytes])
+    return status, content_type, body

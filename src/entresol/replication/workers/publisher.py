@@ -1,4 +1,4 @@
-"""Announce what happens on a producer's chain to its replicas, before any client sees it."""
+"""Announce what happens on a producer's chain to its replicas, before any client sees it, and pass its events on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Final, Protocol
 
-from entresol.chain.events import BlocksReverted, TransactionPending
+import msgspec
+
+from entresol._native import keccak256
+from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.records import BlockRecord
+from entresol.primitives.transactions import Transaction, load
+from entresol.primitives.values import Address, Hash32
 from entresol.replication.workers.state_page import MAX_REVERTS, ChainState, Revert, StatePage
+from entresol.storage.store_view import memory_of_record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,10 +23,18 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
     from entresol.primitives.batches import Batch
-    from entresol.primitives.transactions import Transaction
     from entresol.server.handler import ClientConnection, Handler
 
+
 _MAX_PRICE: Final = 2**63
+
+
+MAX_RECORDS: Final = 256
+"""Of how many blocks the records are remembered until subscribers are notified, which is in the next turn."""
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+_decode_reverted: Final = msgspec.msgpack.Decoder(tuple[int, tuple[bytes, ...]]).decode
 
 
 class ReplicaSubscribers(Protocol):
@@ -151,3 +167,57 @@ class StatePublisher:
             or settings.base_fee is not None
             or (price is not None and not has_price),
         )
+
+
+class Records(Protocol):
+    """Block records by number."""
+
+    def get_record(self, number: int) -> BlockRecord | None:
+        """Return the record of a block."""
+
+
+class ShippedEvents:
+    """The events of a producer's chain as a replica receives them, and the records of their blocks.
+
+    Remembers: the last records. Persists: nothing. Assumes: one event loop, and events in their order. Fails: never.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self.events = ChainEvents()
+        self._sealed: BoundedMap[int, BlockRecord] = BoundedMap(MAX_RECORDS)
+        self._records = records
+
+    def get_record(self, number: int) -> BlockRecord | None:
+        """Return the record of a block that was sealed last with this number, even if it is reverted since."""
+        record = self._sealed.get(number)
+        return self._records.get_record(number) if record is None else record
+
+    def on_sealed(self, payload: bytes) -> None:
+        """Publish a block by its encoded record."""
+        record = BlockRecord.decode(payload)
+        header = record.header()
+        self._sealed.put(header.number, record)
+        self.events.publish(
+            BlockSealed(header.number, Hash32(keccak256(record.header_rlp)), header)
+        )
+
+    def on_reverted(self, payload: bytes) -> None:
+        """Publish a revert, as `encode_reverted` encodes it."""
+        head, records = _decode_reverted(payload)
+        reverted = tuple(map(BlockRecord.decode, records))
+        self.events.publish(BlocksReverted(reverted, head, sum(map(memory_of_record, reverted))))
+
+    def on_transaction(self, payload: bytes) -> None:
+        """Publish a pending transaction, as `encode_pending` encodes it."""
+        sender, raw = payload[: Address.size], payload[Address.size :]
+        self.events.publish(TransactionPending(load(raw, Address(sender))))
+
+
+def encode_pending(transaction: Transaction) -> bytes:
+    """Return the bytes that `ShippedEvents.on_transaction` reads; no sender is recovered again, and some have no key."""
+    return bytes(transaction.sender) + transaction.raw
+
+
+def encode_reverted(event: BlocksReverted) -> bytes:
+    """Return the bytes that `ShippedEvents.on_reverted` reads."""
+    return _encode((event.head, [record.encode() for record in event.records]))

@@ -12,8 +12,8 @@ import msgspec
 from entresol._native import keccak256
 from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.records import BlockRecord
-from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
-from entresol.rpc.render.logs import log_context, log_json
+from entresol.rpc.render.receipts import log_context, log_json
+from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 from entresol.storage.log_index import LogQuery
 
 # Upper bounds of what the objects take besides the bytes of a transaction and the data of a log.

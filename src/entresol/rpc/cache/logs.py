@@ -9,7 +9,7 @@ from entresol._native import keccak256
 from entresol.primitives.records import BlockRecord
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.cache.blocks import BlockCache
-from entresol.rpc.render.inclusion import BatchReader
+from entresol.rpc.render.transactions import BatchReader
 from entresol.storage.log_index import LogQuery
 from entresol.storage.store_view import LogReader
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from entresol.offload import POLICY
 from entresol.rpc.jsonrpc.errors import ResponseSizeError
-from entresol.rpc.threads.job import check_cancelled
+from entresol.rpc.threads.client_threads import check_cancelled
 
 T = TypeVar("T")
 

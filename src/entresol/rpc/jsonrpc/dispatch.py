@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -38,7 +38,7 @@ from entresol.rpc.jsonrpc.errors import (
 )
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Router, own_methods
 from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
-from entresol.rpc.jsonrpc.method_caller import MethodCaller, read_ahead
+from entresol.rpc.jsonrpc.method_caller import MethodCaller, Responder, read_ahead
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.native_methods import (
     NativeReads,
@@ -46,14 +46,68 @@ from entresol.rpc.jsonrpc.native_methods import (
     native_dispatcher,
 )
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
-from entresol.rpc.jsonrpc.responder import Responder
-from entresol.rpc.jsonrpc.scan_order import ScanOrder
-from entresol.rpc.threads.client import serve
-from entresol.rpc.threads.client_threads import LoopThreads, Threads
+from entresol.rpc.threads.client_threads import LoopThreads, Threads, serve
 from entresol.server.handler import ClientConnection, completed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+
+_T = TypeVar("_T")
+
 
 MAX_NATIVE_BODY_BYTES: Final = 256 << 10
 """How long a request or a batch may be that needs no Python; scanning a longer one for that would be in vain."""
+
+
+class ScanOrder:
+    """Holds what a client sends after a long request until that was scanned and called.
+
+    Over HTTP nothing is held, since requests of a connection come one by one. Remembers: the last scan of each
+    connection that has one. Persists: nothing. Fails: as a scan does, towards its own request alone.
+    """
+
+    def __init__(self) -> None:
+        self._scans: dict[ClientConnection, asyncio.Future[Any]] = {}
+
+    def is_behind(self, connection: ClientConnection) -> bool:
+        """Return whether a request of this client has to be held."""
+        return bool(self._scans) and connection in self._scans
+
+    def call(
+        self, connection: ClientConnection, scan: Awaitable[_T], call: Callable[[_T], Response]
+    ) -> Awaitable[bytes | None]:
+        """Call what was scanned, after all before it; return the response."""
+        before = self._scans.get(connection)
+        called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # What the client sends next finds it.
+        self._scans[connection] = called
+        task = asyncio.ensure_future(_call(before, scan, call))
+        task.add_done_callback(partial(self._on_called, connection, called))
+        return _completed(task)
+
+    def _on_called(
+        self,
+        connection: ClientConnection,
+        called: asyncio.Future[None],
+        _task: asyncio.Task[Response],
+    ) -> None:
+        called.set_result(None)
+        if self._scans.get(connection) is called:
+            del self._scans[connection]
+
+
+async def _call(
+    before: asyncio.Future[Any] | None, scan: Awaitable[_T], call: Callable[[_T], Response]
+) -> Response:
+    scanned = await scan
+    if before is not None:
+        await before
+    return call(scanned)
+
+
+async def _completed(task: asyncio.Task[Response]) -> bytes | None:
+    return await completed(await task)
 
 
 class RequestLimits(msgspec.Struct, frozen=True):

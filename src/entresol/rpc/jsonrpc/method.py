@@ -31,9 +31,8 @@ from msgspec import Meta, Raw
 from entresol.errors import EntresolError
 from entresol.offload import Deferred, Offload
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.codec import camel
+from entresol.rpc.jsonrpc.codec import REQUIRED, Parameter, ParamsReader, camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
-from entresol.rpc.jsonrpc.params import REQUIRED, Parameter, ParamsReader
 from entresol.server.handler import ClientConnection
 
 _P = ParamSpec("_P")

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from entresol._native import FeeHistory, Getter, NativeDispatcher, StateReads
 from entresol.primitives.values import Address, Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import Parameter
 from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
-from entresol.rpc.jsonrpc.params import Parameter
 
 RESPONSE_CACHE_BYTES: Final = 16 << 20
 """The size of the cache of results that do not change."""

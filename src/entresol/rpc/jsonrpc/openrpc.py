@@ -13,9 +13,8 @@ from msgspec import Raw
 from entresol.errors import EntresolError
 from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
-from entresol.rpc.jsonrpc.codec import ByteArray, encode
+from entresol.rpc.jsonrpc.codec import ByteArray, Parameter, encode
 from entresol.rpc.jsonrpc.method import Method, ServedBy, method
-from entresol.rpc.jsonrpc.params import Parameter
 
 Json: TypeAlias = dict[str, Any]
 

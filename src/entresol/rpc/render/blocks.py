@@ -9,8 +9,7 @@ from entresol.primitives import rlp
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, transaction_type
 from entresol.rpc.render.hex import array, data, quantity
-from entresol.rpc.render.inclusion import BatchInfo, BlockInclusion
-from entresol.rpc.render.transactions import transaction_json
+from entresol.rpc.render.transactions import BatchInfo, BlockInclusion, transaction_json
 
 _NO_OMMERS_SIZE: Final = 1
 _NO_WITHDRAWALS_SIZE: Final = 1

@@ -1,10 +1,15 @@
-"""Quantities, data and arrays as JSON text."""
+"""Quantities, data, arrays and times as JSON text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
 
 import msgspec
+
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
+"""The latest time that can be written; a chain whose clock was moved may be past it."""
 
 
 def quantity(value: int | None) -> str:
@@ -30,3 +35,13 @@ def raw(text: str) -> msgspec.Raw:
 def raw_array(items: Iterable[bytes]) -> msgspec.Raw:
     """Return an array of values that are encoded already."""
     return msgspec.Raw(b"[%b]" % b",".join(items))
+
+
+def iso_timestamp(seconds: float) -> str:
+    """Return a time in RFC 3339, always with microseconds.
+
+    Other nodes omit them at a whole second, which zksync2 cannot read.
+    """
+    late = seconds >= LATEST.timestamp()
+    time = LATEST if late else datetime.fromtimestamp(seconds, UTC)
+    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -10,9 +10,8 @@ from entresol.errors import ExecutionFailed, ExecutionReverted
 from entresol.execution.simulate.simulate import CallResult, SimulatedBlock
 from entresol.rpc.render.blocks import block_json
 from entresol.rpc.render.hex import array, data
-from entresol.rpc.render.inclusion import BlockInclusion
-from entresol.rpc.render.logs import log_context, log_json
-from entresol.rpc.render.transactions import transaction_json
+from entresol.rpc.render.receipts import log_context, log_json
+from entresol.rpc.render.transactions import BlockInclusion, transaction_json
 
 REVERTED: Final = 3
 HALTED: Final = -32015

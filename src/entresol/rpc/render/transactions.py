@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
+import msgspec
+
+from entresol.primitives.headers import Header
 from entresol.primitives.transactions import (
     Access,
     Authorization,
@@ -15,15 +18,92 @@ from entresol.primitives.transactions import (
     ZkTransaction,
 )
 from entresol.rpc.render.hex import array, data, quantity
-from entresol.rpc.render.inclusion import BlockInclusion
 
 _PENDING: Final = (
     '"blockHash":null,"blockNumber":null,"l1BatchNumber":null,'
     '"transactionIndex":null,"l1BatchTxIndex":null,"blockTimestamp":null'
 )
+
 # Clients throw where there is no signature, so a transaction without one has a signature of zeros.
 _UNSIGNED: Final = '"yParity":"0x0","v":"0x0","r":"0x0","s":"0x0"'
+
 _SIGNATURE_SIZE: Final = 65
+
+
+class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The batch of a block."""
+
+    number: int
+    timestamp: int
+    first_tx_number: int
+    """The number of the block's first transaction in L2-to-L1 logs: 0, except in batches of earlier versions."""
+
+
+class BatchReader(Protocol):
+    """Sealed batches by block."""
+
+    def batch_of(self, block: int) -> BatchInfo | None:
+        """Return the batch of a block, once it is sealed."""
+
+    def last_block(self) -> int | None:
+        """Return the last block that is in a sealed batch."""
+
+
+class NoBatches:
+    """The batches of a chain that does not settle: none."""
+
+    def batch_of(self, block: int) -> BatchInfo | None:  # noqa: ARG002 - the interface has it
+        """Return none."""
+        return None
+
+    def last_block(self) -> int | None:
+        """Return none."""
+        return None
+
+
+class BlockInclusion:
+    """A sealed block and its batch, as transactions, receipts and logs name it.
+
+    `fields` are the JSON members that they share, written once for a block.
+    """
+
+    __slots__ = ("base_fee", "batch", "blob_base_fee", "fields", "hash", "number", "timestamp")
+
+    def __init__(
+        self,
+        number: int,
+        block_hash: bytes,
+        timestamp: int,
+        base_fee: int,
+        batch: BatchInfo | None,
+        blob_base_fee: int | None = None,
+    ) -> None:
+        self.number = number
+        self.hash = block_hash
+        self.timestamp = timestamp
+        self.base_fee = base_fee
+        self.blob_base_fee = blob_base_fee
+        self.batch = batch
+        self.fields = (
+            f'"blockHash":"0x{block_hash.hex()}","blockNumber":"{hex(number)}",'
+            f'"l1BatchNumber":{quantity(None if batch is None else batch.number)}'
+        )
+
+    @classmethod
+    def of(
+        cls,
+        header: Header,
+        block_hash: bytes,
+        batch: BatchInfo | None,
+        blob_base_fee: int | None = None,
+    ) -> BlockInclusion:
+        """Return the inclusion in the block with this header; `blob_base_fee` is None if it has no blob gas."""
+        base_fee = header.base_fee_per_gas
+        return cls(header.number, block_hash, header.timestamp, base_fee, batch, blob_base_fee)
+
+    def tx_number(self, index: int) -> int | None:
+        """Return the number that L2-to-L1 logs have for the transaction at `index` in the block, once it has a batch."""
+        return None if self.batch is None else self.batch.first_tx_number + index
 
 
 def effective_gas_price(payload: Payload, base_fee: int) -> int:

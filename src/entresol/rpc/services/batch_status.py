@@ -10,7 +10,7 @@ from entresol.l1 import deployment
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.render.timestamps import iso_timestamp
+from entresol.rpc.render.hex import iso_timestamp
 from entresol.storage.batch_table import BatchTable
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -24,19 +24,71 @@ from entresol.rpc.render.blocks import (
     block_json,
     full_transactions,
     header_json,
+    pending_block_json,
     transaction_hashes,
 )
 from entresol.rpc.render.hex import array, data, raw
-from entresol.rpc.render.inclusion import BatchReader, BlockInclusion, NoBatches
-from entresol.rpc.render.logs import located_log_json
-from entresol.rpc.render.receipts import receipt_at, receipts_of
-from entresol.rpc.render.transactions import transaction_json
-from entresol.rpc.services.rendered_pending import RenderedPending
+from entresol.rpc.render.receipts import located_log_json, receipt_at, receipts_of
+from entresol.rpc.render.transactions import (
+    BatchReader,
+    BlockInclusion,
+    NoBatches,
+    transaction_json,
+)
 from entresol.rpc.services.sealed_records import SealedRecords
 from entresol.storage.store_view import BlockReader
 
+if TYPE_CHECKING:
+    from msgspec import Raw
+
+
 Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
 """A rendered object, the work to render a long one, or None if there is no such object."""
+
+
+class RenderedPending:
+    """The pending block of one chain, as clients see it.
+
+    Remembers: the block rendered last, as long as `build` returns the same one.
+    """
+
+    def __init__(self, chain_id: int, build: Callable[[], ExecutedBlock]) -> None:
+        self._chain_id = chain_id
+        self._build = build
+        self._rendered: ExecutedBlock | None = None
+        self._json: dict[bool, Raw] = {}
+
+    def block(self, *, full: bool) -> Raw | Offload[Raw]:
+        """Return the block, with full transactions or their hashes."""
+        executed = self._build()
+        if executed is not self._rendered:
+            self._rendered, self._json = executed, {}
+        cache = self._json
+        if full in cache:
+            return cache[full]
+
+        def work() -> Raw:
+            cache[full] = rendered = self._render(executed, full=full)
+            return rendered
+
+        return work() if len(executed.transactions) <= POLICY.rendered_items else Offload(work)
+
+    def header(self) -> Raw:
+        """Return the header of the block."""
+        return raw(header_json(self._build().header, None))
+
+    def transaction_count(self) -> int:
+        """Return how many transactions the block has."""
+        return len(self._build().transactions)
+
+    def _render(self, executed: ExecutedBlock, *, full: bool) -> Raw:
+        record = executed.record
+        transactions = (
+            cooperatively(full_transactions(record, self._chain_id, None))
+            if full
+            else transaction_hashes(record)
+        )
+        return raw(pending_block_json(record, executed.header, transactions))
 
 
 class PendingReader(Protocol):
@@ -287,3 +339,29 @@ def _receipts(
     record: BlockRecord, _header: Header, inclusion: BlockInclusion, _kind: ResponseKind
 ) -> str:
     return array(cooperatively(receipts_of(record, inclusion)))
+
+
+class RenderedObjects:
+    """Decodes what `RenderedChain` has rendered; for worker threads."""
+
+    def __init__(self, rendered: RenderedChain) -> None:
+        self.rendered = rendered
+
+    def block(self, number: int) -> dict[str, Any]:
+        """Return a sealed block with the hashes of its transactions."""
+        return _decoded(self.rendered.block(number, full=False))
+
+    def transaction(
+        self, record: BlockRecord, position: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return a sealed transaction and its receipt."""
+        transaction_hash = record.transaction_hash(position)
+        number = record.header().number
+        shown = self.rendered.transaction_at(number, position)
+        return _decoded(shown), _decoded(self.rendered.receipt(transaction_hash))
+
+
+def _decoded(result: Result) -> dict[str, Any]:
+    rendered = result.work() if isinstance(result, Offload) else result
+    decoded: dict[str, Any] = msgspec.json.decode(rendered or b"{}")
+    return decoded

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol._native import keccak256
-from entresol.rpc.render.inclusion import BlockInclusion
+from entresol.rpc.render.transactions import BlockInclusion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
-    from entresol.rpc.render.inclusion import BatchReader
+    from entresol.rpc.render.transactions import BatchReader
     from entresol.storage.store_view import BlockReader
 
 

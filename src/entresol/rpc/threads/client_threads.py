@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
+from entresol._native import CancelFlag
 from entresol.chain.chain_use import ChainUse
-from entresol.errors import TooManyLongCalls
-from entresol.rpc.threads.client import current_client
-from entresol.rpc.threads.job import Job
+from entresol.errors import ExecutionCancelled, TooManyLongCalls
 from entresol.rpc.threads.turns import ClientAddress, ClientLine, ClientTurns
 
 if TYPE_CHECKING:
@@ -21,12 +22,73 @@ if TYPE_CHECKING:
 
     from entresol.server.handler import ClientConnection
 
+
 T = TypeVar("T")
+
+_thread: Final = threading.local()
+
+
+# A weak reference: tasks that a request starts keep its context, and may outlive its connection by far.
+_CLIENT: Final[ContextVar[ref[ClientConnection] | None]] = ContextVar("client", default=None)
 
 MAX_QUEUED: Final = 500
 """As many calls as a batch may have."""
+
 MAX_CLIENTS_QUEUED: Final = 20
 """How many clients may have as much queued: all together no more than that."""
+
+
+class Job(Generic[T]):
+    """Work for a client. The flag cancels the executions that it starts, and what runs cooperatively."""
+
+    __slots__ = ("_work", "ends_with_client", "flag", "future")
+
+    def __init__(self, work: Callable[[], T], *, ends_with_client: bool) -> None:
+        self._work = work
+        self.future: Future[T] = Future()
+        self.flag = CancelFlag()
+        self.ends_with_client = ends_with_client
+        """Whether nobody needs it once its client is gone."""
+
+    def run(self) -> None:
+        """Do the work, unless it was cancelled before."""
+        if not self.future.set_running_or_notify_cancel():
+            return
+        _thread.flag = self.flag
+        try:
+            with self.flag:
+                result = self._work()
+        except BaseException as error:  # noqa: BLE001 - raised where the work is awaited
+            self.future.set_exception(error)
+            # The frames of the error lead back here, and from here to the error.
+            del self
+        else:
+            self.future.set_result(result)
+        finally:
+            _thread.flag = None
+
+    def reject(self, error: Exception | None = None) -> None:
+        """End work that has not begun, with an error or because its client is gone."""
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_exception(error or ExecutionCancelled("the client is gone"))
+
+
+def check_cancelled() -> None:
+    """Raise `ExecutionCancelled` if the work on this thread was cancelled."""
+    flag: CancelFlag | None = getattr(_thread, "flag", None)
+    if flag is not None and flag.is_set:
+        raise ExecutionCancelled("the client is gone")
+
+
+def serve(connection: ClientConnection) -> None:
+    """Let this turn of the event loop, and the tasks that it starts, be for the client of a connection."""
+    _CLIENT.set(ref(connection))
+
+
+def current_client() -> ClientConnection | None:
+    """Return the connection of the client that is served; None if the node works for itself, or the client is gone."""
+    client = _CLIENT.get()
+    return None if client is None else client()
 
 
 class Threads(Protocol):

@@ -8,9 +8,8 @@ from collections import deque
 from time import perf_counter
 from typing import Final
 
-from entresol.server.http.head_cache import NO_HEAD
 from entresol.server.http.parser import BODY, HEADERS, IDLE, HttpParser
-from entresol.server.http.request import HttpRequest, RequestRejectedError
+from entresol.server.http.request import NO_HEAD, HttpRequest, RequestRejectedError
 from entresol.server.http.responder import HttpResponder
 from entresol.server.responses import (
     CONTINUE,

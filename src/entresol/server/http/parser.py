@@ -15,8 +15,8 @@ from entresol.server.http.request import (
     is_json,
     path_of,
 )
-from entresol.server.http.request_routing import route_request
-from entresol.server.memory.request_bytes import LONG_BYTES, HeldBytes
+from entresol.server.http.responder import route_request
+from entresol.server.memory import LONG_BYTES, HeldBytes
 from entresol.server.responses import (
     BAD_REQUEST,
     CONTINUE,

@@ -6,16 +6,94 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from entresol.server.http.head_cache import NO_HEAD, CachedHead
-from entresol.server.http.request import HttpRequest
-from entresol.server.http.response_writer import MAX_COPIED, ResponseWriter
+from entresol.server.config import ServerConfig
+from entresol.server.handler import Page
+from entresol.server.http.request import (
+    NO_HEAD,
+    CachedHead,
+    HttpRequest,
+    RequestRejectedError,
+    WebSocketUpgrade,
+    path_of,
+)
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
-from entresol.server.responses import HttpResponse
+from entresol.server.responses import (
+    JSON,
+    JSON_OK,
+    NO_HOST,
+    WRONG_TYPE,
+    HttpResponse,
+    compressed,
+    encode,
+    preflight,
+    wrong_host,
+)
 from entresol.server.state import ServerState
 
+if TYPE_CHECKING:
+    import httptools
+
+
+# Compressing more than this on the event loop would delay other clients, so a thread does it.
+MAX_INLINE_COMPRESSION = 32 * 1024
+# Copying more than this into one buffer costs more than a second write.
+MAX_COPIED = 64 * 1024
+
+
 logger = logging.getLogger(__name__)
+
+Route: TypeAlias = HttpResponse | WebSocketUpgrade | Page | None
+"""What responds to a request: a response that is known already, a WebSocket, a page; None is the handler."""
+
+
+class ResponseWriter:
+    """Frames, compresses and writes the responses of one connection.
+
+    A method returns an awaitable if the response is written only once a thread has compressed it.
+    """
+
+    def __init__(self, connection: ClientProtocol, config: ServerConfig) -> None:
+        self._connection = connection
+        self._level = config.gzip_level
+        self._above_bytes = config.gzip_above_bytes
+
+    def write_document(self, request: HttpRequest, body: bytes) -> Awaitable[None] | None:
+        """Write the document `body` that the handler returned."""
+        if request.gzip and self._compresses(body):
+            return self.write(request, HttpResponse(200, JSON, body))
+        headers, size = request.response_headers, len(body)
+        if size > MAX_COPIED:
+            self._connection.write(b"%b%bcontent-length: %d\r\n\r\n" % (JSON_OK, headers, size))
+            self._connection.write(body)
+        else:
+            self._connection.write(
+                b"%b%bcontent-length: %d\r\n\r\n%b" % (JSON_OK, headers, size, body)
+            )
+        return None
+
+    def write(self, request: HttpRequest, response: HttpResponse) -> Awaitable[None] | None:
+        """Write `response`."""
+        if request.gzip and self._compresses(response.body) and not response.is_compressed:
+            if len(response.body) > MAX_INLINE_COMPRESSION:
+                return self._compress_and_write(request, response)
+            response = compressed(response, self._level)
+        self._write_framed(request, response)
+        return None
+
+    async def _compress_and_write(self, request: HttpRequest, response: HttpResponse) -> None:
+        response = await asyncio.to_thread(compressed, response, self._level)
+        if not self._connection.closing:
+            self._write_framed(request, response)
+
+    def _write_framed(self, request: HttpRequest, response: HttpResponse) -> None:
+        self._connection.write(
+            encode(response, request.response_headers, without_body=request.without_body)
+        )
+
+    def _compresses(self, body: bytes) -> bool:
+        return len(body) > self._above_bytes and self._level > 0
 
 
 class HttpResponder(ClientProtocol):
@@ -140,3 +218,40 @@ class HttpResponder(ClientProtocol):
     def _hang_up(self) -> None:
         """End our half after the last response, and let the client close."""
         raise NotImplementedError
+
+
+def route_request(
+    state: ServerState,
+    parser: httptools.HttpRequestParser,
+    target: bytes,
+    headers: dict[bytes, bytes],
+) -> Route:
+    """Return the route of a request whose headers are complete; raise if the connection cannot continue."""
+    host = headers.get(b"host")
+    if host is None and parser.get_http_version() == "1.1":
+        raise RequestRejectedError(NO_HOST)
+    if host is not None and not state.hosts.allows(host):
+        return wrong_host(host)
+    method = parser.get_method()
+    if method == b"GET":
+        if headers.get(b"upgrade", b"").lower() == b"websocket" and parser.should_upgrade():
+            return WebSocketUpgrade(target, headers)
+        return _route_get(state, target, headers)
+    if method == b"OPTIONS" and b"access-control-request-method" in headers:
+        # The headers that allow the origin are part of every response.
+        return preflight(headers.get(b"access-control-request-headers", b""))
+    if method != b"POST":
+        return state.rejections.wrong_method
+    if headers.get(b"content-type", b"").lower() not in state.content_types:
+        return WRONG_TYPE
+    return None
+
+
+def _route_get(state: ServerState, target: bytes, headers: dict[bytes, bytes]) -> Route:
+    path = path_of(target)
+    page = state.page(path, target)
+    if page is not None:
+        return page
+    file = state.files().get(path)
+    response = None if file is None else file.response(headers)
+    return response or state.rejections.wrong_method

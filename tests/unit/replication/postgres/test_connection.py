@@ -9,8 +9,7 @@ import asyncpg
 import pytest
 
 from entresol.errors import ClusterUnreachable, InvalidConfig
-from entresol.replication.postgres.address import ClusterAddress
-from entresol.replication.postgres.connection import ClusterDatabase, Notifications
+from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase, Notifications
 from tests.support.cluster.database import EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
 

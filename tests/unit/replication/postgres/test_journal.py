@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from entresol.errors import ClusterFenced, OutcomeUnknown
-from entresol.replication.follower import Follower
+from entresol.replication.own_store import Follower
 from entresol.replication.postgres.lease import take_lease
-from entresol.replication.postgres.log import PostgresLog
+from entresol.replication.postgres.tables import PostgresLog
 from entresol.storage.replication.entries import ConfirmedEntry
 from tests.support.chain.dev_chain import open_chain, transaction
 from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play

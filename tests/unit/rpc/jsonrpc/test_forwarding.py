@@ -16,8 +16,7 @@ from msgspec import Raw
 from entresol.errors import ProducerUnavailable
 from entresol.node.config.schema import NodeConfig
 from entresol.node.recipes.pair import pair
-from entresol.replication.route import ReplicaState
-from entresol.replication.router import ReplicaRouter
+from entresol.replication.router import ReplicaRouter, ReplicaState
 from entresol.rpc import namespaces
 from entresol.rpc.jsonrpc.batch import Response
 from entresol.rpc.jsonrpc.connection import LocalConnection

@@ -15,8 +15,12 @@ from entresol._native import Snapshot, call
 from entresol.chain.chain_use import ChainUse
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.threads.client import current_client, serve
-from entresol.rpc.threads.client_threads import MAX_CLIENTS_QUEUED, ClientThreads
+from entresol.rpc.threads.client_threads import (
+    MAX_CLIENTS_QUEUED,
+    ClientThreads,
+    current_client,
+    serve,
+)
 from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
 from tests.support.polling import PATIENCE_SECONDS
 

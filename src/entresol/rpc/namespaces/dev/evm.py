@@ -22,7 +22,7 @@ from entresol.rpc.types.number import Number, Number256
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.dev.checkpoints import Checkpoints
+    from entresol.dev.reverts import Checkpoints
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.sequencer.sequencer import Sequencer
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.dev.checkpoints import Checkpoints
+    from entresol.dev.reverts import Checkpoints
 
 
 class NodeEnvironment(JsonModel, frozen=True, kw_only=True):

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
+    from entresol.dev.checkpoint import LinkedRevertPlan
     from entresol.dev.keyring import Keyring
     from entresol.dev.linked_chains import LinkedChains
-    from entresol.dev.revert_plan import LinkedRevertPlan
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller

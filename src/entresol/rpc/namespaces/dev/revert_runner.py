@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain_use import ChainUse
+    from entresol.dev.checkpoint import LinkedRevertPlan
     from entresol.dev.linked_chains import LinkedChains
-    from entresol.dev.revert_plan import LinkedRevertPlan
 
 _T = TypeVar("_T")
 Planner: TypeAlias = "Callable[[], LinkedRevertPlan | None]"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Raw
 
@@ -15,11 +16,40 @@ from entresol.rpc.models.transactions import TransactionInfo
 from entresol.rpc.types.block_id import BlockNumber
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from entresol.chain.chain import Chain
-    from entresol.rpc.namespaces.eth.response_hold import ResponseHold
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
     from entresol.sequencer.submission import Submission
+
+
+_T = TypeVar("_T")
+
+
+class ResponseHold:
+    """Holds a response until `seconds` after the request, if blocks are sealed at once; an error is not held.
+
+    A client that reads its nonce, sends, and has the receipt at once would otherwise sign its next transaction with the
+    nonce that it has cached. Remembers: nothing. Fails: as what it holds.
+    """
+
+    def __init__(self, chain: Chain, seconds: float) -> None:
+        self._chain = chain
+        self._seconds = seconds
+
+    def hold(self, response: Deferred[_T]) -> Deferred[_T]:
+        """Return a response that comes later, if it has to."""
+        if not self._seconds or not self._chain.schedule.is_automine:
+            return response
+        end = asyncio.get_running_loop().time() + self._seconds
+        return Deferred(_held(response.result, end))
+
+
+async def _held(response: Awaitable[_T], end: float) -> _T:
+    result = await response
+    await asyncio.sleep(end - asyncio.get_running_loop().time())
+    return result
 
 
 class EthTransactions:

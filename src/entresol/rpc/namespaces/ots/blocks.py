@@ -20,7 +20,7 @@ from entresol.rpc.types.number import Number
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.block_resolver import BlockResolver
-    from entresol.rpc.services.rendered_objects import RenderedObjects
+    from entresol.rpc.services.rendered_chain import RenderedObjects
     from entresol.storage.store_view import BlockReader
 
 API_LEVEL: Final = 8

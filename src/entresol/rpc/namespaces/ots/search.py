@@ -16,7 +16,7 @@ from entresol.rpc.types.number import Number
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.rpc.services.address_search import AddressPage, AddressSearch
-    from entresol.rpc.services.rendered_objects import RenderedObjects
+    from entresol.rpc.services.rendered_chain import RenderedObjects
 
 
 class TransactionPage(JsonModel, frozen=True, kw_only=True):

@@ -19,13 +19,12 @@ from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.cooperative import within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.logs import LogInfo
-from entresol.rpc.render.hex import raw_array
+from entresol.rpc.render.hex import iso_timestamp, raw_array
 from entresol.rpc.render.raw_transactions import (
     RawTransaction,
     gas_per_pubdata,
     raw_transaction,
 )
-from entresol.rpc.render.timestamps import iso_timestamp
 from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.number import Number
 from entresol.sequencer.submission import Submission

@@ -9,7 +9,7 @@ from threading import Event
 import msgspec
 import pytest
 
-from entresol.dev.revert_plan import QUICK_BLOCKS, LinkedRevertPlan
+from entresol.dev.checkpoint import QUICK_BLOCKS, LinkedRevertPlan
 from entresol.errors import ChainReplaced
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.namespaces.dev import revert_runner as module

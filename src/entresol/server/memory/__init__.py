@@ -1,1 +1,0 @@
-"""Memory that clients take: of requests, and of what they have not read."""

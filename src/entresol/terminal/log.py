@@ -1,0 +1,242 @@
+"""The log of a node: what is logged at which level, in which format, and where it is written."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from entresol.terminal.call_tree import abis_of
+from entresol.terminal.console import OUT, Console, LineWriter
+from entresol.terminal.formats import (
+    ConsoleLogged,
+    JsonLogFormat,
+    LogMessage,
+    TextLogFormat,
+    json_line,
+)
+from entresol.terminal.requests import RequestLog
+from entresol.terminal.transactions import (
+    TRACES,
+    LogDetails,
+    OpenSends,
+    RejectionLog,
+    TransactionLog,
+)
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.execution.console import ConsoleCalls
+    from entresol.primitives.values import Address
+    from entresol.server.handler import Handler, OnRejection
+    from entresol.terminal.config import LogConfig
+    from entresol.terminal.console import FormatText
+    from entresol.terminal.formats import LogFormat
+
+LEVELS: Final = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+class NodeLog:
+    """Logs requests, rejections, transactions and messages, as far as the configuration wants them.
+
+    Remembers: which chains it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
+    """
+
+    def __init__(self, config: LogConfig, console: LineWriter, *, colours: bool = False) -> None:
+        self._console = console
+        self.is_enabled = True
+        """Whether requests and transactions are written, as far as the configuration wants them."""
+        self._silent = config.silent
+        self._level = logging.ERROR if config.silent else LEVELS[config.log_level]
+        self._is_json = config.json_logs
+        self._format: LogFormat = (
+            JsonLogFormat() if self._is_json else TextLogFormat(colours=colours)
+        )
+        self._transactions: list[TransactionLog] = []
+        self._rejections: list[RejectionLog] = []
+        self._abis = abis_of(config)
+        self._verbosity = max(config.verbosity, TRACES if config.print_traces else 0)
+        self._shows_console = not config.disable_console_log
+        self.handler = LogHandler(self._format, console)
+
+    @classmethod
+    def to_terminal(cls, config: LogConfig) -> Self:
+        """Return a log that writes to the terminal, and receives the messages of all modules."""
+        return cls.to_console(config, Console())
+
+    @classmethod
+    def to_console(cls, config: LogConfig, console: LineWriter) -> Self:
+        """Return a log that writes lines to `console`, and receives the messages of all modules."""
+        coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
+        log = cls(config, console, colours=coloured)
+        logging.basicConfig(level=log._level, handlers=[log.handler], force=True)
+        return log
+
+    @property
+    def logs_requests(self) -> bool:
+        """Whether requests and transactions are logged."""
+        return self._level <= logging.INFO
+
+    def announce(self, banner: str, message: str, fields: dict[str, Any]) -> None:
+        """Write the banner of a node that has started, or in JSON a message with fields."""
+        if self._silent:
+            return
+        if self._is_json:
+            self._console.write(json_line("info", message, fields))
+        else:
+            self._console.write(banner + "\n")
+
+    def write_line(self, text: str, *, to_stderr: bool) -> None:
+        """Write a line that another process of the node has logged."""
+        if self.is_enabled or to_stderr:
+            self._console.write(text, to_stderr=to_stderr)
+
+    def for_chain(
+        self,
+        layer: str = "",
+        hidden: Address | None = None,
+        *,
+        is_public: bool = False,
+        has_transactions: bool = True,
+    ) -> ChainLog:
+        """Return the log of one chain; transactions of the sender `hidden` are not logged.
+
+        If it `is_public`, its clients are not developers, and what their contracts print is not logged. Without
+        `has_transactions` another process logs them.
+        """
+        details = LogDetails(
+            self._abis,
+            0 if is_public else self._verbosity,
+            shows_console=self._shows_console and not is_public,
+        )
+        return ChainLog(self, layer, hidden, details, has_transactions=has_transactions)
+
+    def wrap(self, handler: Handler, layer: str = "", sends: OpenSends | None = None) -> Handler:
+        """Return a handler that also logs requests; the same one if they are not logged."""
+        if not self.logs_requests:
+            return handler
+        return RequestLog(handler, self._format, self._write, layer, sends)
+
+    def on_rejection(self, layer: str = "") -> OnRejection | None:
+        """Return a callback that logs rejected requests; None if requests are not logged."""
+        if not self.logs_requests:
+            return None
+        log = RejectionLog(self._format, self._write, layer)
+        self._rejections.append(log)
+        return log
+
+    def follow(
+        self,
+        chain: Chain,
+        layer: str,
+        hidden: Address | None,
+        details: LogDetails,
+        sends: OpenSends,
+    ) -> None:
+        """Log the transactions of a chain after the requests that sent them, except those of the sender `hidden`."""
+        if self.logs_requests:
+            self._transactions.append(
+                TransactionLog(
+                    chain.events,
+                    chain.blocks,
+                    self._format,
+                    self._write,
+                    layer,
+                    hidden,
+                    details=details,
+                    sealed_block=chain.ledger.sealed_block,
+                    is_enabled=lambda: self.is_enabled,
+                    sends=sends,
+                    write_later=self._write_later,
+                )
+            )
+
+    def print_console(self, method: str, lines: list[str], layer: str) -> None:
+        """Log what a call or an estimate printed by `console.log`, on any thread."""
+        if self.logs_requests and lines:
+            self._write(self._format.console(ConsoleLogged(method, lines, layer)))
+
+    def _write(self, text: str) -> None:
+        if self.is_enabled:
+            self._console.write(text)
+
+    def _write_later(self, format_text: FormatText, size: int) -> None:
+        if self.is_enabled:
+            self._console.write_later(format_text, size)
+
+    def unfollow(self) -> None:
+        """Stop following the chains and their servers."""
+        for rejections in self._rejections:
+            rejections.step()
+        self._rejections.clear()
+        for transactions in self._transactions:
+            transactions.close()
+        self._transactions.clear()
+
+    def close(self) -> None:
+        """Write pending lines."""
+        logging.getLogger().removeHandler(self.handler)
+        self._console.close()
+
+
+class ChainLog:
+    """The log of one chain and its server."""
+
+    def __init__(
+        self,
+        log: NodeLog,
+        layer: str,
+        hidden: Address | None,
+        details: LogDetails,
+        *,
+        has_transactions: bool,
+    ) -> None:
+        self._log = log
+        self._has_transactions = has_transactions
+        self._layer = layer
+        self._hidden = hidden
+        self._details = details
+        self._sends = OpenSends()
+
+    def set_enabled(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives by `anvil_setLoggingEnabled`
+        """Enable or disable the log of requests and transactions, of both layers."""
+        self._log.is_enabled = enabled
+
+    def wrap(self, handler: Handler) -> Handler:
+        """Return a handler that also logs requests; the same one if they are not logged."""
+        return self._log.wrap(handler, self._layer, self._sends)
+
+    def on_rejection(self) -> OnRejection | None:
+        """Return a callback that logs rejected requests; None if requests are not logged."""
+        return self._log.on_rejection(self._layer)
+
+    def follow(self, chain: Chain) -> None:
+        """Log the chain's transactions, if they are logged."""
+        if self._has_transactions:
+            self._log.follow(chain, self._layer, self._hidden, self._details, self._sends)
+
+    def report_console(self, method: str, calls: ConsoleCalls) -> None:
+        """Log what a call or an estimate printed by `console.log`, on any thread."""
+        self._log.print_console(method, self._details.console(calls), self._layer)
+
+
+class LogHandler(logging.Handler):
+    """Writes the messages of Python loggers, exceptions with their stack trace."""
+
+    def __init__(self, log_format: LogFormat, console: LineWriter) -> None:
+        super().__init__()
+        self._format = log_format
+        self._console = console
+        self._formatter = logging.Formatter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message."""
+        trace = self._formatter.formatException(record.exc_info) if record.exc_info else None
+        entry = LogMessage(record.levelname.lower(), record.getMessage(), record.name, trace)
+        is_problem = record.levelno >= logging.WARNING
+        self._console.write(self._format.message(entry), to_stderr=is_problem)

@@ -1,0 +1,132 @@
+"""Trace the transactions of sealed blocks for the log, on a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import DeadlinePassed, EntresolError
+from entresol.execution.trace.block_trace import trace_block
+from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.terminal.call_tree import CallTree
+    from entresol.terminal.formats import TransactionIncluded
+
+log = logging.getLogger(__name__)
+
+LIMITS: Final = TraceLimits(max_bytes=4 << 20, seconds=2.0)
+"""Of the traces of one block; each is decoded with the GIL held, and drawn as text."""
+
+MAX_PENDING: Final = 64
+"""Blocks that may be queued; further ones are logged without traces."""
+
+MAX_BLOCK_LINES: Final = 5_000
+
+NOT_IN_TIME: Final = ("(not traced: blocks are sealed faster than they are traced)",)
+NOT_SHOWN: Final = ("(not traced: the traces of the block are too long)",)
+
+
+class LoggedBlock(NamedTuple):
+    """The log entries of a block, and the indexes of transactions to trace."""
+
+    number: int
+    entries: Sequence[TransactionIncluded]
+    traced: frozenset[int]
+    indexes: Sequence[int]
+    """The index of each entry in the block, which may have hidden transactions."""
+
+
+class TraceLog:
+    """Adds call trees to the entries of blocks, in order, and writes them.
+
+    Remembers: the blocks that are queued. Persists: nothing. Assumes: `write` may be called on any thread.
+    Fails: never; a block that cannot be traced any more is logged without traces.
+    """
+
+    def __init__(
+        self,
+        sealed_block: Callable[[int], SealedBlock],
+        tree: CallTree,
+        write: Callable[[TransactionIncluded], None],
+    ) -> None:
+        self._sealed_block = sealed_block
+        self._tree = tree
+        self._write = write
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="trace-log")
+        self._queue: list[Future[None]] = []
+        self._is_closing = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no block is queued."""
+        self._queue = [it for it in self._queue if not it.done()]
+        return not self._queue
+
+    def add(self, block: LoggedBlock) -> None:
+        """Queue a block, to be written after those before it."""
+        if not self.is_idle and len(self._queue) >= MAX_PENDING:
+            block = block._replace(
+                entries=_with(block, dict.fromkeys(block.traced, NOT_IN_TIME)), traced=frozenset()
+            )
+            if len(self._queue) >= 2 * MAX_PENDING:
+                # The order matters less than the memory.
+                self._write_all(block.entries)
+                return
+        self._queue.append(self._thread.submit(self._log, block))
+
+    def close(self) -> None:
+        """Write what is queued, without further traces."""
+        self._is_closing = True
+        self._thread.shutdown(wait=True)
+
+    def _log(self, block: LoggedBlock) -> None:
+        trees: Mapping[int, Sequence[str]] = {}
+        try:
+            if block.traced and not self._is_closing:
+                trees = dict(self._trees(block))
+        except EntresolError as error:
+            log.debug("block %d cannot be traced: %s", block.number, error)
+        except Exception:
+            log.exception("block %d cannot be traced", block.number)
+        self._write_all(_with(block, trees))
+
+    def _trees(self, block: LoggedBlock) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield the call trees of the transactions to trace, while there is room."""
+        sealed = self._sealed_block(block.number)
+        if keccak256(sealed.record.header_rlp) != block.entries[0].block_hash:
+            return
+        room = MAX_BLOCK_LINES
+        for traced in trace_block(sealed, CALL_FRAMES, TraceBudget(LIMITS), block.traced):
+            if self._is_closing:
+                return
+            outcome = traced.outcome
+            if isinstance(outcome, DeadlinePassed):
+                yield traced.position, (f"(not traced: {outcome})",)
+                continue
+            assert outcome.trace is not None
+            lines = self._tree.draw(decode_call_frame(outcome.trace))
+            room -= len(lines)
+            if room < 0:
+                yield traced.position, NOT_SHOWN
+                return
+            yield traced.position, lines
+
+    def _write_all(self, entries: Sequence[TransactionIncluded]) -> None:
+        for entry in entries:
+            self._write(entry)
+
+
+def _with(block: LoggedBlock, trees: Mapping[int, Sequence[str]]) -> list[TransactionIncluded]:
+    return [
+        msgspec.structs.replace(entry, trace=trees[index]) if index in trees else entry
+        for index, entry in zip(block.indexes, block.entries, strict=True)
+    ]

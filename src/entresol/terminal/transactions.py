@@ -1,0 +1,314 @@
+"""Log transactions: those in a sealed block with what they did, and those that were rejected."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents
+from entresol.contracts.abi_registry import AbiRegistry
+from entresol.errors import ExecutionReverted
+from entresol.primitives.records import BlockRecord
+from entresol.primitives.values import Address
+from entresol.rpc.render.receipts import created_contract
+from entresol.terminal.call_tree import CallTree, console_lines, describe_error, describe_event
+from entresol.terminal.formats import RejectionsSuppressed, RequestRejected, TransactionIncluded
+from entresol.terminal.traces import LoggedBlock, TraceLog
+
+if TYPE_CHECKING:
+    from entresol.chain.events import Event
+    from entresol.errors import ExecutionFailed
+    from entresol.execution.console import ConsoleCalls
+    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.primitives.records import TransactionResult
+    from entresol.server.handler import ClientConnection
+    from entresol.server.responses import HttpResponse
+    from entresol.storage.store_view import BlockReader
+    from entresol.terminal.console import FormatText
+    from entresol.terminal.formats import LogFormat
+
+
+CALLS: Final = 1
+EVENTS: Final = 2
+FAILED_TRACES: Final = 3
+TRACES: Final = 4
+"""The verbosity from which on each is shown."""
+
+MAX_EVENTS: Final = 100
+"""Events that are shown of one transaction."""
+
+
+MARK: Final = b"_send"
+"""What the body of a request that sends transactions contains: all such methods have it in their name."""
+
+MAX_SECONDS: Final = 0.1
+"""How long a block is held back: a sender may wait for another block, or for one that never comes."""
+
+TEXT_SIZE: Final = 2
+"""Characters of the text of a block for each byte of its record, roughly."""
+
+WINDOW_SECONDS: Final = 1.0
+
+MAX_LOGGED: Final = 20
+"""How many rejections of one window are logged one by one; the rest are counted."""
+
+
+class LogDetails:
+    """Describes transactions by known ABIs, as far as the verbosity wants it."""
+
+    def __init__(
+        self, abis: AbiRegistry, verbosity: int = 0, *, shows_console: bool = True
+    ) -> None:
+        self.abis = abis
+        self._verbosity = verbosity
+        self._shows_console = shows_console
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether nothing is decoded by an ABI, or traced, of a transaction that succeeds."""
+        return self._verbosity < CALLS
+
+    def call(self, data: bytes) -> str | None:
+        """Return the decoded call of a transaction, or None if it is not shown."""
+        return self.abis.call(data) if data and self._verbosity >= CALLS else None
+
+    def events(self, result: TransactionResult) -> list[str]:
+        """Return the logs of a transaction, decoded as far as they are known; a call tree has them, too."""
+        if not EVENTS <= self._verbosity < TRACES:
+            return []
+        logs = result.logs[:MAX_EVENTS]
+        lines = [describe_event(self.abis, list(topics), data) for _, topics, data in logs]
+        more = len(result.logs) - len(logs)
+        return [*lines, f"… ({more:,} more events are not shown)"] if more else lines
+
+    def failure(self, failure: ExecutionFailed | None) -> str | None:
+        """Return why a transaction failed, custom errors by name if they are known."""
+        if isinstance(failure, ExecutionReverted):
+            reason = describe_error(self.abis, failure.data)
+            return f"execution reverted: {reason}" if reason else str(failure)
+        return None if failure is None else str(failure)
+
+    def console(self, calls: ConsoleCalls | None) -> list[str]:
+        """Return the lines that an execution printed by `console.log`."""
+        return console_lines(calls) if calls is not None and self._shows_console else []
+
+    def wants_trace(self, *, succeeded: bool) -> bool:
+        """Return whether the call tree of a transaction is shown."""
+        return self._verbosity >= (TRACES if succeeded else FAILED_TRACES)
+
+
+class OpenSends:
+    """Orders the lines of a chain: a request that sent a transaction comes before the transaction.
+
+    A block is sealed before its senders have their responses, and the line of a request has the time until then.
+
+    Remembers: open requests, and what is held back for them. Persists: nothing. Assumes: one event loop. Fails: never.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = count()
+        self._open: dict[int, None] = {}
+        self._held: deque[tuple[int, Callable[[], None]]] = deque()
+
+    @contextmanager
+    def holding(self, body: bytes) -> Iterator[None]:
+        """Hold back blocks until the request `body` is logged, if it sends transactions."""
+        if MARK not in body:
+            yield
+            return
+        number = next(self._numbers)
+        self._open[number] = None
+        try:
+            yield
+        finally:
+            del self._open[number]
+            if self._held:
+                self._release(next(iter(self._open), next(self._numbers)))
+
+    def after(self, write: Callable[[], None]) -> None:
+        """Call `write` in a later turn of the event loop, once the requests that are open now are logged."""
+        loop = asyncio.get_running_loop()
+        if not self._open and not self._held:
+            loop.call_soon(write)
+            return
+        last = next(self._numbers)
+        self._held.append((last, write))
+        loop.call_later(MAX_SECONDS, self._release, last + 1)
+
+    def _release(self, first_open: int) -> None:
+        """Write what is held back only for requests before `first_open`."""
+        while self._held and self._held[0][0] < first_open:
+            asyncio.get_running_loop().call_soon(self._held.popleft()[1])
+
+
+class TransactionLog:
+    """Follows a chain, and logs the transactions of its new blocks.
+
+    Remembers: blocks that are not logged yet. Persists: nothing. Assumes: an event loop, on which the chain is changed.
+    Fails: never; a block that is reverted before it is logged is left out.
+    """
+
+    def __init__(  # noqa: PLR0913 - independent parts
+        self,
+        events: ChainEvents,
+        blocks: BlockReader,
+        log_format: LogFormat,
+        write: Callable[[str], None],
+        layer: str = "",
+        hidden: Address | None = None,
+        *,
+        details: LogDetails | None = None,
+        sealed_block: Callable[[int], SealedBlock] | None = None,
+        is_enabled: Callable[[], bool] = lambda: True,
+        sends: OpenSends | None = None,
+        write_later: Callable[[FormatText, int], None] | None = None,
+    ) -> None:
+        """Log by `write`; by `write_later`, if it is given, what can be formatted on any thread."""
+        self._chain_events = events
+        self._blocks = blocks
+        self._format = log_format
+        self._write = write
+        self._write_later = write_later
+        self._layer = layer
+        self._hidden = hidden
+        self._details = details or LogDetails(AbiRegistry())
+        self._traces: TraceLog | None = None
+        if sealed_block is not None and self._details.wants_trace(succeeded=False):
+            tree = CallTree(self._details.abis)
+            self._traces = TraceLog(sealed_block, tree, self._write_entry)
+        self._is_enabled = is_enabled
+        self._sends = sends or OpenSends()
+        self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
+        events.listen(self._on_event, BlockSealed)
+
+    def close(self) -> None:
+        """Log the blocks that are left, and listen no more."""
+        self._chain_events.remove(self._on_event)
+        while self._due:
+            self.step()
+        if self._traces is not None:
+            self._traces.close()
+
+    def step(self) -> None:
+        """Log the oldest block that is not logged yet."""
+        if not self._due:
+            return
+        sealed = self._due.popleft()
+        if self._write_later is not None and self._details.is_brief and not sealed.failures:
+            self._log_later(self._write_later, sealed)
+        else:
+            self._log(sealed)
+
+    def _log_later(
+        self, write_later: Callable[[FormatText, int], None], sealed: BlockSealed
+    ) -> None:
+        """Have a block formatted that needs nothing but its record, which another may replace in the store."""
+        stored = self._blocks.get_encoded_record(sealed.number)
+        if stored is not None and self._blocks.block_hash(sealed.number) == sealed.hash:
+            write_later(partial(self._text_of, stored, sealed), TEXT_SIZE * len(stored))
+
+    def _text_of(self, stored: bytes, sealed: BlockSealed) -> str | None:
+        entries = included_in(BlockRecord.decode(stored), sealed, self._layer, self._details)
+        texts = [self._format.transaction(it) for it in entries if it.sender != self._hidden]
+        return "\n".join(texts) if texts else None
+
+    def _log(self, sealed: BlockSealed) -> None:
+        included = dict(self._included(sealed))
+        entries, wants = list(included.values()), self._details.wants_trace
+        traced = frozenset(
+            index for index, entry in included.items() if wants(succeeded=entry.succeeded)
+        )
+        if self._traces is not None and entries and (traced or not self._traces.is_idle):
+            self._traces.add(LoggedBlock(sealed.number, entries, traced, list(included)))
+            return
+        for entry in entries:
+            self._write_entry(entry)
+
+    def _write_entry(self, entry: TransactionIncluded) -> None:
+        self._write(self._format.transaction(entry))
+
+    def _on_event(self, event: Event) -> None:
+        """Schedule the lines of a new block, after those of the requests that sent its transactions."""
+        if isinstance(event, BlockSealed) and event.header.gas_used and self._is_enabled():
+            self._due.append(event)
+            self._sends.after(self.step)
+
+    def _included(self, sealed: BlockSealed) -> Iterator[tuple[int, TransactionIncluded]]:
+        record = self._blocks.get_record(sealed.number)
+        if record is not None and self._blocks.block_hash(sealed.number) == sealed.hash:
+            for index, entry in enumerate(included_in(record, sealed, self._layer, self._details)):
+                if entry.sender != self._hidden:
+                    yield index, entry
+
+
+def included_in(
+    record: BlockRecord, sealed: BlockSealed, layer: str, details: LogDetails
+) -> Iterator[TransactionIncluded]:
+    """Yield a log entry for each transaction of a block."""
+    for index, result in enumerate(record.results):
+        transaction = record.transaction(index)
+        payload, created = transaction.payload, created_contract(transaction, result)
+        yield TransactionIncluded(
+            hash=transaction.hash,
+            sender=transaction.sender,
+            to=payload.to,
+            created=None if created is None else Address(created),
+            gas_used=result.gas_used,
+            block=sealed.number,
+            block_hash=sealed.hash,
+            timestamp=sealed.header.timestamp,
+            succeeded=result.succeeded,
+            failure=details.failure(sealed.failures.get(index)),
+            call=None if payload.to is None else details.call(payload.data),
+            events=details.events(result),
+            console=details.console(sealed.console.get(index)),
+            layer=layer,
+        )
+
+
+class RejectionLog:
+    """Logs the first rejections of each second, and then how many more there were.
+
+    Otherwise a client could fill the disk that holds the log, by a flood of bad requests.
+
+    Remembers: when the window ends, and the rejections in it. Persists: nothing. Assumes: an event loop.
+    Fails: never.
+    """
+
+    def __init__(
+        self, log_format: LogFormat, write: Callable[[str], None], layer: str = ""
+    ) -> None:
+        self._format = log_format
+        self._write = write
+        self._layer = layer
+        self._end = 0.0
+        self._count = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self, response: HttpResponse, connection: ClientConnection) -> None:
+        """Log or count a rejection."""
+        now = monotonic()
+        if now >= self._end:
+            self.step()
+            self._end = now + WINDOW_SECONDS
+        self._count += 1
+        if self._count <= MAX_LOGGED:
+            entry = RequestRejected(response.status, response.reason, connection.peer, self._layer)
+            self._write(self._format.rejection(entry))
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._end - now, self.step)
+
+    def step(self) -> None:
+        """Log how many rejections were suppressed, and end the window."""
+        suppressed, self._count = self._count - MAX_LOGGED, 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if suppressed > 0:
+            self._write(self._format.suppressed(RejectionsSuppressed(suppressed, self._layer)))

@@ -1,0 +1,57 @@
+"""Public networks, on which the contracts are not deployed."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.l1.deployment import Deployment, addresses_of
+from entresol.l1.embedded_genesis import deployment_accounts, development_problem, is_public_network
+from entresol.primitives.values import Address, Hash32
+
+
+@pytest.mark.parametrize(
+    "chain_id", [1, 10, 56, 100, 137, 324, 8453, 17000, 42161, 560048, 11155111]
+)
+def test_a_public_network_is_recognised_by_its_chain_id(chain_id: int) -> None:
+    assert is_public_network(chain_id)
+    for is_development in (False, True):
+        problem = development_problem(chain_id, is_development=is_development)
+        assert f"{chain_id} is the chain id of a public network" in str(problem)
+
+
+@pytest.mark.parametrize("chain_id", [9, 270, 1337, 31337, 2**64 - 1, 2**64, 2**200])
+def test_any_other_network_is_not_public(chain_id: int) -> None:
+    assert not is_public_network(chain_id)
+
+
+@pytest.mark.parametrize("chain_id", [9, 270, 1337, 31337])
+def test_the_ids_of_development_chains_are_known(chain_id: int) -> None:
+    assert development_problem(chain_id, is_development=False) is None
+
+
+# Scroll, Zora, Taiko, Monad, Plasma, and one that nobody has yet.
+@pytest.mark.parametrize("chain_id", [534352, 7777777, 167000, 143, 9745, 987654321, 2**200])
+def test_any_other_id_takes_a_flag(chain_id: int) -> None:
+    problem = development_problem(chain_id, is_development=False)
+    assert problem is not None
+    assert "--l1-development" in problem or "public network" in problem
+    if not is_public_network(chain_id):
+        assert development_problem(chain_id, is_development=True) is None
+
+
+def test_the_genesis_with_the_chain_id_of_a_public_network_lacks_the_verifier_alone() -> None:
+    """It is compared with that of an older chain, whose contracts have the same addresses."""
+    zero = Address.zero()
+
+    def codes(l1_chain_id: int) -> set[Address]:
+        deployment = Deployment(
+            l1_chain_id=l1_chain_id,
+            chain_id=2,
+            deployer=zero,
+            operator=zero,
+            genesis_batch_hash=Hash32(b"\1" * 32),
+        )
+        accounts = deployment_accounts(deployment, "prague")
+        return {address for address, account in accounts.items() if account.code}
+
+    assert codes(31337) - codes(1) == {addresses_of(zero).verifier}

@@ -1,0 +1,88 @@
+"""The canonical log: pages, digests, and a log that lost something."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.errors import ClusterFailed, LogDamaged, LogTailLost, LogTruncated
+from entresol.replication.postgres import tables
+from entresol.replication.postgres.tables import check_tail, read_page
+from entresol.storage.replication.entries import UnwindEntry
+from entresol.storage.replication.position import START, LogPosition
+from tests.support.cluster.database import EmptyCluster, play
+from tests.support.cluster.postgres import Postgres
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"), [("PAGE_ENTRIES", 2), ("PAGE_BYTES", 1)], ids=["entries", "bytes"]
+)
+def test_a_page_is_bounded(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, name: str, limit: int
+) -> None:
+    monkeypatch.setattr(tables, name, limit)
+
+    async def scenario(cluster: EmptyCluster) -> None:
+        async with cluster.connected() as connection:
+            writer = await cluster.writer(connection)
+            await writer.write([UnwindEntry(number) for number in range(5)], 5)
+            found, position = [], START
+            while page := await read_page(connection, position):
+                assert len(page) <= 2
+                found += [it.entry for it in page]
+                position = page[-1].position
+            assert found == [UnwindEntry(number) for number in range(5)]
+
+    play(postgres, scenario)
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        ("update log set payload = '\\x00' where seq = 2", LogDamaged),
+        ("update log set digest = '\\x00' where seq = 2", LogDamaged),
+        ("delete from log where seq = 2", LogTruncated),
+    ],
+)
+def test_a_log_that_was_changed_is_not_followed(
+    postgres: Postgres, damage: str, error: type[ClusterFailed]
+) -> None:
+    async def scenario(cluster: EmptyCluster) -> None:
+        async with cluster.connected() as connection:
+            writer = await cluster.writer(connection)
+            await writer.write([UnwindEntry(number) for number in range(3)], 3)
+            await connection.execute(damage)
+            with pytest.raises(error):
+                await read_page(connection, START)
+
+    play(postgres, scenario)
+
+
+@pytest.mark.parametrize(
+    ("applied", "loss", "error"),
+    [
+        (3, "select", None),
+        (1, "select", None),
+        (3, "delete from log where seq <= 2", None),
+        (3, "delete from log where seq > 2; update lease set seq = 2", LogTailLost),
+        (3, "update log set digest = '\\x00' where seq = 3", LogTailLost),
+        (1, "delete from log where seq <= 2", LogTruncated),
+        (1, "delete from log", LogTruncated),
+    ],
+)
+def test_a_node_notices_what_a_log_has_lost(
+    postgres: Postgres, applied: int, loss: str, error: type[ClusterFailed] | None
+) -> None:
+    async def scenario(cluster: EmptyCluster) -> None:
+        async with cluster.connected() as connection:
+            writer = await cluster.writer(connection)
+            positions: list[LogPosition] = []
+            for number in range(3):
+                positions += await writer.write([UnwindEntry(number)], 3)
+            await connection.execute(loss)
+            if error is None:
+                await check_tail(connection, positions[applied - 1])
+            else:
+                with pytest.raises(error):
+                    await check_tail(connection, positions[applied - 1])
+
+    play(postgres, scenario)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from entresol.server.http.request import MAX_HEAD_BYTES, MAX_HEADS, HeadCache, HttpRequest
+from entresol.server.responses import JSON, HttpResponse, encode
+
+HEAD = b"POST /rpc HTTP/1.1\r\nhost: node\r\ncontent-length: 7\r\n\r\n"
+BODY = b'{"a":1}'
+
+
+def parsed(body: bytes) -> HttpRequest:
+    """Return the request as the parser returns it."""
+    return HttpRequest("/rpc", "node", body, b"x: y\r\n", gzip=True)
+
+
+def read(heads: HeadCache, data: bytes) -> HttpRequest | None:
+    """Return the request in `data`, if its head is cached."""
+    head = heads.find(data)
+    body = head.body(data)
+    return None if body is None else head.request(body)
+
+
+@pytest.fixture
+def heads() -> HeadCache:
+    heads = HeadCache()
+    heads.add(HEAD + BODY, parsed(BODY))
+    return heads
+
+
+def test_a_cached_head_gives_the_same_request_with_the_new_body(heads: HeadCache) -> None:
+    assert read(heads, HEAD + b"[1,2,3]") == parsed(b"[1,2,3]")
+
+
+def test_the_start_of_the_response_is_cached_with_the_head(heads: HeadCache) -> None:
+    response = heads.find(HEAD + BODY).start + b"2\r\n\r\n{}"
+    assert response == encode(HttpResponse(200, JSON, b"{}"), b"x: y\r\n")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(HEAD.replace(b"node", b"evil") + BODY, id="another host"),
+        pytest.param(HEAD + BODY[:-1], id="a body cut short"),
+        pytest.param(HEAD + BODY + HEAD + BODY, id="two requests"),
+        pytest.param(HEAD + b" {} \r\n ", id="no JSON in the first byte"),
+        pytest.param(HEAD[:-2], id="half a head"),
+        pytest.param(b"", id="nothing"),
+    ],
+)
+def test_anything_else_has_to_be_parsed(heads: HeadCache, data: bytes) -> None:
+    assert read(heads, data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "body"),
+    [
+        pytest.param(HEAD + b"7\r\n" + BODY + b"\r\n0\r\n\r\n", BODY, id="chunks"),
+        pytest.param(HEAD + BODY + HEAD + BODY, BODY, id="two requests"),
+        pytest.param(
+            HEAD.replace(b"\r\n\r\n", b"\r\nx: %b\r\n\r\n" % bytes(MAX_HEAD_BYTES)) + BODY,
+            BODY,
+            id="long",
+        ),
+    ],
+)
+def test_only_one_short_head_with_its_body_is_cached(data: bytes, body: bytes) -> None:
+    heads = HeadCache()
+    heads.add(data, parsed(body))
+    assert len(heads) == 0
+
+
+def test_the_number_of_cached_heads_is_bounded() -> None:
+    heads = HeadCache()
+    for number in range(3 * MAX_HEADS):
+        heads.add(HEAD.replace(b"node", b"%d" % number) + BODY, parsed(BODY))
+        assert len(heads) <= MAX_HEADS

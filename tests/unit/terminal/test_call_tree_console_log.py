@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from entresol.execution.console import ConsoleCalls
+from entresol.terminal.call_tree import MAX_LINES, console_lines, formatted_call
+from tests.support.evm.console import PRINTED, Printed, console_call
+
+
+@pytest.mark.parametrize("printed", PRINTED, ids=lambda it: f"{it.signature} {it.values[:1]}")
+def test_a_call_prints_what_anvil_prints(printed: Printed) -> None:
+    assert formatted_call(printed.data) == printed.text
+
+
+@pytest.mark.parametrize(
+    ("selector", "signature"),
+    [
+        ("51973ec9", "log()"),
+        ("2d5b6cb9", "log(int256)"),
+        ("f82c50f1", "log(uint256)"),
+        ("41304fac", "log(string)"),
+        ("32458eed", "log(bool)"),
+        ("2c2ecbc2", "log(address)"),
+        ("0be77f56", "log(bytes)"),
+        ("b60e72cc", "log(string,uint256)"),
+        ("3ca6268e", "log(string,int256)"),
+        ("f5b1bba9", "log(uint)"),
+        ("9710a9d0", "log(string,uint)"),
+    ],
+)
+def test_selectors_are_those_of_the_libraries(selector: str, signature: str) -> None:
+    values = {"string": "x", "bool": True, "address": bytes(20), "bytes": b""}
+    kinds = [kind for kind in signature[4:-1].split(",") if kind]
+    data = console_call(signature, *(values.get(kind, 1) for kind in kinds))
+    assert data[:4].hex() == selector
+    assert formatted_call(data) is not None
+
+
+def test_the_short_names_of_old_libraries_are_known() -> None:
+    assert formatted_call(console_call("log(uint)", 7)) == "7"
+    assert formatted_call(console_call("log(string,uint)", "is %d", 7)) == "is 7"
+
+
+TABLE = """\
+┌─────────┬────────┐
+│ (index) │ Values │
+├─────────┼────────┤
+│ 0       │ 5      │
+│ 1       │ 6      │
+└─────────┴────────┘"""
+NAMED_TABLE = """\
+┌─────────────┬────────┐
+│ (index)     │ Values │
+├─────────────┼────────┤
+│ a long name │ true   │
+│ b           │ false  │
+└─────────────┴────────┘"""
+
+
+def test_a_table_is_drawn_as_anvil_draws_it() -> None:
+    assert formatted_call(console_call("table(uint256[])", (5, 6))) == TABLE
+    named = console_call("table(string[],bool[])", ("a long name", "b"), (True, False))
+    assert formatted_call(named) == NAMED_TABLE
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x01", b"\x12\x34\x56\x78", console_call("log(string)", "x")[:40]]
+)
+def test_a_call_that_cannot_be_decoded_prints_nothing(data: bytes) -> None:
+    assert console_lines(ConsoleCalls((data,))) == []
+
+
+def test_line_breaks_split_lines() -> None:
+    calls = ConsoleCalls((console_call("log(string)", "a\r\nb"), console_call("log()")))
+    assert console_lines(calls) == ["a", "b", ""]
+
+
+def test_calls_that_were_not_recorded_are_counted() -> None:
+    assert console_lines(ConsoleCalls((), 1_234)) == ["… (1,234 more calls are not shown)"]
+
+
+def test_the_number_of_lines_is_limited() -> None:
+    calls = ConsoleCalls((console_call("log(string)", "\n" * 5_000),))
+    lines = console_lines(calls)
+    assert (len(lines), lines[-1]) == (MAX_LINES + 1, "… (more lines are not shown)")

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+import pytest
+
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.jsonrpc.errors import ErrorObject
+from entresol.terminal.formats import (
+    BatchServed,
+    LogMessage,
+    RejectionsSuppressed,
+    RequestRejected,
+    RequestServed,
+    TextLogFormat,
+    TransactionIncluded,
+    printable,
+)
+
+TEXT = TextLogFormat(colours=False)
+MISSING = ErrorObject(-32601, "the method x does not exist/is not available")
+
+SENT = TransactionIncluded(
+    hash=Hash32(b"\x11" * 32),
+    sender=Address(b"\x22" * 20),
+    to=Address(b"\x33" * 20),
+    created=None,
+    gas_used=21_000,
+    block=7,
+    block_hash=Hash32(b"\x44" * 32),
+    timestamp=1_700_000_000,
+    succeeded=True,
+    failure=None,
+)
+
+
+def words(line: str) -> str:
+    return " ".join(line.split())
+
+
+@pytest.mark.parametrize(
+    ("failure", "line"),
+    [
+        (None, "eth_call 1.50 ms ok"),
+        (MISSING, f"eth_call 1.50 ms error -32601: {MISSING.message}"),
+        (
+            ErrorObject(-32700, "Parse error", "not UTF-8"),
+            "eth_call 1.50 ms error -32700: Parse error (not UTF-8)",
+        ),
+        (
+            ErrorObject(3, "execution reverted: no", "0x08c379a0"),
+            "eth_call 1.50 ms error 3: execution reverted: no",
+        ),
+    ],
+)
+def test_a_request_is_a_line(failure: ErrorObject | None, line: str) -> None:
+    assert words(TEXT.request(RequestServed("eth_call", 0.0015, failure))) == line
+
+
+@pytest.mark.parametrize(
+    ("methods", "failed", "line"),
+    [
+        ({"a": 2, "b": 1}, 0, "batch of 3: 2 a, b 1.00 ms ok"),
+        ({"a": 1, "b": 1, "c": 1, "d": 1}, 0, "batch of 4: a, b, c, … 1.00 ms ok"),
+        ({"a": 2}, 1, "batch of 2: 2 a 1.00 ms 1 of 2 failed, first: error -32601: "),
+        ({}, 0, "batch 1.00 ms ok"),
+    ],
+)
+def test_a_batch_is_one_line(methods: dict[str, int], failed: int, line: str) -> None:
+    entry = BatchServed(Counter(methods), 0.001, failed, MISSING if failed else None)
+    assert words(TEXT.batch(entry)).startswith(line.strip())
+
+
+def test_a_transaction_is_an_indented_block() -> None:
+    lines = TEXT.transaction(SENT).splitlines()
+    assert lines == [
+        "",
+        "    Transaction       0x" + "11" * 32,
+        "    From              0x" + "22" * 20,
+        "    To                0x" + "33" * 20,
+        "    Gas used          21,000",
+        "    Block number      7",
+        "    Block hash        0x" + "44" * 32,
+        "    Block time        2023-11-14 22:13:20 UTC",
+    ]
+
+
+def test_a_created_contract_is_shown_unless_its_creation_failed() -> None:
+    created = msgspec.structs.replace(SENT, to=None, created=Address(b"\x55" * 20))
+    assert "    Contract created  0x" + "55" * 20 in TEXT.transaction(created)
+    failed = msgspec.structs.replace(created, succeeded=False, failure="execution reverted: no")
+    assert "Contract created" not in TEXT.transaction(failed)
+    assert "    Failed            execution reverted: no" in TEXT.transaction(failed)
+
+
+def test_a_message_has_its_level_and_the_stack_trace_below() -> None:
+    assert TEXT.message(LogMessage("info", "dropped", "entresol.x")) == "dropped"
+    assert TEXT.message(
+        LogMessage("error", "it broke", "entresol.x", "Traceback…\nValueError")
+    ) == ("error: it broke\nTraceback…\nValueError")
+
+
+def test_a_message_of_the_node_is_not_cut_before_it_says_what_to_do() -> None:
+    message = "a long reason. " * 40 + "Run `entresol verify`"
+    assert TEXT.message(LogMessage("error", message, "entresol.x")) == f"error: {message}"
+
+
+def test_colours_are_used_only_if_enabled() -> None:
+    entry = RequestServed("eth_call", 0.001, None)
+    assert "\x1b" not in TEXT.request(entry)
+    assert "\x1b[32mok\x1b[0m" in TextLogFormat(colours=True).request(entry)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, ünïcode too", "plain text, ünïcode too"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("two\nlines", "two\\nlines"),
+        ("\u202eright to left", "\\u202eright to left"),
+        ("x" * 400, "x" * 300 + "…"),
+    ],
+)
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_a_rejection_is_a_line_with_the_reason_in_the_column_of_results() -> None:
+    line = TEXT.rejection(RequestRejected(405, "use POST", "127.0.0.1:4000"))
+    assert words(line) == "(rejected) 127.0.0.1:4000 405: use POST"
+    assert line.index("405") == TEXT.request(RequestServed("eth_call", 0.0015, None)).index("ok")
+
+
+def test_suppressed_rejections_are_a_number() -> None:
+    assert TEXT.suppressed(RejectionsSuppressed(1_234, "L1")) == "L1 (rejected) 1,234 more"
+
+
+def test_control_characters_in_a_rejection_are_escaped() -> None:
+    assert "\x1b" not in TEXT.rejection(RequestRejected(403, "the host \x1b[2J", "127.0.0.1:4000"))

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.rules import ChainRules
+from entresol.contracts.abi_registry import AbiRegistry
+from entresol.errors import UnknownBlock
+from entresol.execution.trace.block_trace import SealedBlock
+from entresol.primitives.values import Address, Hash32
+from entresol.terminal import traces
+from entresol.terminal.call_tree import CallTree
+from entresol.terminal.formats import TransactionIncluded
+from entresol.terminal.traces import LoggedBlock, TraceLog
+
+TREE = CallTree(AbiRegistry())
+
+
+def entry(number: int, block_hash: bytes = bytes(32)) -> TransactionIncluded:
+    return TransactionIncluded(
+        hash=Hash32(number.to_bytes(32)),
+        sender=Address.zero(),
+        to=None,
+        created=None,
+        gas_used=1,
+        block=number,
+        block_hash=Hash32(block_hash),
+        timestamp=1,
+        succeeded=True,
+        failure=None,
+    )
+
+
+def block(number: int) -> LoggedBlock:
+    return LoggedBlock(number, [entry(number)], frozenset({0}), [0])
+
+
+class Blocked:
+    """Finds no block, and that only once it is released."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+
+    def __call__(self, number: int) -> SealedBlock:
+        self.release.wait()
+        raise UnknownBlock(number)
+
+
+@pytest.fixture
+def chain() -> Iterator[Chain]:
+    chain = Chain.open(None, ChainRules.layer_2(), Genesis.development(270, [], 1))
+    yield chain
+    chain.close()
+
+
+def test_blocks_that_cannot_be_traced_are_written_in_order() -> None:
+    written: list[int] = []
+    source = Blocked()
+    log = TraceLog(source, TREE, lambda it: written.append(it.block))
+    for number in range(1, 5):
+        log.add(block(number))
+    assert not log.is_idle
+    source.release.set()
+    log.close()
+    assert written == [1, 2, 3, 4]
+
+
+def test_blocks_beyond_the_queue_are_written_without_traces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(traces, "MAX_PENDING", 2)
+    written: list[TransactionIncluded] = []
+    source = Blocked()
+    log = TraceLog(source, TREE, written.append)
+    for number in range(1, 8):
+        log.add(block(number))
+    assert [it.block for it in written] == [5, 6, 7]
+    source.release.set()
+    log.close()
+    assert {it.block: it.trace for it in written if it.trace} == dict.fromkeys(
+        range(3, 8), traces.NOT_IN_TIME
+    )
+
+
+def test_a_block_that_another_has_replaced_is_not_traced(chain: Chain) -> None:
+    chain.builder.seal()
+    written: list[TransactionIncluded] = []
+    log = TraceLog(chain.ledger.sealed_block, TREE, written.append)
+    log.add(block(1))
+    log.close()
+    assert [it.trace for it in written] == [()]
