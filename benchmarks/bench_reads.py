@@ -70,7 +70,7 @@ def _row(
             return servers[at].under(loads[at])
 
         for at in able:
-            _check(servers[at], requests[at])
+            _check(servers[at], requests[at], fails=read.fails)
         samples = in_turns(measure, len(able), ROUNDS)
     what = f"{method}, {read.what}" if read.what else method
     return _figures(what, [Sample.least(it) for it in samples], read.ratio)
@@ -103,13 +103,13 @@ def _has_method(server: Server, body: bytes) -> bool:
     return error is None or error["code"] not in {-32601, -32602}
 
 
-def _check(server: Server, requests: Sequence[bytes]) -> None:
-    """Check that requests have a result at all."""
+def _check(server: Server, requests: Sequence[bytes], *, fails: bool) -> None:
+    """Check that requests have a result at all, or an error if they fail."""
     # The connection may have been idle for as long as a server allows.
     server.client.close()
     for body in islice(requests, 0, None, max(len(requests) // _CHECKED, 1)):
         response = msgspec.json.decode(server.client.post_bytes(body))
-        assert "result" in response, (server.name, body, response)
+        assert ("error" if fails else "result") in response, (server.name, body, response)
 
 
 def _forget(server: Server) -> None:

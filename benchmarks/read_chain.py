@@ -30,6 +30,18 @@ MESSAGES: Final = 200
 MESSAGES_A_BATCH: Final = 4
 
 TOKEN_ADDRESS: Final = Address(b"\x70" * 20)
+REVERTING: Final = {
+    # Reverts with its call data.
+    Address(b"\x71" * 20): "365f5f37365ffd",
+    # Reverts without data.
+    Address(b"\x72" * 20): "5f5ffd",
+    # Pops from an empty stack.
+    Address(b"\x73" * 20): "50",
+    Address(b"\x74" * 20): "fe",
+    # Loops forever.
+    Address(b"\x75" * 20): "5b5f56",
+}
+"""Contracts that fail every call, with their code."""
 _TRANSFER: Final = bytes.fromhex("a9059cbb")
 _BALANCE_OF: Final = bytes.fromhex("70a08231")
 _ETHER: Final = 10**18
@@ -67,6 +79,7 @@ def found(client: HttpRpcClient) -> ReadChain:
     rich = [*SENDERS, *PEOPLE[::2]]
     _batches(client, [("anvil_setBalance", [str(it), hex(100 * _ETHER)]) for it in rich])
     _batches(client, [("anvil_setCode", [str(TOKEN_ADDRESS), "0x" + TOKEN.hex()])])
+    _batches(client, [("anvil_setCode", [str(at), "0x" + code]) for at, code in REVERTING.items()])
     _batches(client, [("anvil_setStorageAt", _token_balance(it)) for it in SENDERS])
     client.batch([("evm_setAutomine", [False])])
     transactions = []

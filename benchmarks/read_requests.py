@@ -11,6 +11,7 @@ import msgspec
 
 from benchmarks.read_chain import (
     PEOPLE,
+    REVERTING,
     SENDERS,
     TOKEN_ADDRESS,
     ReadChain,
@@ -19,6 +20,7 @@ from benchmarks.read_chain import (
     token_slot,
     transfer_data,
 )
+from entresol.primitives.values import Address
 
 REQUESTS: Final = 20_000
 """How many requests a row sends in a round, each of them once."""
@@ -35,6 +37,8 @@ class Read(msgspec.Struct, frozen=True):
     ratio: float = RATIO
     what: str = ""
     """What the row requests, if the method alone does not say."""
+    fails: bool = False
+    """Whether the requests end in an error."""
 
 
 def bodies(method: str, params: Iterable[Params]) -> Iterator[bytes]:
@@ -90,6 +94,50 @@ def _transfer(index: int) -> dict[str, str]:
     data = transfer_data(PEOPLE[index % len(PEOPLE)])
     sender = SENDERS[(index + index // len(PEOPLE)) % len(SENDERS)]
     return {"from": str(sender), "to": str(TOKEN_ADDRESS), "data": "0x" + data.hex()}
+
+
+_ECHO, _EMPTY, _UNDERFLOW, _INVALID, _LOOP = REVERTING
+
+
+def _failing(to: Address, data: Callable[[int], bytes], _: ReadChain) -> Iterator[Params]:
+    """Yield calls of a contract that fails, of different senders, with enough gas for a while."""
+    for index in range(REQUESTS):
+        call = {"from": str(PEOPLE[index % len(PEOPLE)]), "to": str(to), "gas": "0xc350"}
+        yield [{**call, "data": "0x" + data(index).hex()}]
+
+
+def _reason(index: int) -> bytes:
+    """Return the data of a revert with a reason string."""
+    reason = b"ERC20: transfer of %d exceeds balance" % index
+    size = len(reason).to_bytes(32)
+    return bytes.fromhex("08c379a0") + (32).to_bytes(32) + size + reason.ljust(64, b"\0")
+
+
+def _custom_error(index: int) -> bytes:
+    """Return the data of a revert with a custom error of two arguments."""
+    return bytes.fromhex("cf479181") + index.to_bytes(32) + (index + 1).to_bytes(32)
+
+
+def _word(index: int) -> bytes:
+    return index.to_bytes(32)
+
+
+_FAILURES: Final = {
+    "revert with a reason": (_ECHO, _reason),
+    "revert with a custom error": (_ECHO, _custom_error),
+    "revert without data": (_EMPTY, _word),
+    "stack underflow": (_UNDERFLOW, _word),
+    "invalid opcode": (_INVALID, _word),
+    "out of gas": (_LOOP, _word),
+}
+
+
+def _failures(method: str) -> dict[str, Read]:
+    """Return a row of a method for each way in which a call fails."""
+    return {
+        f"{method}, {what}": Read(partial(_failing, to, data), what=what, fails=True)
+        for what, (to, data) in _FAILURES.items()
+    }
 
 
 def _fee_history(blocks: int, chain: ReadChain) -> Iterator[Params]:
@@ -150,12 +198,14 @@ ETH: Final[dict[str, Read]] = {
     "eth_blobBaseFee": Read(_none),
     "eth_blockNumber": Read(_none),
     "eth_call": Read(lambda _: ([_call(at), "latest"] for at in range(REQUESTS)), 1.5),
+    **_failures("eth_call"),
     "eth_callMany": Read(_bundles),
     "eth_chainId": Read(_none),
     "eth_coinbase": Read(_none),
     "eth_config": Read(_none),
     "eth_createAccessList": Read(lambda _: ([_call(at)] for at in range(REQUESTS))),
     "eth_estimateGas": Read(lambda _: ([_transfer(at)] for at in range(REQUESTS)), 1.5),
+    **_failures("eth_estimateGas"),
     "eth_feeHistory": Read(partial(_fee_history, 10), 3.0, "10 blocks"),
     "eth_feeHistory, long": Read(partial(_fee_history, 100), 3.0, "100 blocks"),
     "eth_fillTransaction": Read(lambda _: ([_transfer(at)] for at in range(REQUESTS))),

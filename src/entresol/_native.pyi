@@ -319,6 +319,15 @@ class Changes:
     def codes(self) -> dict[bytes, bytes]:
         """New code, by hash."""
 
+def describe_revert(data: bytes, /) -> str | None:
+    """Return the text for what an execution reverted with, in anvil's wording; None if it is empty.
+
+    A custom error is shown by its selector, because its ABI is not known. A long reason is cut.
+    """
+
+def revert_reason(data: bytes, /) -> str | None:
+    """Decode `Error(string)` or `Panic(uint256)`; return None for a custom error or malformed data."""
+
 @final
 class ExecutionResult:
     """The result of an execution, with its state changes and trace."""
@@ -702,8 +711,8 @@ class NativeDispatcher:
         """Remove all cached results."""
     def hits(self) -> dict[str, int]:
         """Return the number of responses from the cache, by method."""
-    def take_latencies(self) -> dict[str, tuple[list[int], float]]:
-        """Return calls by latency and their seconds since the last time, by method."""
+    def take_latencies(self) -> dict[str, tuple[list[int], float, list[tuple[int, int]]]]:
+        """Return calls by latency, their seconds and their errors by code since the last time, by method."""
 
 def receipts_json(
     record: bytes, /, index: int | None, batch: tuple[int, int] | None
@@ -760,6 +769,26 @@ class FeeHistory:
         """The size of what is in memory, in bytes."""
 
 @final
+class CallErrors:
+    """How calls that fail are reported.
+
+    `reverted` is the code and the text of a revert without a reason, `reverted_because` what precedes a reason.
+    `halt_code` is that of other failures. `allowance` is the code of an estimate that runs out of gas, and what stands
+    before and after the gas that it may have; without it, Python reports that. Without `calls_fail`, the result of
+    `eth_call` is what the call reverted with.
+    """
+
+    def __new__(
+        cls,
+        *,
+        reverted: tuple[int, str],
+        reverted_because: str,
+        halt_code: int,
+        allowance: tuple[int, str, str] | None,
+        calls_fail: bool = True,
+    ) -> CallErrors: ...
+
+@final
 class StateReads:
     """Plain reads of the state: balances, nonces, codes, slots, and what calls without a price come to.
 
@@ -768,7 +797,7 @@ class StateReads:
     `trie`, that of the last block for None. `filling` returns the `EvmEnv` of the pending block, and the same object
     until that changes, the next nonce of a sender, and the caps of its fee and its tip. `limits` and `gas_cap` bound a
     call, and a simulation has at most `simulated_items` blocks and calls. Results of long calls on the last block are
-    cached, in at most `cache_bytes` bytes.
+    cached, in at most `cache_bytes` bytes. Without `errors`, calls that fail are left to Python.
     """
 
     def __new__(
@@ -784,6 +813,7 @@ class StateReads:
         gas_cap: int,
         simulated_items: int,
         cache_bytes: int,
+        errors: CallErrors | None = None,
     ) -> StateReads: ...
     def take_budget_spent(self) -> bool:
         """Return whether the last call needed more gas than `limits` allow; forget it."""

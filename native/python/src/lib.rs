@@ -37,6 +37,8 @@ mod native {
     #[pymodule_export]
     use super::execution::limits::{CancelFlag, Limits};
     #[pymodule_export]
+    use super::execution::revert_reason::{describe_revert, revert_reason};
+    #[pymodule_export]
     use super::execution::state::{Overlay, Snapshot};
     #[pymodule_export]
     use super::execution::trace_writer::TraceWriter;
@@ -44,6 +46,8 @@ mod native {
     use super::execution::tx_env::{TxEnv, ZkFields};
     #[pymodule_export]
     use super::rlp::{rlp_decode, rlp_encode};
+    #[pymodule_export]
+    use super::rpc::call_errors::CallErrors;
     #[pymodule_export]
     use super::rpc::dispatcher::NativeDispatcher;
     #[pymodule_export]

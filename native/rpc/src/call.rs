@@ -15,6 +15,7 @@ use entresol_core::evm::limits::LimitReached;
 use entresol_core::evm::{ExecutionError, ExecutionResult, execute};
 use entresol_core::state::{ProviderError, State};
 
+use super::failure::{Failure, is_out_of_gas};
 use super::hex::{parse_address, parse_data, quantity, render, render_data};
 
 /// The gas of a plain transfer.
@@ -42,6 +43,8 @@ pub struct Call {
 pub enum Outcome {
     /// With this result, as JSON, after so much gas.
     Result(Vec<u8>, u64),
+    /// It failed.
+    Failure(Failure),
     /// It needs more gas than it may use here.
     BudgetSpent,
     /// It is left to Python, which may have to report an error.
@@ -62,12 +65,16 @@ impl Outcome {
 pub fn call(state: &dyn State, mut env: ExecutionEnv, call: &Call, gas_cap: u64) -> Outcome {
     let gas = call.gas.map_or(gas_cap, |gas| gas.min(gas_cap));
     prepare(&mut env, call, gas, 0);
-    match run(state, &env) {
-        Ok(result) => {
-            let output = result.result.output().map_or(&[][..], |it| it);
-            Outcome::Result(render_data(output), result.result.gas().total_gas_spent())
-        }
-        Err(outcome) => outcome,
+    let result = match run(state, &env) {
+        Ok(result) => result.result,
+        Err(outcome) => return outcome,
+    };
+    let spent = result.gas().total_gas_spent();
+    match Failure::of(&result) {
+        None => Outcome::Result(render_data(result.output().map_or(&[][..], |it| it)), spent),
+        // Python says that it was the cap.
+        Some(_) if spent == gas_cap && is_out_of_gas(&result) => Outcome::Other,
+        Some(failure) => Outcome::Failure(failure),
     }
 }
 
@@ -81,8 +88,8 @@ pub fn estimate_gas(state: &dyn State, env: ExecutionEnv, call: &Call, gas_cap: 
 
 /// Return the gas that a call needs, if that is what it spends with the most that it may have.
 ///
-/// That takes two runs, or one for a transfer. If it needs more than it spends, or fails, the search is
-/// left to Python.
+/// That takes two runs, or one for a transfer or a failure. If it needs more than it spends, the search is left to
+/// Python.
 pub fn needed_gas(
     state: &dyn State,
     mut env: ExecutionEnv,
@@ -101,6 +108,14 @@ pub fn needed_gas(
     let price = u128::from(env.block.basefee);
     prepare(&mut env, call, first, price);
     let spent = run(state, &env)?;
+    if let Some(failure) = Failure::of(&spent.result) {
+        return Err(match failure {
+            // Python tries it with more gas.
+            _ if is_transfer => Outcome::Other,
+            _ if is_out_of_gas(&spent.result) => Outcome::Failure(Failure::AllowanceExceeded(cap)),
+            failure => Outcome::Failure(failure),
+        });
+    }
     if is_transfer && first == TRANSFER_GAS {
         return Ok(TRANSFER_GAS);
     }
@@ -113,20 +128,23 @@ pub fn needed_gas(
         *budget = budget.saturating_sub(spent.budget_spent());
     }
     let second = run(state, &env)?;
-    if gas_needed(&second) < need { Err(Outcome::Other) } else { Ok(need) }
+    let is_enough = second.result.is_success() && gas_needed(&second) >= need;
+    if is_enough { Ok(need) } else { Err(Outcome::Other) }
 }
 
-/// Execute; a call that is not plain is left to Python.
+/// Execute; a call that logs to the console is left to Python, which reports that.
 fn run(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, Outcome> {
     let result = execute(state, env, None).map_err(|error| Outcome::of_error(&error))?;
-    if is_plain(&result.result, &result.console) { Ok(result) } else { Err(Outcome::Other) }
+    if is_silent(&result.console) { Ok(result) } else { Err(Outcome::Other) }
 }
 
 /// Whether a call has succeeded, and has not logged to the console, which Python has to report.
 pub fn is_plain(result: &RevmResult, console: &ConsoleCalls) -> bool {
-    matches!(result, RevmResult::Success { .. })
-        && console.recorded.is_empty()
-        && console.dropped == 0
+    matches!(result, RevmResult::Success { .. }) && is_silent(console)
+}
+
+fn is_silent(console: &ConsoleCalls) -> bool {
+    console.recorded.is_empty() && console.dropped == 0
 }
 
 /// The gas that a run needed: before refunds, and at least the calldata floor.

@@ -38,6 +38,8 @@ pub fn fill(
     let chain_id = env.rules.chain_id;
     let gas_limit = match needed_gas(state, env, call, gas_cap) {
         Ok(gas) => gas,
+        // What becomes of one that fails is Python's policy.
+        Err(Outcome::Failure(_)) => return Outcome::Other,
         Err(outcome) => return outcome,
     };
     let transaction = TxEip1559 {

@@ -6,6 +6,7 @@
 pub mod access_list;
 pub mod block;
 pub mod call;
+pub mod failure;
 pub mod fee_history;
 pub mod fill;
 pub mod hex;

@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 pub const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 /// What precedes its result.
 pub const RESULT: &[u8] = b",\"result\":";
+/// What precedes its error.
+const ERROR: &[u8] = b",\"error\":";
 
 /// A request, with id and parameters as they were sent.
 pub struct Request<'a> {
@@ -52,6 +54,11 @@ impl<'a> Request<'a> {
     /// Return the parts of the response with this result.
     pub fn response<'b>(&'b self, result: &'b [u8]) -> [&'b [u8]; 5] {
         [OPEN, self.id(), RESULT, result, b"}"]
+    }
+
+    /// Return the parts of the response with this error.
+    pub fn error_response<'b>(&'b self, error: &'b [u8]) -> [&'b [u8]; 5] {
+        [OPEN, self.id(), ERROR, error, b"}"]
     }
 }
 

@@ -14,6 +14,7 @@ pub mod intrinsic;
 pub mod l1_payment;
 pub mod limits;
 pub mod precompiles;
+pub mod revert_reason;
 pub mod trace;
 mod work;
 

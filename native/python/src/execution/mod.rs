@@ -5,6 +5,7 @@ pub mod env;
 pub mod evm;
 pub mod execution_result;
 pub mod limits;
+pub mod revert_reason;
 pub mod state;
 pub mod state_provider;
 pub mod trace_writer;

@@ -136,14 +136,14 @@ impl NativeDispatcher {
         hits
     }
 
-    /// Return calls by latency and their seconds since the last time, by method.
-    fn take_latencies(&self) -> Dict<(Vec<u64>, f64)> {
+    /// Return calls by latency, their seconds and their errors by code since the last time, by method.
+    fn take_latencies(&self) -> Dict<(Vec<u64>, f64, Vec<(i32, u64)>)> {
         let taken = self
             .methods
             .iter()
             .map(|(name, method)| (name.clone(), std::mem::take(&mut *method.latencies.lock())));
         let used = taken.filter(|(_, it)| !it.buckets.is_empty());
-        used.map(|(name, it)| (name, (it.buckets, it.seconds))).collect()
+        used.map(|(name, it)| (name, (it.buckets, it.seconds, it.errors))).collect()
     }
 }
 
@@ -166,13 +166,13 @@ impl NativeDispatcher {
         let response = match &method.kind {
             Kind::Getter(getter) => return self.get(py, method, getter.get(), request),
             Kind::Read(reads) => reads.get().response(py, request)?,
-            Kind::FeeHistory(history) => history.get().response(py, request),
+            Kind::FeeHistory(history) => history.get().response(py, request).map(|it| (it, 0)),
         };
-        let response = response.filter(|it| it.as_bytes().len() <= self.max_bytes);
-        if response.is_some() {
-            method.latencies.lock().observe(&self.bounds, start.elapsed());
-        }
-        Ok(response.map(Bound::into_any))
+        let response = response.filter(|(it, _)| it.as_bytes().len() <= self.max_bytes);
+        Ok(response.map(|(body, code)| {
+            method.latencies.lock().observe(&self.bounds, start.elapsed(), code);
+            body.into_any()
+        }))
     }
 
     /// Call a getter; None if its parameters are not plain, or if it fails.
@@ -195,7 +195,7 @@ impl NativeDispatcher {
         if getter.is_cached && arguments.are_fixed && !value.is_none() {
             self.insert_short(request, &result);
         }
-        method.latencies.lock().observe(&self.bounds, start.elapsed());
+        method.latencies.lock().observe(&self.bounds, start.elapsed(), 0);
         Ok(Some(joined(py, request.response(&result))?.into_any()))
     }
 

@@ -21,6 +21,7 @@ use entresol_rpc::request::Request;
 use entresol_rpc::response_cache;
 use entresol_rpc::simulation::{Base, Simulation};
 
+use super::call_errors::{CallErrors, Reported};
 use super::head::{Head, HeadState, Parent};
 use super::response::{joined, written};
 use crate::convert::PyHash;
@@ -43,6 +44,7 @@ pub struct StateReads {
     filling: Py<PyAny>,
     trie: Py<PyTrie>,
     limits: Py<Limits>,
+    errors: Option<Py<CallErrors>>,
     gas_cap: u64,
     simulated_items: usize,
     head: Mutex<Option<Head>>,
@@ -57,7 +59,7 @@ impl StateReads {
     #[new]
     #[pyo3(signature = (
         *, latest, state_after, state_root, head_hash, filling, trie, limits, gas_cap,
-        simulated_items, cache_bytes
+        simulated_items, cache_bytes, errors = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -71,6 +73,7 @@ impl StateReads {
         gas_cap: u64,
         simulated_items: usize,
         cache_bytes: usize,
+        errors: Option<Py<CallErrors>>,
     ) -> Self {
         Self {
             latest,
@@ -80,6 +83,7 @@ impl StateReads {
             filling,
             trie,
             limits,
+            errors,
             gas_cap,
             simulated_items,
             head: Mutex::new(None),
@@ -102,29 +106,41 @@ impl StateReads {
 }
 
 impl StateReads {
-    /// Return the response to a request, or None if it is no plain read or has no result.
+    /// Return the response to a request with the code of its error or 0, or None if it is left to Python.
     pub fn response<'py>(
         &self,
         py: Python<'py>,
         request: &Request<'_>,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    ) -> PyResult<Option<(Bound<'py, PyBytes>, i32)>> {
         let Some(read) = Read::parse(request.method, request.params()) else { return Ok(None) };
         // Python raises an error once more, where it is reported.
         let Ok(found) = self.find(py, request, &read) else { return Ok(None) };
-        match found {
-            Found::Cached(response) => Ok(Some(response)),
-            Found::Outcome(Outcome::Result(result, gas)) => {
+        let outcome = match (found, &read, &self.errors) {
+            (Found::Cached(response), ..) => return Ok(Some((response, 0))),
+            (Found::Outcome(Outcome::Failure(failure)), Read::Call(kind, _), Some(errors)) => {
+                match errors.get().report(*kind, &failure) {
+                    Reported::Error(error, code) => {
+                        let response = joined(py, request.error_response(&error))?;
+                        return Ok(Some((response, code)));
+                    }
+                    Reported::Outcome(outcome) => outcome,
+                }
+            }
+            (Found::Outcome(outcome), ..) => outcome,
+        };
+        match outcome {
+            Outcome::Result(result, gas) => {
                 if gas >= CACHED_CALL_GAS && matches!(read, Read::Call(CallKind::Output, _)) {
                     let params = request.params().as_bytes();
                     self.calls.lock().insert(request.method.as_bytes(), params, &result);
                 }
-                joined(py, request.response(&result)).map(Some)
+                joined(py, request.response(&result)).map(|it| Some((it, 0)))
             }
-            Found::Outcome(Outcome::BudgetSpent) => {
+            Outcome::BudgetSpent => {
                 self.is_budget_spent.store(true, Ordering::Relaxed);
                 Ok(None)
             }
-            Found::Outcome(Outcome::Other) => Ok(None),
+            Outcome::Failure(_) | Outcome::Other => Ok(None),
         }
     }
 

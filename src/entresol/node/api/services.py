@@ -27,7 +27,7 @@ from entresol.rpc.pubsub.subscriptions import Subscriptions
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
-from entresol.rpc.services.native_reads import new_fee_history, new_state_reads
+from entresol.rpc.services.native_reads import new_call_errors, new_fee_history, new_state_reads
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.threads.client_threads import ClientThreads
@@ -91,7 +91,10 @@ class ApiServices:
         self.filler = TransactionFiller(
             chain, self.resolver, self.runner, self.threads, sends_failing=dev_methods
         )
-        self.reads = new_state_reads(chain, self.resolver, self.runner, self.filler)
+        errors = new_call_errors(
+            fails_calls=self.dialect.fails_calls, unfunded_estimates=self.dialect.is_hardhat
+        )
+        self.reads = new_state_reads(chain, self.resolver, self.runner, self.filler, errors)
         self.validations = AccountValidations(chain, self.executor)
         self.submission = Submission(
             chain,

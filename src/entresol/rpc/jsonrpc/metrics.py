@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 BUCKETS: Final = (
@@ -31,10 +31,14 @@ class MethodMetrics:
         if code:
             self.errors[code] = self.errors.get(code, 0) + 1
 
-    def add(self, buckets: Sequence[int], seconds: float) -> None:
-        """Count calls that were observed elsewhere."""
+    def add(
+        self, buckets: Sequence[int], seconds: float, errors: Iterable[tuple[int, int]] = ()
+    ) -> None:
+        """Count calls that were observed elsewhere; `errors` are codes and how many calls had them."""
         self.buckets = [ours + theirs for ours, theirs in zip(self.buckets, buckets, strict=True)]
         self.seconds += seconds
+        for code, count in errors:
+            self.errors[code] = self.errors.get(code, 0) + count
 
     @property
     def calls(self) -> int:

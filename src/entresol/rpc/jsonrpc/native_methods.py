@@ -78,5 +78,5 @@ def count_native_calls(native: NativeDispatcher, metrics: Metrics) -> None:
     """Add the calls that the crate responded to since the last time."""
     for name, count in native.hits().items():
         metrics.of_method(name).cache_hits = count
-    for name, (buckets, seconds) in native.take_latencies().items():
-        metrics.of_method(name).add(buckets, seconds)
+    for name, (buckets, seconds, errors) in native.take_latencies().items():
+        metrics.of_method(name).add(buckets, seconds, errors)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol._native import FeeHistory, StateReads
+from entresol._native import CallErrors, FeeHistory, StateReads
 from entresol.chain.fees import block_fees
+from entresol.errors import ExecutionHalted, ExecutionReverted, GasAllowanceExceeded
 from entresol.offload import POLICY
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ MAX_FEE_HISTORY_BYTES: Final = 8 << 20
 
 
 def new_state_reads(
-    chain: Chain, resolver: BlockResolver, runner: CallRunner, filler: TransactionFiller
+    chain: Chain,
+    resolver: BlockResolver,
+    runner: CallRunner,
+    filler: TransactionFiller,
+    errors: CallErrors,
 ) -> StateReads:
     """Return the reads of a chain, within the limits that calls have on the event loop.
 
@@ -47,6 +52,24 @@ def new_state_reads(
         gas_cap=runner.gas_cap,
         simulated_items=_simulated_items(chain, runner),
         cache_bytes=MAX_CALL_BYTES,
+        errors=errors,
+    )
+
+
+def new_call_errors(*, fails_calls: bool, unfunded_estimates: bool) -> CallErrors:
+    """Return how the crate reports calls that fail: in the words of the errors that Python raises.
+
+    Without `fails_calls` a call that fails has a result. With `unfunded_estimates`, an estimate that runs out of gas is
+    made once more in Python, with a rich sender.
+    """
+    before, after = str(GasAllowanceExceeded(0)).split("0")
+    allowance = (GasAllowanceExceeded.rpc_code, before, after)
+    return CallErrors(
+        reverted=(ExecutionReverted.rpc_code, str(ExecutionReverted(b""))),
+        reverted_because=str(ExecutionReverted(b"", "")),
+        halt_code=ExecutionHalted.rpc_code,
+        allowance=None if unfunded_estimates else allowance,
+        calls_fail=fails_calls,
     )
 
 

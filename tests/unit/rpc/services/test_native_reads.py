@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from functools import partial
@@ -38,7 +39,10 @@ def native(client: ApiClient, method: str, *params: object) -> object:
     """Return what the crate responds, or None if it leaves the request to Python."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     response = native_response(client.api.dispatcher, json.dumps(request).encode())
-    return None if response is None else json.loads(response)["result"]
+    if response is None:
+        return None
+    found = json.loads(response)
+    return found["error"] if "error" in found else found["result"]
 
 
 def test_reads_follow_the_head_its_edits_and_reverts(client: ApiClient) -> None:
@@ -83,16 +87,64 @@ def test_calls_count_in_the_metrics_wherever_they_were_made(client: ApiClient) -
     ("code", "left"),
     [
         ("0 0 return", False),
-        ("0 0 revert", True),
+        ("0 0 revert", False),
         ("again: @again jump", True),
         ("30000 again: 1 swap1 sub dup1 @again jumpi 0 0 return", True),
     ],
 )
-def test_only_a_short_call_that_succeeds_is_responded_to(
-    client: ApiClient, code: str, left: bool
-) -> None:
+def test_only_a_short_call_is_responded_to(client: ApiClient, code: str, left: bool) -> None:
     edit(client, code)
     assert (native(client, "eth_call", {"to": str(CONTRACT)}) is None) is left
+
+
+FAILURES = {
+    "a reason": "0x08c379a0 224 shl 0 mstore 32 4 mstore 2 36 mstore 0x6e6f 240 shl 68 mstore 100 0 revert",
+    "a panic": "0x4e487b71 224 shl 0 mstore 0x11 4 mstore 36 0 revert",
+    "a custom error": "0x12345678 224 shl 0 mstore 7 4 mstore 36 0 revert",
+    "a text with quotes and half a character": "0x2261220a5c7fe2 200 shl 0 mstore 7 0 revert",
+    "nothing": "0 0 revert",
+    "an empty stack": "pop",
+    "an invalid opcode": "invalid",
+    "an unknown jump": "5 jump",
+    "no gas": "again: @again jump",
+}
+"""Programs that fail, by what they fail with."""
+
+
+@pytest.mark.parametrize("code", FAILURES.values(), ids=FAILURES)
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
+def test_a_call_that_fails_has_the_error_that_python_reports(
+    client: ApiClient, method: str, code: str
+) -> None:
+    edit(client, code)
+    bodies = [
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": method,
+                "params": [{"to": str(CONTRACT), "gas": "0xc350"}, block],
+            }
+        ).encode()
+        for block in ("latest", "0x0")
+    ]
+    ours, theirs = (native_response(client.api.dispatcher, body) for body in bodies)
+    # A block by number is left to Python.
+    assert theirs is None
+    assert ours == asyncio.run(client.handle(bodies[1]))
+    assert ours is not None
+    assert b'"error":' in ours
+
+
+def test_failed_calls_count_in_the_metrics_by_code(client: ApiClient) -> None:
+    edit(client, "0 0 revert")
+    for _ in range(3):
+        assert native(client, "eth_call", {"to": str(CONTRACT)}) is not None
+    edit(client, "pop")
+    assert native(client, "eth_call", {"to": str(CONTRACT)}) is not None
+    text = client.api.dispatcher.render_metrics()
+    assert 'entresol_rpc_errors_total{method="eth_call",code="3"} 3' in text
+    assert 'entresol_rpc_errors_total{method="eth_call",code="-32000"} 1' in text
 
 
 def test_a_call_that_spent_its_budget_is_not_tried_on_the_event_loop_again(
