@@ -18,6 +18,7 @@ from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.pair import pair
+from entresol.node.settlement.l1_clock import L1Clock
 from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.state_files import StateDumper
 from entresol.node.workers import pool
@@ -26,12 +27,13 @@ from entresol.replication.postgres.reporting import Reporter
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.deposits import DepositWatcher
 from entresol.rollup.settlement.settler import Settler
+from entresol.rollup.worker import Worker
 from entresol.sequencer.local import LocalSequencer
 from entresol.server.config import ServerConfig
 from tests.support.polling import eventually_on_loop
 from tests.support.rollup.recipes import made
 
-PARTS = {"pair": 8, "layer_one": 4, "member": 7, "worker": 5}
+PARTS = {"pair": 8, "remote": 6, "layer_one": 4, "member": 7, "worker": 5}
 
 
 class PartError(Exception):
@@ -88,17 +90,20 @@ def test_a_node_whose_part_fails_to_start_leaves_nothing_open(
     ] == []
 
 
-TASKS: list[tuple[str, type, str]] = [
-    ("pair", LocalSequencer, "_tick"),
-    ("pair", StateDumper, "_run"),
-    ("pair", DepositWatcher, "run"),
-    ("pair", Batcher, "run"),
-    ("pair", Settler, "run"),
-    ("pair", OperatorBalance, "run"),
-    ("layer_one", LocalSequencer, "_tick"),
-    ("layer_one", StateDumper, "_run"),
-    ("member", Reporter, "_run"),
-    ("member", PendingFollower, "_run"),
+TASKS: list[tuple[str, type, str, str]] = [
+    ("pair", LocalSequencer, "_tick", "the timer of blocks"),
+    ("pair", StateDumper, "_run", "the dump of states"),
+    # The worker that runs first is that of the gas price.
+    ("pair", Worker, "run", "gas price of L1"),
+    ("pair", DepositWatcher, "run", "deposits"),
+    ("pair", Batcher, "run", "batches"),
+    ("pair", Settler, "run", "settlement"),
+    ("pair", OperatorBalance, "run", "balance of the operator"),
+    ("remote", L1Clock, "run", "clock of L1"),
+    ("layer_one", LocalSequencer, "_tick", "the timer of blocks"),
+    ("layer_one", StateDumper, "_run", "the dump of states"),
+    ("member", Reporter, "_run", "the report to the cluster"),
+    ("member", PendingFollower, "_run", "the feed of pending transactions"),
 ]
 
 
@@ -110,10 +115,15 @@ def status(service: ChainService) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "owner", "name"), TASKS, ids=lambda it: getattr(it, "__name__", it)
+    ("recipe", "owner", "name", "task"), TASKS, ids=lambda it: getattr(it, "__name__", it)
 )
 def test_a_task_that_fails_once_degrades_the_node_until_it_runs_again(
-    recipe: str, owner: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: str,
+    owner: type,
+    name: str,
+    task: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(background_task, "RESTART_SECONDS", 0.0)
     monkeypatch.setattr(background_task, "STEADY_SECONDS", 0.5)
@@ -131,9 +141,8 @@ def test_a_task_that_fails_once_degrades_the_node_until_it_runs_again(
         async with made(recipe, tmp_path) as node:
             await node.start()
             try:
-                await eventually_on_loop(
-                    lambda: "failed: PartError; the log has more" in status(node.layer_two)[1]
-                )
+                problem = f"{task} failed: PartError; the log has more"
+                await eventually_on_loop(lambda: problem in status(node.layer_two)[1])
                 assert status(node.layer_two)[0] == "degraded"
                 await eventually_on_loop(lambda: is_over(node))
             finally:
@@ -141,8 +150,8 @@ def test_a_task_that_fails_once_degrades_the_node_until_it_runs_again(
 
     def is_over(node: Node) -> bool:
         now, reason = status(node.layer_two)
-        # The database of the cluster is never there.
-        return "PartError" not in reason if recipe == "member" else now == "ready"
+        # The database of the cluster is never there, nor is a remote L1.
+        return "PartError" not in reason if recipe in {"member", "remote"} else now == "ready"
 
     asyncio.run(play())
 

@@ -45,7 +45,12 @@ async def made(recipe: str, folder: Path) -> AsyncIterator[Node]:
         async with _worker(folder) as node:
             yield node
     else:
-        make = {"pair": _pair, "layer_one": _layer_one, "member": _member}[recipe]
+        make = {
+            "pair": _pair,
+            "remote": _remote,
+            "layer_one": _layer_one,
+            "member": _member,
+        }[recipe]
         yield await make(folder)
 
 
@@ -62,6 +67,16 @@ def pair_config(folder: Path, **api: Any) -> NodeConfig:
 
 async def _pair(folder: Path) -> Node:
     return pair(pair_config(folder))
+
+
+async def _remote(folder: Path) -> Node:
+    """Return an L2 whose L1 is elsewhere, and does not respond."""
+    config = NodeConfig(
+        chain=ChainConfig(data_dir=str(folder / "chain")),
+        l1=L1Config(l1_url=f"http://{NOWHERE}"),
+        server=ServerConfig(port=0),
+    )
+    return pair(config, remote=_settlement_layer())
 
 
 async def _layer_one(folder: Path) -> Node:
@@ -81,15 +96,19 @@ async def _member(folder: Path) -> Node:
         cluster=ClusterConfig(cluster=f"postgresql://nobody@{NOWHERE}/none"),
     )
     chain, fees = open_layer_two(config, 31337, development_contracts())
-    layer = SettlementLayer(
+    assert config.cluster.cluster is not None
+    database = ClusterDatabase(ClusterAddress(config.cluster.cluster), 3.0)
+    genesis = chain.genesis.dump()
+    return member(Joined(config, database, chain, fees, _settlement_layer(), genesis))
+
+
+def _settlement_layer() -> SettlementLayer:
+    return SettlementLayer(
         l1=RemoteLayerOne(f"http://{NOWHERE}"),
         l1_chain_id=31337,
         contracts=development_contracts(),
         operator_keys=OperatorKeys.of(OPERATOR.secret),
     )
-    assert config.cluster.cluster is not None
-    database = ClusterDatabase(ClusterAddress(config.cluster.cluster), 3.0)
-    return member(Joined(config, database, chain, fees, layer, chain.genesis.dump()))
 
 
 @contextlib.asynccontextmanager
