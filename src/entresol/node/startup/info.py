@@ -58,9 +58,9 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "chain_id": self.chain_id,
             "http_url": self.endpoint.url,
+            # Without those that a deployment of an earlier version does not have: scripts take each for an address.
             "contracts": {
-                name: None if address is None else str(address)
-                for name, address in contracts.items()
+                name: str(address) for name, address in contracts.items() if address is not None
             },
         }
 

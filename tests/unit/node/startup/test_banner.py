@@ -75,6 +75,18 @@ def test_the_file_has_what_the_banner_has(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_file_names_only_contracts_that_l1_has(tmp_path: Path) -> None:
+    assert KEYED.l1 is not None
+    earlier = msgspec.structs.replace(KEYED.l1, contracts=KEYED.l1.contracts.without_supplier())
+    path = tmp_path / "info.json"
+    named = []
+    for l1 in (KEYED.l1, earlier):
+        msgspec.structs.replace(KEYED, l1=l1).write(path)
+        named.append(json.loads(path.read_text(encoding="utf-8"))["l1"]["contracts"])
+    assert named[1].keys() == named[0].keys() - {"bytecodes_supplier"}
+    assert None not in named[0].values()
+
+
 def test_a_file_that_cannot_be_written_is_reported_with_its_flag(tmp_path: Path) -> None:
     with pytest.raises(
         InvalidConfig, match=r"^--config-out: .*info\.json cannot be written: No such"
