@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from rocksdict import AccessType, Rdict, ReadOptions, WriteBatch
 
 from entresol.errors import StoreDamaged, StoreFailed, StoreFull
+from entresol.storage.database.cursors import Cursors
 from entresol.storage.database.damage import DamageReport
 from entresol.storage.database.failures import store_error
 from entresol.storage.database.options import database_options, write_options
@@ -101,11 +102,12 @@ class KeyValueStore:
             self._db = Rdict(str(self._path), options, families, access)
         except Exception as error:
             raise store_error(self._path, error) from error
+        self._cursors = Cursors(self._db)
         self._close_at_exit()
 
     def _close_at_exit(self) -> None:
         # Without this, a program that ends without closing would wait for RocksDB's threads.
-        self._finalizer = weakref.finalize(self, _close_quietly, self._db)
+        self._finalizer = weakref.finalize(self, _close_quietly, self._db, self._cursors)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of `key`."""
@@ -118,7 +120,7 @@ class KeyValueStore:
     def last_at_most(self, key: bytes, prefix: bytes) -> Row | None:
         """Return the last entry whose key is at most `key` and starts with `prefix`."""
         try:
-            cursor = self._db.iter()
+            cursor = self._cursors.own()
             cursor.seek_for_prev(key)
             return _entry_at(cursor, prefix)
         except Exception as error:
@@ -127,7 +129,7 @@ class KeyValueStore:
     def first_at_least(self, key: bytes, prefix: bytes) -> Row | None:
         """Return the first entry whose key is at least `key` and starts with `prefix`."""
         try:
-            cursor = self._db.iter()
+            cursor = self._cursors.own()
             cursor.seek(key)
             return _entry_at(cursor, prefix)
         except Exception as error:
@@ -136,7 +138,7 @@ class KeyValueStore:
     def read(self, start: bytes, prefix: bytes, count: int) -> list[Row]:
         """Return up to `count` entries from the key `start` on whose keys start with `prefix`."""
         try:
-            return _entries_at(self._db.iter(), start, prefix, count)
+            return _entries_at(self._cursors.own(), start, prefix, count)
         except Exception as error:
             raise self.damage.of(self._path, error) from error
 
@@ -205,6 +207,7 @@ class KeyValueStore:
         assert self._durable == other._durable
         self._path, other._path = other._path, self._path
         self._db, other._db = other._db, self._db
+        self._cursors, other._cursors = other._cursors, self._cursors
         self.failure, other.failure = other.failure, self.failure
         self.damage, other.damage = other.damage, self.damage
         self._finalizer.detach()
@@ -230,6 +233,8 @@ class KeyValueStore:
             self._db.write(batch, options)
         except Exception as error:
             raise self._failed_write(error) from error
+        finally:
+            self._cursors.forget()
         self.along = []
         if self._syncs and options is self._synced:
             self.sync_seconds = perf_counter() - started
@@ -276,6 +281,8 @@ class KeyValueStore:
             self._db.try_catch_up_with_primary()
         except Exception as error:
             raise store_error(self._path, error) from error
+        finally:
+            self._cursors.forget()
 
     def drop(self, prefix: bytes) -> None:
         """Delete every key with this one-byte prefix."""
@@ -283,11 +290,14 @@ class KeyValueStore:
             self._db.delete_range(prefix, bytes([prefix[0] + 1]), self._unsynced)
         except Exception as error:
             raise store_error(self._path, error) from error
+        finally:
+            self._cursors.forget()
 
     def close(self) -> None:
         """Flush what is only in memory, and release the directory."""
         if self._finalizer.detach() is None:
             return
+        self._cursors.forget()
         try:
             self._db.close()
         except Exception as error:
@@ -320,7 +330,8 @@ def _batch_of(puts: Iterable[Row], deletes: Iterable[bytes]) -> Contents:
     return batch
 
 
-def _close_quietly(db: Rdict) -> None:
+def _close_quietly(db: Rdict, cursors: Cursors) -> None:
+    cursors.forget()
     with contextlib.suppress(Exception):
         db.close()
 
