@@ -59,15 +59,9 @@ pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv
         ExecutionError::Invalid(reason) => invalid_transaction(reason, env),
         ExecutionError::Rejected(rejection) => account_rejection(rejection),
         ExecutionError::Provider(error) => provider_error(py, &error),
-        ExecutionError::LimitReached(LimitReached::Gas) => {
-            GasBudgetSpent::new_err("the gas budget is spent")
-        }
-        ExecutionError::LimitReached(LimitReached::Deadline) => {
-            DeadlinePassed::new_err("the execution took too long")
-        }
-        ExecutionError::LimitReached(LimitReached::Cancelled) => {
-            ExecutionCancelled::new_err("the execution was cancelled")
-        }
+        ExecutionError::LimitReached(LimitReached::Gas) => GasBudgetSpent::new_err(()),
+        ExecutionError::LimitReached(LimitReached::Deadline) => DeadlinePassed::new_err(()),
+        ExecutionError::LimitReached(LimitReached::Cancelled) => ExecutionCancelled::new_err(()),
         ExecutionError::LimitReached(LimitReached::Trace) => {
             let limit = env.limits.trace_bytes.unwrap_or_default();
             TraceTooLarge::new_err(format!("the trace needs more than {limit} bytes"))

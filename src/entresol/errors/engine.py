@@ -29,13 +29,22 @@ class ExecutionStopped(EngineError):
 class GasBudgetSpent(ExecutionStopped):
     """The execution exceeded the caller's gas budget."""
 
+    def __init__(self, text: str = "the gas budget is spent") -> None:
+        super().__init__(text)
+
 
 class DeadlinePassed(ExecutionStopped):
     """The execution exceeded the caller's time limit."""
 
+    def __init__(self, text: str = "the execution took too long") -> None:
+        super().__init__(text)
+
 
 class ExecutionCancelled(ExecutionStopped):
     """The caller cancelled the execution."""
+
+    def __init__(self, text: str = "the execution was cancelled") -> None:
+        super().__init__(text)
 
 
 class TraceTooLarge(ExecutionStopped):

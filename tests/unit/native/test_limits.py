@@ -22,12 +22,12 @@ def endless(limits: Limits, tracer: Tracer | None = None) -> Snapshot:
 
 
 def test_a_loop_stops_at_its_gas_limit() -> None:
-    with pytest.raises(errors.GasBudgetSpent):
+    with pytest.raises(errors.GasBudgetSpent, match=r"^the gas budget is spent$"):
         endless(Limits(gas=100_000))
 
 
 def test_a_loop_stops_at_its_deadline() -> None:
-    with pytest.raises(errors.DeadlinePassed):
+    with pytest.raises(errors.DeadlinePassed, match=r"^the execution took too long$"):
         endless(Limits(seconds=0.01))
 
 
@@ -35,7 +35,7 @@ def test_a_loop_stops_when_another_thread_sets_the_flag() -> None:
     flag = CancelFlag()
     timer = threading.Timer(0.01, flag.set)
     timer.start()
-    with pytest.raises(errors.ExecutionCancelled):
+    with pytest.raises(errors.ExecutionCancelled, match=r"^the execution was cancelled$"):
         endless(Limits(cancel=flag))
     timer.join()
     assert flag.is_set

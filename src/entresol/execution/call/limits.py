@@ -43,7 +43,7 @@ class CallBudget:
         """Return the limits of the next run."""
         seconds = None if self._deadline is None else self._deadline - time.monotonic()
         if seconds is not None and seconds <= 0:
-            raise DeadlinePassed("the execution took too long")
+            raise DeadlinePassed
         return Limits(gas=self._gas, seconds=seconds, cancel=self._limits.cancel)
 
     def spend(self, result: ExecutionResult) -> None:
