@@ -14,9 +14,9 @@ import pytest
 from web3 import Web3
 
 from entresol.execution.call.account_call import OWNER_MARGIN
-from entresol.primitives.addresses import alias
 from tests.support.clients.accounts import ALICE, BOB, NOBODY, send_next
 from tests.support.clients.contracts import CONTRACTS
+from tests.support.contracts.create2 import alias
 from tests.support.evm.programs import demand_gas, program
 from tests.support.rollup.pair import Pair, running_pair
 from tests.support.rpc_client import RpcClient, RpcError

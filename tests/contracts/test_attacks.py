@@ -8,9 +8,9 @@ import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.addresses import alias
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address
+from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, error_of, find
 from tests.support.contracts.l1_contracts import (
     ALICE,

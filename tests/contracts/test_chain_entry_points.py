@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.primitives.addresses import alias
 from entresol.primitives.values import Address
+from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, GWEI, Contract, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,

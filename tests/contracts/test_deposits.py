@@ -9,9 +9,9 @@ import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.addresses import alias
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
+from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, GWEI, L1_CHAIN_ID, Contract, Reverted, error_of
 from tests.support.contracts.l1_contracts import (
     ALICE,

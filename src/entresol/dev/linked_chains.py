@@ -103,10 +103,6 @@ class LinkedChains:
         if depth > chain.number - chain.ledger.first:
             raise RollbackTooDeep(what, chain.number, depth)
 
-    def roll_back(self, chain: Chain, depth: int) -> None:
-        """Roll a chain back by so many blocks, and the other to where it was then."""
-        self.plan_roll_back(chain, depth).apply()
-
     def plan_roll_back(self, chain: Chain, depth: int) -> LinkedRevertPlan:
         """Return what rolls a chain back by so many blocks, and the other to where it was then."""
         self.check_depth(chain, depth)

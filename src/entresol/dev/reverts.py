@@ -118,10 +118,6 @@ class Reverts:
 
     # Blocks
 
-    def roll_back(self, number: int) -> None:
-        """Revert to block `number` and its time; the transactions of the reverted blocks are gone."""
-        self.plan_roll_back(number).apply()
-
     def plan_roll_back(self, number: int) -> RevertPlan:
         """Return what reverts the chain to block `number` and its time."""
         chain = self.chain

@@ -20,7 +20,6 @@ from entresol.contracts import Artifact
 from entresol.contracts import decode as decode_artifact
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.primitives.addresses import alias
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.records import TransactionResult
@@ -28,6 +27,7 @@ from entresol.primitives.transactions import FeeMarketTransaction, PriorityTrans
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.contracts.create2 import alias
 
 ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
 

@@ -104,7 +104,7 @@ def test_a_rollback_keeps_what_the_state_allows(chain: Chain) -> None:
     seal(chain, 2)
     fill_pool(chain, 2, first=2)
     reverts = Reverts(chain)
-    reverts.roll_back(1)
+    reverts.plan_roll_back(1).apply()
     assert (chain.number, len(chain.pool), list(chain.pool.best())) == (1, 2, [])
     InlineSequencer(chain).submit(transaction(1, wei=3).raw)
     assert len(list(chain.pool.best())) == 3

@@ -32,9 +32,9 @@ def test_the_other_chain_goes_back_to_where_it_was(chains: tuple[Chain, Chain]) 
     linked = LinkedChains(Reverts(first), Reverts(second))
     for chain in (first, second, first, second, first):
         chain.builder.seal()
-    linked.roll_back(second, 1)
+    linked.plan_roll_back(second, 1).apply()
     assert (first.number, second.number) == (2, 1)
-    linked.roll_back(first, 2)
+    linked.plan_roll_back(first, 2).apply()
     assert (first.number, second.number) == (0, 0)
 
 
@@ -45,7 +45,7 @@ def test_transactions_of_blocks_that_are_gone_are_not_pending_again(
     linked = LinkedChains(Reverts(chain))
     InlineSequencer(chain).send(transaction(0))
     time = chain.blocks.header(0).timestamp
-    linked.roll_back(chain, 1)
+    linked.plan_roll_back(chain, 1).apply()
     assert (chain.number, balance(chain, NOBODY), len(chain.pool)) == (0, 0, 0)
     assert chain.clock.now() == time
 
@@ -54,7 +54,7 @@ def test_no_more_blocks_go_than_there_are(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
     chain.builder.seal()
     with pytest.raises(RollbackTooDeep, match="current height 1, depth 2"):
-        LinkedChains(Reverts(chain)).roll_back(chain, 2)
+        LinkedChains(Reverts(chain)).plan_roll_back(chain, 2).apply()
 
 
 def test_blocks_before_the_start_stay_if_there_is_another_layer(
@@ -64,8 +64,8 @@ def test_blocks_before_the_start_stay_if_there_is_another_layer(
     first.builder.seal()
     first.builder.seal()
     with pytest.raises(RollbackUnknown, match="evm_snapshot"):
-        LinkedChains(Reverts(first), Reverts(second)).roll_back(first, 1)
-    LinkedChains(Reverts(first)).roll_back(first, 1)
+        LinkedChains(Reverts(first), Reverts(second)).plan_roll_back(first, 1).apply()
+    LinkedChains(Reverts(first)).plan_roll_back(first, 1).apply()
     assert first.number == 1
 
 
@@ -77,9 +77,9 @@ def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
         chain.builder.seal()
     completed(batcher.seal(0.0))
     chain.builder.seal()
-    linked.roll_back(chain, 1)
+    linked.plan_roll_back(chain, 1).apply()
     with pytest.raises(BelowSettledBatch, match="batch 1 ends at block 2"):
-        linked.roll_back(chain, 1)
+        linked.plan_roll_back(chain, 1).apply()
     with pytest.raises(BelowSettledBatch):
         linked.reset()
     assert chain.number == 2
@@ -97,7 +97,7 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
     l2.set_finality(1, 1)
     l2.schedule.seal_on_request()
     l2.enqueue(deposit(0))
-    linked.roll_back(l1, 1)
+    linked.plan_roll_back(l1, 1).apply()
     assert (l1.number, l2.number) == (2, 1)
     assert [l2.batches.last_settled(step) for step in SettlementStep] == [1, 1, 0]
     assert (l2.finality.safe, l2.finality.finalized) == (1, 0)
@@ -145,7 +145,7 @@ def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
     second.builder.seal()
     snapshot = checkpoints.create()
     first.builder.seal()
-    linked.roll_back(second, 1)
+    linked.plan_roll_back(second, 1).apply()
     second.builder.seal()
     assert not checkpoints.restore(snapshot)
     assert (first.number, second.number) == (0, 1)

@@ -35,8 +35,8 @@ def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
     journal = LinkedHeads(chains)
     for chain in (first, second, first, second):
         chain.builder.seal()
-    Reverts(second).roll_back(1)
-    Reverts(first).roll_back(1)
+    Reverts(second).plan_roll_back(1).apply()
+    Reverts(first).plan_roll_back(1).apply()
     second.builder.seal()
     assert journal.at(second, 1) == (1, 1)
     assert journal.at(second, 2) == (1, 2)

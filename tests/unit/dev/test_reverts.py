@@ -164,7 +164,7 @@ def test_a_chain_is_rolled_back_to_a_block_that_is_later_than_a_clock_can_be_set
     for _ in range(3):
         chain.builder.seal()
     events = chain.events.subscribe()
-    Reverts(chain).roll_back(2)
+    Reverts(chain).plan_roll_back(2).apply()
     assert (chain.number, chain.clock.now()) == (2, LATEST + 1)
     assert events.take() == ([BlocksReverted((), 2)], 0)
 

@@ -1,26 +1,11 @@
-"""Contract addresses and aliases."""
+"""Contract addresses."""
 
 from __future__ import annotations
 
 import pytest
 
-from entresol.primitives.addresses import alias, create_address
+from entresol.primitives.addresses import create_address
 from entresol.primitives.values import Address
-
-
-@pytest.mark.parametrize(
-    ("l1", "l2"),
-    [
-        ("0x" + "00" * 20, "0x1111000000000000000000000000000000001111"),
-        ("0x" + "ff" * 20, "0x1111000000000000000000000000000000001110"),
-        (
-            "0xeeeeffffffffffffffffffffffffffffffffeeef",
-            "0x0000000000000000000000000000000000000000",
-        ),
-    ],
-)
-def test_an_alias_wraps_around(l1: str, l2: str) -> None:
-    assert str(alias(Address.parse(l1))) == l2
 
 
 @pytest.mark.parametrize(

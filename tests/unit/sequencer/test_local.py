@@ -272,7 +272,7 @@ def test_a_block_with_many_edits_takes_the_place_of_a_reverted_one(chain: Chain)
         sealer = BlockSealer(chain)
         edit_many(chain, 7)
         await sealer.seal()
-        Reverts(chain).roll_back(0)
+        Reverts(chain).plan_roll_back(0).apply()
         addresses = edit_many(chain, 8)
         await sealer.seal()
         assert balance(chain, addresses[-1]) == 8

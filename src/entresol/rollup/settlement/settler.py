@@ -151,11 +151,6 @@ class Settler:
         """Check for work at once: there is a new batch."""
         self._worker.wake()
 
-    def resume(self) -> None:
-        """Retry the operation that stopped it."""
-        self._stop.lift()
-        self.wake()
-
     async def run(self) -> None:
         """Settle for ever, or only follow L1."""
         await self._worker.run()

@@ -151,10 +151,6 @@ class Filters:
             case _PendingCursor() as cursor:
                 return self._new_transactions(cursor)
 
-    def log_filter(self, filter_id: int) -> LogFilter:
-        """Return the filter object that a filter for logs was installed with."""
-        return self._use_log_cursor(filter_id).wanted
-
     def is_known_empty(self, filter_id: int) -> bool:
         """Say whether a search has found no logs in the range of a filter, and its blocks are still the same."""
         cursor = self._use_log_cursor(filter_id)

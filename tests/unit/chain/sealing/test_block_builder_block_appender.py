@@ -50,7 +50,7 @@ CHANGES: dict[str, Callable[[Chain], object]] = {
     "next timestamp": lambda chain: chain.clock.set_next_timestamp(9_000, 0),
     "interval": lambda chain: chain.clock.set_interval(7),
     "mark": lambda chain: chain.history.mark(),
-    "roll back": lambda chain: Reverts(chain).roll_back(1),
+    "roll back": lambda chain: Reverts(chain).plan_roll_back(1).apply(),
     "unwind": unwind,
     "rewind": lambda chain: chain.history.rewind(1),
 }

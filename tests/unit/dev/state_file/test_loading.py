@@ -86,7 +86,7 @@ def test_states_of_earlier_blocks_are_rejected_if_the_file_has_none(chain: Chain
         with pytest.raises(HistoryNotLoaded, match="from block 2 on"):
             chain.state_after(number)
         with pytest.raises(HistoryNotLoaded):
-            Reverts(chain).roll_back(number)
+            Reverts(chain).plan_roll_back(number).apply()
     assert chain.number == 2
 
 

@@ -259,13 +259,13 @@ def test_a_step_that_would_revert_stops_settlement_with_its_reason(
         assert "commit of batch 1 failed: Unauthorized(0x" in scenario.settler.stopped
         assert not await scenario.settler.step(0.0)
         assert await scenario.totals() == (0, 0, 0)
-        # The chain continues, and settlement resumes once the cause is removed.
+        # The chain continues, and settlement does after a start, once the cause is removed.
         scenario.seal_batch(2)
         allow = abi.encode_call(
             "addValidator(address,address)", contracts.chain.address, OPERATOR.address
         )
         await send(scenario.l1, contracts.owner, contracts.timelock, allow)
-        scenario.settler.resume()
+        scenario.settler = scenario.new_settler()
         await scenario.settle()
         assert await scenario.totals() == (2, 2, 2)
 

@@ -204,7 +204,6 @@ def test_logs_begin_with_the_filters_own_range_and_move_nothing(
     chain.seal_emission()
     assert blocks(filters.logs(from_genesis)) == [1, 2]
     assert blocks(filters.logs(from_latest)) == [2]
-    assert filters.log_filter(from_genesis) == LogFilter(from_block=0)
     assert places(filters, from_genesis) == places(filters, from_latest) == [(2, False)]
 
 

@@ -68,7 +68,7 @@ class RevertingExecutor(ThreadPoolExecutor):
         """Roll back if it is time, and submit the work."""
         if self._times > 0:
             self._times -= 1
-            self._reverts.roll_back(self._reverts.chain.number - 1)
+            self._reverts.plan_roll_back(self._reverts.chain.number - 1).apply()
         return super().submit(fn, *args, **kwargs)
 
 
