@@ -88,7 +88,7 @@ class Ledger:
     def __init__(self, store: Store, rules: ChainRules, genesis: Genesis | ExpectedGenesis) -> None:
         self.store = store
         self.rules = rules
-        self.trie = StateTrie(store, lambda: store.loaded.roots)
+        self.trie = StateTrie(store, store.loaded)
         self._snapshots = Snapshots(store)
         self._heads: BoundedMap[int, tuple[Header, Hash32]] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()

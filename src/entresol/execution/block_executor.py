@@ -359,7 +359,7 @@ class BlockExecutor:
 
     def _result_of(self, ran: _native.ExecutionResult) -> TransactionResult:
         logs = tuple(ran.logs)
-        failure = failure_of(ran)
+        failure = None if ran.status == "success" else failure_of(ran)
         if ran.output:
             self._outputs[len(self._transactions)] = ran.output
         if failure is not None:

@@ -11,10 +11,9 @@ from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from entresol._native import Account, Rules
     from entresol.primitives.records import BlockRecord
+    from entresol.state.state_trie import LoadedRoots
     from entresol.storage.store_view import BlockReader, StateReader
 
 
@@ -77,16 +76,16 @@ def witness_of(
     blocks: BlockReader,
     states: StateReader,
     rules: Rules,
-    roots: Mapping[bytes, bytes] | None = None,
+    loaded: LoadedRoots | None = None,
 ) -> ExecutionWitness:
     """Re-execute a block above genesis, and return everything that it reads.
 
-    `roots` are the roots of states by those in headers, where they differ.
+    `loaded` has the roots of states by those in headers, where they differ.
     """
     number = record.header().number
     parent = blocks.header(number - 1)
     state, nodes = _RecordedState(states, parent.number), _RecordedNodes(states)
-    trie = StateTrie(nodes, lambda: roots or {})
+    trie = StateTrie(nodes, loaded)
     # Both start with empty caches, so that every read is seen once.
     re_execute(record, parent, rules=rules, snapshot=Snapshot(state), trie=trie)
     for address, slots in state.accounts.items():

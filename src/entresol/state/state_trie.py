@@ -78,19 +78,27 @@ class AccountLeaf(NamedTuple):
         )
 
 
+class LoadedRoots(Protocol):
+    """What is known of blocks that were loaded from a state file."""
+
+    @property
+    def roots(self) -> Mapping[bytes, bytes]:
+        """The roots of states by the roots that headers have, where they differ."""
+
+
 class StateTrie:
     """The Merkle Patricia tries of all states in a store.
 
     Remembers: a bounded cache of nodes. Persists: nothing; the caller of `update` stores the new nodes.
     """
 
-    def __init__(self, nodes: TrieNodes, roots: Callable[[], Mapping[bytes, bytes]] = dict) -> None:
+    def __init__(self, nodes: TrieNodes, loaded: LoadedRoots | None = None) -> None:
         self.native = self._trie = Trie(nodes.node)
-        self._roots = roots
+        self._loaded = loaded
 
     def root(self, root: Hash32) -> Hash32:
         """Return the root of the state after a block, given the root in its header: loaded blocks may differ."""
-        return Hash32(self._roots().get(root, root))
+        return root if self._loaded is None else Hash32(self._loaded.roots.get(root, root))
 
     def update(self, root: Hash32, changes: Changes) -> tuple[Hash32, list[tuple[bytes, bytes]]]:
         """Return the root after `changes`, and the new nodes."""

@@ -75,6 +75,8 @@ class LoadedHistory:
         self._loaded = LoadedBlocks.of({} if row is None else {tables.LOADED: row})
         self.first = self._loaded.first
         """The number of the first block whose state is known."""
+        self.roots: Mapping[bytes, bytes] = self._loaded.roots
+        """The roots of states by the roots that headers have, where they differ."""
 
     def rows(self, head: int) -> Iterator[Row]:
         """Yield the rows that belong to a dump beside the records up to block `head`."""
@@ -97,8 +99,3 @@ class LoadedHistory:
     def last(self) -> int:
         """The number of the last block that was not executed here; 0 if there is none but the genesis."""
         return self._loaded.last
-
-    @property
-    def roots(self) -> Mapping[bytes, bytes]:
-        """The roots of states by the roots that headers have, where they differ."""
-        return self._loaded.roots

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.terminal.call_tree import abis_of
-from entresol.terminal.console import OUT, Console, LineWriter
+from entresol.terminal.console import OUT, Console, FormatText, LineWriter
 from entresol.terminal.formats import (
     ConsoleLogged,
     JsonLogFormat,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection
     from entresol.terminal.config import LogConfig
-    from entresol.terminal.console import FormatText
     from entresol.terminal.formats import LogFormat
+
 
 LEVELS: Final = {
     "debug": logging.DEBUG,

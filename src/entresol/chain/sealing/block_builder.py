@@ -127,7 +127,8 @@ class BlockAppender:
         header, ledger = executed.header, self._ledger
         self._next.clock.on_sealed(header.timestamp)
         ledger.settings = ledger.settings.after_block()
-        self._sidecars.add(header.number, executed.transactions)
+        if header.blob_gas_used:
+            self._sidecars.add(header.number, executed.transactions)
         sealed = BlockSealed(
             header.number, ledger.head_hash, header, executed.failures, executed.console
         )

@@ -11,22 +11,18 @@ from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PA
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
-from entresol.rpc.render.transactions import BatchInfo
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.overrides import OverrideLimits
 
 if TYPE_CHECKING:
     from entresol.chain.events import BlockSealed
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.chain.mempool.pool_index import PoolView
-    from entresol.chain.sealing.block_producer import PriorityQueue
     from entresol.node.config.limits import LimitsConfig
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.storage.batch_table import BatchTable
 
 
 def l2_contracts(genesis: Genesis) -> L2Contracts:
@@ -90,42 +86,6 @@ class NotificationRenderer:
     def transaction(self, transaction: Transaction) -> bytes:
         """Return a pending transaction."""
         return bytes(self._rendered.pending_transaction(transaction))
-
-
-class PendingTransactions:
-    """The transactions of the pool and of the priority queue."""
-
-    def __init__(self, pool: PoolView, priority: PriorityQueue) -> None:
-        self._pool = pool
-        self._priority = priority
-
-    def get(self, transaction_hash: bytes) -> Transaction | None:
-        """Return the transaction with this hash, or None."""
-        return self._pool.get(transaction_hash) or self._priority.get(transaction_hash)
-
-
-class BatchInclusion:
-    """Finds the batch of a block."""
-
-    def __init__(self, batches: BatchTable) -> None:
-        self._batches = batches
-
-    def batch_of(self, block: int) -> BatchInfo | None:
-        """Return the sealed batch of a block, or None."""
-        position = self._batches.position_of_block(block)
-        batch = None if position is None else self._batches.get(position.batch)
-        if position is None or batch is None:
-            return None
-        return BatchInfo(
-            number=batch.number,
-            timestamp=batch.first_timestamp,
-            first_tx_number=position.first_tx_number,
-        )
-
-    def last_block(self) -> int | None:
-        """Return the last block of the last sealed batch, or None."""
-        last = self._batches.last()
-        return None if last is None else last.last_block
 
 
 class BatchCommitments:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.dev.keyring import Keyring
 from entresol.node.api.adapters import (
-    BatchInclusion,
     NotificationRenderer,
-    PendingTransactions,
     call_limits,
     log_limits,
     override_limits,
@@ -29,7 +27,8 @@ from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.native_reads import new_call_errors, new_fee_history, new_state_reads
 from entresol.rpc.services.pending_builder import PendingBuilder
-from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain
+from entresol.rpc.services.sealed_records import BatchInclusion
 from entresol.rpc.threads.client_threads import ClientThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.submission import Submission
@@ -79,7 +78,8 @@ class ApiServices:
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)
         self.fees = new_fee_history(chain)
         # Before filters and subscriptions listen: they read what is cached.
-        chain.events.listen(self._on_event, BlocksReverted, TransactionPending)
+        chain.events.listen(self.rendered.on_event, BlocksReverted, TransactionPending)
+        chain.events.listen(self._on_reverted, BlocksReverted)
         self.resolver = BlockResolver(chain, self.pending_builder.executor)
         self.runner = CallRunner(
             call_limits(self.limits),
@@ -113,7 +113,8 @@ class ApiServices:
         """Unsubscribe from the chain, and stop the threads."""
         self.subscriptions.close()
         self.filters.close()
-        self.chain.events.remove(self._on_event)
+        self.chain.events.remove(self.rendered.on_event)
+        self.chain.events.remove(self._on_reverted)
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.threads.close()
 
@@ -128,11 +129,9 @@ class ApiServices:
         if not self.subscriptions.publish_for(POLICY.batch_seconds):
             self._schedule_notifications()
 
-    def _on_event(self, event: Event) -> None:
-        """Invalidate cached responses before the next request can be handled."""
-        self.rendered.on_event(event)
-        if isinstance(event, BlocksReverted):
-            self.fees.remove_above(event.head)
+    def _on_reverted(self, event: Event) -> None:
+        assert isinstance(event, BlocksReverted)
+        self.fees.remove_above(event.head)
 
     def _new_rendered(self, *, is_layer_two: bool) -> RenderedChain:
         chain = self.chain

@@ -85,7 +85,7 @@ class Filters:
         self._pending = PendingHashes()
         self._reorgs = ReorgLog()
         self._chain_events = chain_events
-        chain_events.listen(self._on_event, BlocksReverted, TransactionPending)
+        self._is_listening = False
 
     def __len__(self) -> int:
         return len(self._cursors)
@@ -120,8 +120,7 @@ class Filters:
     def uninstall(self, filter_id: int) -> bool:
         """Remove a filter, and say whether there was one."""
         found = self._pop(filter_id) is not None
-        if not self._cursors:
-            self._reorgs.clear()
+        self._listen_if_needed()
         return found
 
     def changes(self, filter_id: int) -> Changes:
@@ -192,6 +191,7 @@ class Filters:
             raise FilterNotFound
         if isinstance(cursor, LogCursor) and cursor.has_overflowed:
             self._cursors.pop(filter_id)
+            self._listen_if_needed()
             raise FilterNotFound
         return cursor
 
@@ -209,14 +209,23 @@ class Filters:
         filter_id = _new_id()
         self._memory.reserve(_size_of(cursor))
         self._cursors.put(filter_id, cursor)
+        self._listen_if_needed()
         return filter_id
 
     def _removed(self, _filter_id: int, cursor: _Cursor) -> None:
         self._memory.release(_size_of(cursor))
 
+    def _listen_if_needed(self) -> None:
+        """Listen to the chain's events while there are filters."""
+        is_needed = bool(self._cursors)
+        if is_needed and not self._is_listening:
+            self._chain_events.listen(self._on_event, BlocksReverted, TransactionPending)
+        elif self._is_listening and not is_needed:
+            self._chain_events.remove(self._on_event)
+            self._reorgs.clear()
+        self._is_listening = is_needed
+
     def _on_event(self, event: Event) -> None:
-        if not self._cursors:
-            return
         if isinstance(event, TransactionPending):
             self._pending.add(event.transaction.hash)
         elif isinstance(event, BlocksReverted):

@@ -98,7 +98,7 @@ class Subscriptions:
         self._queue: deque[tuple[int, Event]] = deque()
         self._running: Iterator[None] | None = None
         self._chain_events = chain_events
-        chain_events.listen(self._on_event)
+        self._is_listening = False
 
     def __len__(self) -> int:
         return sum(map(len, self._by_kind.values()))
@@ -132,7 +132,7 @@ class Subscriptions:
         self._by_connection.setdefault(connection, {})[subscription_id] = wanted
         if own is None:
             connection.on_close(lambda: self._drop(connection))
-        self.changed.notify()
+        self._changed()
         if wanted is SubscriptionKind.SYNCING:
             # With the next `publish`, because a client learns the id only from the response.
             self._new_syncing.append(subscription_id)
@@ -183,12 +183,9 @@ class Subscriptions:
             yield
 
     def _on_event(self, event: Event) -> None:
-        """Queue an event with its number, unless nobody would be notified of it."""
-        number = self._published
+        """Queue an event with its number."""
+        self._queue.append((self._published, event))
         self._published += 1
-        if not any(self._by_kind.values()) and self._running is None:
-            return
-        self._queue.append((number, event))
         if not self._is_woken:
             self._is_woken = True
             self._wake()
@@ -277,6 +274,16 @@ class Subscriptions:
     def _end(self, kind: SubscriptionKind, subscription_id: str) -> None:
         ended = self._by_kind[kind].pop(subscription_id)
         self._memory.release(criteria_bytes(ended.query))
+        self._changed()
+
+    def _changed(self) -> None:
+        """Listen to the chain's events while there are subscriptions, and say that these have changed."""
+        is_needed = any(self._by_kind.values())
+        if is_needed and not self._is_listening:
+            self._chain_events.listen(self._on_event)
+        elif self._is_listening and not is_needed:
+            self._chain_events.remove(self._on_event)
+        self._is_listening = is_needed
         self.changed.notify()
 
 

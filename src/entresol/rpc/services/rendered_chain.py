@@ -41,6 +41,9 @@ from entresol.storage.store_view import BlockReader
 if TYPE_CHECKING:
     from msgspec import Raw
 
+    from entresol.chain.mempool.pool_index import PoolView
+    from entresol.chain.sealing.block_producer import PriorityQueue
+
 
 Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None
 """A rendered object, the work to render a long one, or None if there is no such object."""
@@ -365,3 +368,15 @@ def _decoded(result: Result) -> dict[str, Any]:
     rendered = result.work() if isinstance(result, Offload) else result
     decoded: dict[str, Any] = msgspec.json.decode(rendered or b"{}")
     return decoded
+
+
+class PendingTransactions:
+    """The transactions of the pool and of the priority queue."""
+
+    def __init__(self, pool: PoolView, priority: PriorityQueue) -> None:
+        self._pool = pool
+        self._priority = priority
+
+    def get(self, transaction_hash: bytes) -> Transaction | None:
+        """Return the transaction with this hash, or None."""
+        return self._pool.get(transaction_hash) or self._priority.get(transaction_hash)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol._native import keccak256
-from entresol.rpc.render.transactions import BlockInclusion
+from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.render.transactions import BatchReader
+    from entresol.storage.batch_table import BatchTable
     from entresol.storage.store_view import BlockReader
 
 
@@ -42,3 +43,27 @@ class SealedRecords:
         batch = self._batches.batch_of(header.number)
         price = None if header.excess_blob_gas is None else self._blob_base_fee(header)
         return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch, price)
+
+
+class BatchInclusion:
+    """Finds the batch of a block."""
+
+    def __init__(self, batches: BatchTable) -> None:
+        self._batches = batches
+
+    def batch_of(self, block: int) -> BatchInfo | None:
+        """Return the sealed batch of a block, or None."""
+        position = self._batches.position_of_block(block)
+        batch = None if position is None else self._batches.get(position.batch)
+        if position is None or batch is None:
+            return None
+        return BatchInfo(
+            number=batch.number,
+            timestamp=batch.first_timestamp,
+            first_tx_number=position.first_tx_number,
+        )
+
+    def last_block(self) -> int | None:
+        """Return the last block of the last sealed batch, or None."""
+        last = self._batches.last()
+        return None if last is None else last.last_block

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from entresol.dev.reverts import Reverts
-from entresol.node.api.adapters import BatchInclusion
 from entresol.primitives.batches import Batch
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
@@ -21,6 +20,7 @@ from entresol.rpc.render.receipts import located_log_json
 from entresol.rpc.render.transactions import NoBatches
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.sealed_records import BatchInclusion
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read

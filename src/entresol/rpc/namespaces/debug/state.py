@@ -80,8 +80,8 @@ class DebugState:
         self._ledger.check_executed(number)
         ledger = self._ledger
         record = ledger.record(number)
-        rules, roots = ledger.rules.evm_rules(), self._store.loaded.roots
-        found = witness_of(record, self._store, self._store, rules, roots)
+        rules = ledger.rules.evm_rules()
+        found = witness_of(record, self._store, self._store, rules, self._store.loaded)
         return WitnessResult(
             state=list(map(Data, found.state)),
             codes=list(map(Data, found.codes)),

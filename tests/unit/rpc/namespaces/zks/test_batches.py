@@ -11,7 +11,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.fees import FeeModel, L2BaseFee
-from entresol.node.api.adapters import BatchCommitments, BatchInclusion
+from entresol.node.api.adapters import BatchCommitments
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Hash32
@@ -25,6 +25,7 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.sealed_records import BatchInclusion
 from entresol.rpc.threads.client_threads import LoopThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.sequencer import InlineSequencer
