@@ -72,7 +72,7 @@ async def stop_all(tasks: Iterable[BackgroundTask]) -> None:
     await asyncio.gather(*(task.stop() for task in tasks))
 
 
-async def cancel(*tasks: asyncio.Task[None] | None) -> None:
+async def cancel(*tasks: asyncio.Task[Any] | None) -> None:
     """Cancel tasks and wait for their ends, whatever those are; None was never started.
 
     The event loop of a task that has ended may be closed.

@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 import math
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.journal import StoreJournal
 from entresol.errors import StoreDamaged
+from entresol.listeners import Listeners
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
 from entresol.rollup.worker import Backoff, WakeLimit, Worker
 from entresol.storage.replication.entries import BatchEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from entresol.chain.events import ChainEvents
     from entresol.chain.journal import Journal
+    from entresol.l1.contracts import BatchTotals
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
@@ -34,6 +34,17 @@ COLLECT_SECONDS: Final = 0.02
 """How often new blocks are looked at: a step for each would delay the next request of a client that sends many."""
 
 
+class Settlement(Protocol):
+    """Settles sealed batches on L1."""
+
+    @property
+    def totals(self) -> BatchTotals:
+        """L1's totals when they were last read."""
+
+    def wake(self) -> None:
+        """Look at once whether there is something to settle."""
+
+
 class Batcher:
     """Groups sealed blocks into batches.
 
@@ -41,7 +52,7 @@ class Batcher:
     entry of the journal; the open one is rebuilt from the blocks after the last batch. Assumes: the thread
     that changes the chain. When the chain is reverted, the store removes every batch with a reverted
     block, and the open batch starts after the last one that is left; the settler checks whether L1
-    has one of those removed. While `is_deferred` is true, a batch that is due only by its age grows.
+    has one of those removed. While a sealed batch settles, one that is due only by its age grows.
     Fails: with `BatchOverflow` for a block that fits into no batch, and with the store's errors;
     nothing is lost, and `run` retries.
     """
@@ -53,15 +64,15 @@ class Batcher:
         policy: SealingPolicy | None = None,
         *,
         journal: Journal | None = None,
-        on_sealed: Callable[[Batch], None] = lambda _batch: None,
-        is_deferred: Callable[[], bool] = lambda: False,
+        settlement: Settlement | None = None,
     ) -> None:
         self._blocks = blocks
         self._batches = batches
         self._journal = journal or StoreJournal(batches)
         self._policy = policy or SealingPolicy()
-        self._on_sealed = on_sealed
-        self._is_held = is_deferred
+        self._settlement = settlement
+        self.sealed: Listeners[[Batch]] = Listeners()
+        """Notified of each sealed batch."""
         self._worker = Worker(
             self._poll,
             log,
@@ -163,8 +174,14 @@ class Batcher:
             "sealed batch %d: blocks %d to %d, %d transactions, %d messages",
             *(batch.number, batch.first_block, batch.last_block, batch.transactions, batch.logs),
         )
-        self._on_sealed(batch)
+        self.sealed.notify(batch)
+        if self._settlement is not None:
+            self._settlement.wake()
         return batch
+
+    def _is_held(self) -> bool:
+        """Say whether a sealed batch is not executed yet; batches sealed faster than L1 executes them would pile up."""
+        return self._settlement is not None and self.last.number > self._settlement.totals.executed
 
     def _reopen(self) -> tuple[OpenBatch, Hash32 | None]:
         """Return the open batch after the last sealed one, and the hash of the block before it."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from entresol.dev.reverts import Reverts
 from entresol.errors import BatchOverflow
+from entresol.l1.contracts import BatchTotals
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
@@ -71,25 +72,47 @@ def test_a_batch_is_due_when_its_first_transaction_is_old_enough(chain: Settling
     assert completed(batcher.step(1_000.0)) == []
 
 
+class SettlementUpTo:
+    """L1 has executed the batches up to one."""
+
+    def __init__(self, executed: int) -> None:
+        self.executed = executed
+        self.wakes = 0
+
+    @property
+    def totals(self) -> BatchTotals:
+        return BatchTotals(self.executed, self.executed, self.executed)
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+
 def test_a_deferred_batch_grows_until_it_is_full(
     chain: SettlingChain,
 ) -> None:
-    held = True
+    settlement = SettlementUpTo(0)
     policy = SealingPolicy(max_age=2, max_blocks=3)
-    batcher = Batcher(chain.blocks, chain.batches, policy, is_deferred=lambda: held)
+    batcher = Batcher(chain.blocks, chain.batches, policy, settlement=settlement)
     chain.seal_messages(1)
     assert completed(batcher.step(10.0)) == []
+    [first] = completed(batcher.step(12.0))
+    assert settlement.wakes == 1
+    chain.seal_messages(1)
     assert completed(batcher.step(20.0)) == []
+    assert completed(batcher.step(30.0)) == []
     # It is checked again soon, but not at once.
-    assert 0 < batcher.due_in(20.0) < 1
+    assert 0 < batcher.due_in(30.0) < 1
     chain.seal_messages(2)
-    held = False
-    [first] = completed(batcher.step(21.0))
-    held = True
+    settlement.executed = 1
+    [second] = completed(batcher.step(31.0))
     for number in range(3):
         chain.seal_messages(number)
-    [second] = completed(batcher.step(22.0))
-    assert [(it.first_block, it.last_block) for it in (first, second)] == [(1, 2), (3, 5)]
+    [third] = completed(batcher.step(32.0))
+    assert [(it.first_block, it.last_block) for it in (first, second, third)] == [
+        (1, 1),
+        (2, 3),
+        (4, 6),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +350,8 @@ def test_run_seals_a_batch_when_it_is_due(chain: SettlingChain) -> None:
     async def scenario() -> Batch:
         sealed: asyncio.Queue[Batch] = asyncio.Queue()
         policy = SealingPolicy(max_age=0.001)
-        batcher = Batcher(chain.blocks, chain.batches, policy, on_sealed=sealed.put_nowait)
+        batcher = Batcher(chain.blocks, chain.batches, policy)
+        batcher.sealed.add(sealed.put_nowait)
         running = asyncio.create_task(batcher.run(chain.events))
         await asyncio.sleep(0)
         chain.seal_messages(1)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from entresol.background_task import BackgroundTask, stop_all
 from entresol.chain.events import BlocksReverted
 from entresol.errors import LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
-from entresol.listeners import Listeners
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
 from entresol.node.settlement.l1_clock import L1Clock
@@ -21,10 +20,10 @@ from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
+from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
-from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -36,13 +35,10 @@ if TYPE_CHECKING:
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer
-    from entresol.primitives.batches import Batch
     from entresol.primitives.values import Hash32
     from entresol.sequencer.sequencer import Sequencer
 
 logger = logging.getLogger(__name__)
-
-GAS_PRICE_SECONDS: Final = 1.0
 
 
 class Rollup:
@@ -63,8 +59,6 @@ class Rollup:
         journal: Journal | None = None,
     ) -> None:
         """Make the parts; `journal` is where they persist, the store by default."""
-        self.sealed: Listeners[[Batch]] = Listeners()
-        """Called with each sealed batch."""
         settings = config.settlement
         policy = SealingPolicy(
             max_age=settings.settle_interval,
@@ -79,14 +73,6 @@ class Rollup:
         self.prover = LogProver(chain.blocks, chain.batches)
         self.transfers = OpenTransfers(
             chain, settlement_layer.l1, settlement_layer.contracts.nullifier
-        )
-        self.batcher = Batcher(
-            chain.blocks,
-            chain.batches,
-            policy,
-            journal=journal,
-            on_sealed=self._on_sealed,
-            is_deferred=self._is_settling,
         )
         self.watcher = DepositWatcher(
             *(chain, sequencer, contract),
@@ -114,16 +100,16 @@ class Rollup:
             ),
             journal=journal,
         )
-        self._chain = chain
-        self._fees = fees
-        self._limits = limits
-        self._gas_price = Worker(
-            self._observe_gas_price,
-            logger,
-            failing="cannot read the gas price of L1",
-            backoff=Backoff(GAS_PRICE_SECONDS),
-            wait=settlement_layer.l1.wait_for_block,
+        self.batcher = Batcher(
+            chain.blocks,
+            chain.batches,
+            policy,
+            journal=journal,
+            settlement=self.settler,
         )
+        self.sealed = self.batcher.sealed
+        self._chain = chain
+        self._gas_price = GasPriceWatcher(settlement_layer.l1, fees, limits)
         self._settles = settings.settle
         self._is_remote = config.l1.l1_url is not None
         self._tasks: list[BackgroundTask] = []
@@ -244,26 +230,9 @@ class Rollup:
                 labels=_label(step),
             )
 
-    def _is_settling(self) -> bool:
-        """Return whether a sealed batch is not executed yet; batches sealed faster than L1 executes them would pile up."""
-        return self.batcher.last.number > self.settler.totals.executed
-
     def _on_reverted(self, _event: Event) -> None:
         # A chain that was reset has its first batch before anything settles again.
         self.batcher.begin()
-
-    def _on_sealed(self, batch: Batch) -> None:
-        self.sealed.notify(batch)
-        self.settler.wake()
-
-    async def _observe_gas_price(self) -> float:
-        try:
-            fees = self._limits.plausible(await self.settlement_layer.l1.fees())
-            self._fees.observe(min(fees.gas_price, self._limits.max_fee))
-        except LayerOneFailed as error:
-            # Deposits and settlement report an L1 that does not respond.
-            logger.debug("the gas price of L1 is unknown: %s", error)
-        return GAS_PRICE_SECONDS
 
 
 def _label(step: SettlementStep) -> str:

@@ -36,8 +36,8 @@ class Rollup(DispatcherClient):
             self.chain.blocks,
             self.chain.batches,
             SealingPolicy(max_age=10.0**9),
-            on_sealed=self.api.batch_sealed,
         )
+        self.batcher.sealed.add(self.api.batch_sealed)
         super().__init__(self.api.dispatcher)
 
     def seal_batch(self) -> None:

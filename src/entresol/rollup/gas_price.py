@@ -1,0 +1,62 @@
+"""Follow the gas price of L1, which the fees of the L2 depend on."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+from entresol.errors import LayerOneFailed
+from entresol.rollup.worker import Backoff, Worker
+
+if TYPE_CHECKING:
+    from entresol.l1.fee_limits import FeeLimits
+    from entresol.l1.layer_one import LayerOne
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 1.0
+
+
+class GasPriceModel(Protocol):
+    """Fees that follow the gas price of L1."""
+
+    def observe(self, gas_price: int) -> None:
+        """Take a gas price of L1 into account."""
+
+
+class GasPriceWatcher:
+    """Tells a fee model the gas price of L1, with each of its blocks.
+
+    Remembers: nothing. Persists: nothing. Fails: an L1 that does not respond is asked again; deposits and settlement
+    report it.
+    """
+
+    def __init__(self, l1: LayerOne, fees: GasPriceModel, limits: FeeLimits) -> None:
+        self._l1 = l1
+        self._fees = fees
+        self._limits = limits
+        self._worker = Worker(
+            self.step,
+            logger,
+            failing="cannot read the gas price of L1",
+            backoff=Backoff(POLL_SECONDS),
+            wait=l1.wait_for_block,
+        )
+
+    @property
+    def problem(self) -> str | None:
+        """Why the last attempt failed; None if it succeeded."""
+        return self._worker.problem
+
+    async def run(self) -> None:
+        """Follow the gas price for ever."""
+        await self._worker.run()
+
+    async def step(self) -> float:
+        """Read the gas price once, and return the seconds until the next time."""
+        try:
+            fees = self._limits.plausible(await self._l1.fees())
+            self._fees.observe(min(fees.gas_price, self._limits.max_fee))
+        except LayerOneFailed as error:
+            logger.debug("the gas price of L1 is unknown: %s", error)
+        return POLL_SECONDS
