@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from tools.walks.floors import floors
+from tools.walks.interfaces import Interfaces
 from tools.walks.processes import injected
 from tools.walks.scenarios import SCENARIOS
 from tools.walks.walk import Walk
 
-COLUMNS = ("files", "hops", "packages", "climbs", "events", "crossings")
+COLUMNS = ("files", "hops", "packages", "climbs", "events", "tasks", "interfaces", "crossings")
 
 
 def main() -> None:
@@ -24,14 +25,14 @@ def main() -> None:
         if not arguments.words or any(word in name for word in arguments.words)
     }
     print(f"{'':40}" + "".join(f"{it:>11}" for it in COLUMNS))
-    levels = floors()
+    interfaces = Interfaces(floors())
     for name, scenario in chosen.items():
         with injected() as folder:
             walk = scenario(folder)
-        rising = walk.climbs(levels)
+        rising, ways = walk.climbs(interfaces), walk.ways_up(interfaces)
         counts = (
             *(len(walk.files), len(walk.hops), len(walk.changes)),
-            *(len(rising), len(walk.events(levels)), walk.crossings),
+            *(len(rising), ways["events"], ways["tasks"], ways["interfaces"], walk.crossings),
         )
         print(f"{name:40}" + "".join(f"{it:>11}" for it in counts))
         for climb in rising:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tools.walks.floors import package_of
+from tools.walks.interfaces import Interfaces
 from tools.walks.recorder import NATIVE, Function
 
-EVENTS: Final = "chain/events.py"
+EVENTS: Final = ("chain/events.py", "listeners.py")
 """Who calls listeners: they are told what happened, and nobody waits for what they do with it."""
+RUNNERS: Final = ("background_task.py", "offload.py", "rollup/worker.py")
+"""Who runs what it was made for: tasks, work for a thread, steps of a service."""
+
+WayUp: TypeAlias = Literal["events", "tasks", "interfaces"]
+"""How a lower floor may run code of a higher one: it tells it something, it is there to run it, or it declares it."""
 
 Calls: TypeAlias = Mapping[tuple[Function | None, Function], int]
 
@@ -61,13 +68,14 @@ class Walk(NamedTuple):
             and not it.callee[1].endswith("<genexpr>")
         ]
 
-    def climbs(self, floors: Mapping[str, int]) -> list[Hop]:
-        """Return the hops from a lower floor to a higher one, but for those of events."""
-        return [it for it in self._rising(floors) if it.caller[0] != EVENTS]
+    def climbs(self, interfaces: Interfaces) -> list[Hop]:
+        """Return the hops from a lower floor to a higher one, but for those of the other columns."""
+        return [it for it in self._rising(interfaces) if _way_up(it, interfaces) is None]
 
-    def events(self, floors: Mapping[str, int]) -> list[Hop]:
-        """Return the hops by which listeners on a higher floor are told what happened."""
-        return [it for it in self._rising(floors) if it.caller[0] == EVENTS]
+    def ways_up(self, interfaces: Interfaces) -> Counter[WayUp]:
+        """Count the hops from a lower floor to a higher one that are not climbs."""
+        ways = (_way_up(it, interfaces) for it in self._rising(interfaces))
+        return Counter(it for it in ways if it is not None)
 
     @property
     def crossings(self) -> int:
@@ -78,10 +86,21 @@ class Walk(NamedTuple):
             if callee[0] == NATIVE or (caller is not None and caller[0] == NATIVE)
         )
 
-    def _rising(self, floors: Mapping[str, int]) -> Iterator[Hop]:
+    def _rising(self, interfaces: Interfaces) -> Iterator[Hop]:
+        floors = interfaces.floors
         for hop in self.changes:
             if floors[package_of(hop.caller[0])] < floors[package_of(hop.callee[0])]:
                 yield hop
+
+
+def _way_up(hop: Hop, interfaces: Interfaces) -> WayUp | None:
+    """Return why a hop from a lower floor to a higher one is not a climb; None if it is one."""
+    if hop.caller[0] in EVENTS:
+        return "events"
+    # A coroutine runs where it is awaited, which is not where it was made.
+    if hop.caller[0] in RUNNERS or hop.callee in interfaces.coroutines:
+        return "tasks"
+    return "interfaces" if interfaces.declares(hop.caller[0], hop.callee) else None
 
 
 def merged(processes: Iterable[Calls]) -> Calls:

@@ -10,7 +10,7 @@ from entresol.rpc.jsonrpc.forwarding import Declared, Route
 from entresol.rpc.jsonrpc.method import ServedBy
 
 if TYPE_CHECKING:
-    from entresol.replication.upstream import Upstream
+    from entresol.rpc.jsonrpc.forwarding import Upstream
 
 
 _READS: Final = (Declared(ServedBy.REPLICA), Declared(ServedBy.BLOCK))

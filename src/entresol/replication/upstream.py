@@ -38,18 +38,6 @@ RETRY_SECONDS: Final = 0.1
 MAX_CONNECTIONS: Final = 256
 
 
-class Upstream(Protocol):
-    """The way from a replica to its producer."""
-
-    def forward(
-        self, body: bytes, connection: ClientConnection, *, waits: bool
-    ) -> Awaitable[bytes | None]:
-        """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one."""
-
-    def catch_up(self) -> None:
-        """Apply what the producer has announced."""
-
-
 class ChannelUpstream:
     """The way of a worker to its producer, for one layer.
 

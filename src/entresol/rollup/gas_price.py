@@ -10,7 +10,7 @@ from entresol.rollup.worker import Backoff, Worker
 
 if TYPE_CHECKING:
     from entresol.l1.fee_limits import FeeLimits
-    from entresol.l1.layer_one import LayerOne
+    from entresol.l1.layer_one import L1Fees
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +24,16 @@ class GasPriceModel(Protocol):
         """Take a gas price of L1 into account."""
 
 
+class PricedLayerOne(Protocol):
+    """An L1 that tells its prices."""
+
+    async def fees(self) -> L1Fees:
+        """Return the current gas prices."""
+
+    async def wait_for_block(self, seconds: float) -> None:
+        """Wait for the next block, up to so many seconds."""
+
+
 class GasPriceWatcher:
     """Tells a fee model the gas price of L1, with each of its blocks.
 
@@ -31,7 +41,7 @@ class GasPriceWatcher:
     report it.
     """
 
-    def __init__(self, l1: LayerOne, fees: GasPriceModel, limits: FeeLimits) -> None:
+    def __init__(self, l1: PricedLayerOne, fees: GasPriceModel, limits: FeeLimits) -> None:
         self._l1 = l1
         self._fees = fees
         self._limits = limits

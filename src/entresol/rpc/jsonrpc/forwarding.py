@@ -53,18 +53,8 @@ class Declared(NamedTuple):
 _PENDING_BLOCK: Final = Declared(ServedBy.BLOCK, names_pending=True)
 
 
-class Router(Protocol):
-    """Where calls of a replica are served, and the way to its producer."""
-
-    def route(self, declared: Declared) -> Route:
-        """Return where a call is served now."""
-
-    @property
-    def serves_reads(self) -> bool:
-        """Whether reads of blocks are served here now; not while the producer has edits that are in no block."""
-
-    def is_never_forwarded(self, declared: Declared) -> bool:
-        """Return whether a call is served here whenever reads are."""
+class Upstream(Protocol):
+    """The way from a replica to its producer."""
 
     def forward(
         self, body: bytes, connection: ClientConnection, *, waits: bool
@@ -76,6 +66,20 @@ class Router(Protocol):
 
     def catch_up(self) -> None:
         """Apply what the producer has announced, so that the next call sees what a forwarded one did."""
+
+
+class Router(Upstream, Protocol):
+    """Where calls of a replica are served, and the way to its producer."""
+
+    def route(self, declared: Declared) -> Route:
+        """Return where a call is served now."""
+
+    @property
+    def serves_reads(self) -> bool:
+        """Whether reads of blocks are served here now; not while the producer has edits that are in no block."""
+
+    def is_never_forwarded(self, declared: Declared) -> bool:
+        """Return whether a call is served here whenever reads are."""
 
 
 class Forwarding:
