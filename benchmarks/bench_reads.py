@@ -18,7 +18,7 @@ import msgspec
 from benchmarks.harness import Peer, Row, Target
 from benchmarks.load import Sample, find_wrk, load
 from benchmarks.read_chain import ReadChain, SettledChain, found, settled
-from benchmarks.read_requests import ETH, ZKS, Read, bodies
+from benchmarks.read_requests import ETH, ZKS, Beside, Read, bodies
 from benchmarks.servers import Server, both, in_turns
 
 ROUNDS: Final = int(os.environ.get("ENTRESOL_BENCH_ROUNDS", "5"))
@@ -42,7 +42,11 @@ def rows() -> Iterable[Row]:
     if reads := _selected(ZKS):
         with settled() as (server, chain):
             for method, read in reads.items():
-                yield _row(method, read, [server], [chain])
+                yield (
+                    _row(method, read, [server], [chain])
+                    if read.beside is None
+                    else _beside(method, read, read.beside, server, chain)
+                )
 
 
 def _selected(reads: Mapping[str, Read]) -> dict[str, Read]:
@@ -74,6 +78,34 @@ def _row(
         samples = in_turns(measure, len(able), ROUNDS)
     what = f"{method}, {read.what}" if read.what else method
     return _figures(what, [Sample.least(it) for it in samples], read.ratio)
+
+
+def _beside(name: str, read: Read, other: Beside, server: Server, chain: SettledChain) -> Row:
+    """Measure a method in turns with another one of the same server."""
+    method = _method(name)
+    requests = [
+        list(bodies(method, read.params(chain))),
+        list(bodies(other.method, other.params(chain))),
+    ]
+    with ExitStack() as stack:
+        loads = [stack.enter_context(load(it, once=True)) for it in requests]
+
+        def measure(at: int) -> Sample:
+            _forget(server)
+            return server.under(loads[at])
+
+        for it in requests:
+            _check(server, it, fails=False)
+        samples = in_turns(measure, len(loads), ROUNDS)
+    ours, theirs = (Sample.least(it) for it in samples)
+    return Row(
+        what=method,
+        value=1e6 / ours.cpu,
+        unit="/CPU s",
+        peer=Peer(other.method, 1e6 / theirs.cpu),
+        target=Target(other.ratio * 1e6 / theirs.cpu, "at least"),
+        note=f"{_details(ours)} ({other.method} {_details(theirs)})",
+    )
 
 
 def _figures(what: str, samples: Sequence[Sample], ratio: float) -> Row:

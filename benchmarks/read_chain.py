@@ -123,7 +123,7 @@ def _messages(layers: Pair) -> SettledChain:
     codes = [bytes([0xFE, *number.to_bytes(2)]) * 64 for number in range(MESSAGES)]
     sender = layers.l2("eth_accounts")[0]
     for number, code in enumerate(codes):
-        layers.l2("anvil_setCode", f"0x{number + 0xC0DE0000:040x}", "0x" + code.hex())
+        layers.l2("anvil_setCode", code_holder(number), "0x" + code.hex())
     sent = []
     for number in range(MESSAGES):
         sent.append(layers.send_message(number.to_bytes(4)))
@@ -140,6 +140,11 @@ def _messages(layers: Pair) -> SettledChain:
         [(block, sender, name) for block, name in zip(numbers, hashes, strict=True)],
         ["0x" + keccak256(code).hex() for code in codes],
     )
+
+
+def code_holder(number: int) -> str:
+    """Return the account that has the published code at `number`."""
+    return f"0x{number + 0xC0DE0000:040x}"
 
 
 def raw_transfer(index: int) -> str:

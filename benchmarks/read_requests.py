@@ -17,6 +17,7 @@ from benchmarks.read_chain import (
     ReadChain,
     SettledChain,
     balance_of_data,
+    code_holder,
     token_slot,
     transfer_data,
 )
@@ -39,6 +40,16 @@ class Read(msgspec.Struct, frozen=True):
     """What the row requests, if the method alone does not say."""
     fails: bool = False
     """Whether the requests end in an error."""
+    beside: Beside | None = None
+    """What else the same server is asked for in turns, where no other has the method."""
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """A method that another is compared with, on the same server, and the ratio of their rates to reach."""
+
+    method: str
+    params: Callable[[Any], Iterable[Params]]
+    ratio: float
 
 
 def bodies(method: str, params: Iterable[Params]) -> Iterator[bytes]:
@@ -184,6 +195,10 @@ def _batch_numbers(chain: SettledChain) -> Iterator[Params]:
     return ([number] for number in range(1, chain.batches + 1))
 
 
+def _code_holders(chain: SettledChain) -> Iterator[Params]:
+    return ([code_holder(at), "latest"] for at in range(len(chain.codes)))
+
+
 def _bundles(_: ReadChain) -> Iterator[Params]:
     return ([[{"transactions": [_call(at), _transfer(at)]}]] for at in range(REQUESTS))
 
@@ -263,33 +278,44 @@ ETH: Final[dict[str, Read]] = {
 }
 """The `eth_` methods that read, each with at least one row."""
 
+_FLOOR: Final = Beside("eth_chainId", _none, 1 / 3)
+"""A cached response, the least that a request takes."""
+
 ZKS: Final[dict[str, Read]] = {
     "zks_L1BatchNumber": Read(_none),
     "zks_L1ChainId": Read(_none),
     "zks_estimateFee": Read(lambda _: ([_payment(at)] for at in range(REQUESTS))),
-    "zks_estimateGasL1ToL2": Read(lambda _: ([_payment(at)] for at in range(REQUESTS))),
+    "zks_estimateGasL1ToL2": Read(
+        lambda _: ([_payment(at)] for at in range(REQUESTS)),
+        beside=Beside("eth_estimateGas", lambda _: ([_payment(at)] for at in range(REQUESTS)), 0.5),
+    ),
     "zks_gasPerPubdata": Read(_none),
     "zks_getAllAccountBalances": Read(lambda _: ([str(person)] for person in PEOPLE)),
     "zks_getBaseTokenL1Address": Read(_none),
     "zks_getBatchFeeInput": Read(_none),
     "zks_getBatchFinality": Read(_batch_numbers),
-    "zks_getBlockDetails": Read(_block_numbers),
+    "zks_getBlockDetails": Read(_block_numbers, beside=_FLOOR),
     "zks_getBlockFinality": Read(_block_numbers),
     "zks_getBlockMetadataByNumber": Read(_block_numbers),
     "zks_getBridgeContracts": Read(_none),
     "zks_getBridgehubContract": Read(_none),
-    "zks_getBytecodeByHash": Read(lambda chain: ([name] for name in chain.codes)),
+    "zks_getBytecodeByHash": Read(
+        lambda chain: ([name] for name in chain.codes),
+        beside=Beside("eth_getCode", _code_holders, 1.0),
+    ),
     "zks_getBytecodeSupplierContract": Read(_none),
     "zks_getConfirmedTokens": Read(lambda _: ([0, limit] for limit in range(1, 255))),
     "zks_getFeeParams": Read(_none),
     "zks_getFinalityStatus": Read(_none),
     "zks_getGenesis": Read(_none),
     "zks_getL1BatchBlockRange": Read(_batch_numbers),
-    "zks_getL1BatchDetails": Read(_batch_numbers),
+    "zks_getL1BatchDetails": Read(_batch_numbers, beside=_FLOOR),
     "zks_getL1GasPrice": Read(_none),
     "zks_getL2Multicall3": Read(_none),
-    "zks_getL2ToL1LogProof": Read(lambda chain: ([name, 0] for name in chain.transactions)),
-    "zks_getL2ToL1MsgProof": Read(lambda chain: chain.messages),
+    "zks_getL2ToL1LogProof": Read(
+        lambda chain: ([name, 0] for name in chain.transactions), beside=_FLOOR
+    ),
+    "zks_getL2ToL1MsgProof": Read(lambda chain: chain.messages, beside=_FLOOR),
     "zks_getMainContract": Read(_none),
     "zks_getProof": Read(
         lambda chain: ([str(it), [], 1 + at % chain.batches] for at, it in enumerate(PEOPLE))
@@ -298,7 +324,7 @@ ZKS: Final[dict[str, Read]] = {
     "zks_getRawBlockTransactions": Read(_block_numbers),
     "zks_getTestnetPaymaster": Read(_none),
     "zks_getTimestampAsserter": Read(_none),
-    "zks_getTransactionDetails": Read(_hashes),
+    "zks_getTransactionDetails": Read(_hashes, beside=_FLOOR),
     "zks_getTransactionFinality": Read(_hashes),
 }
 """The `zks_` methods that read; anvil has none of them."""

@@ -723,12 +723,35 @@ def receipts_json(
     to Python: those of transactions that only zkSync knows, of calls that deploy a contract, and of blocks with blobs.
     """
 
+def block_summary(record: bytes, types: bytes, /) -> tuple[int, int, int, bytes, int, bytes] | None:
+    """Summarise the block of a stored record; None if the record cannot be read.
+
+    The time, how many transactions it has, how many of them have one of `types`, the hash, the base fee and the
+    beneficiary.
+    """
+
+def transaction_summary(
+    record: bytes, index: int, /
+) -> tuple[bytes, bool, int, int, int, int | None, bytes] | None:
+    """Summarise the transaction at `index` of a stored record; None if it cannot be read.
+
+    The sender, whether it succeeded, its gas, the time and the base fee of its block, what it pays for a unit of gas if
+    its type is one of Ethereum's, and the raw transaction.
+    """
+
+def message_counts(record: bytes, index: int, /) -> tuple[int, int] | None:
+    """Return how many L2-to-L1 logs the transactions before `index` have, and how many it has itself."""
+
+def byte_array_json(data: bytes, /) -> bytes:
+    """Return bytes as a JSON array of numbers."""
+
 @final
 class Getter:
     """A function that may be called again after an error, of which the crate reads the parameters.
 
-    A parameter is `hash`, `address`, `quantity`, `quantity64`, `boolean`, or a function that makes a block of its
-    number, or the latest of None; the first `required` have to be given. A result of one that `is_cached` stays valid
+    A parameter is `hash`, `address`, `quantity`, `quantity64`, `number`, `boolean`, `other`, which is left to Python if
+    it is given, or a function that makes a block of its number, or the latest of None; the first `required` have to be
+    given. A result of one that `is_cached` stays valid
     for the same parameters, until blocks are reverted.
     """
 

@@ -60,7 +60,7 @@ def dispatcher_of(l2: LayerTwo, threads: ClientThreads) -> Dispatcher:
             ),
             ZksFees(resolver, runner, FeeModel()),
             ZksProtocol(chain.blocks, l2.genesis),
-            ZksBytecode(chain.bytecodes),
+            ZksBytecode(chain.bytecodes, lambda: chain.ledger.head_hash),
             ZksContracts(31337, ON_L1, ON_L2),
             ZksTokens(resolver),
         ],

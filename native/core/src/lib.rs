@@ -7,6 +7,7 @@ pub mod blobs;
 pub mod crypto;
 pub mod evm;
 pub mod record;
+pub mod record_summary;
 pub mod rlp;
 pub mod state;
 #[cfg(test)]

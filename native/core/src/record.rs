@@ -10,8 +10,8 @@ use crate::rlp::{Item, Reader as RlpReader};
 const VERSION: u8 = 1;
 /// The positions of fields in a header.
 const NUMBER: usize = 8;
-const TIMESTAMP: usize = 11;
-const BASE_FEE: usize = 15;
+pub(crate) const TIMESTAMP: usize = 11;
+pub(crate) const BASE_FEE: usize = 15;
 const EXCESS_BLOB_GAS: usize = 18;
 
 /// A block's header, transactions and results.
@@ -61,13 +61,9 @@ pub struct HeaderFields {
 impl<'a> Record<'a> {
     /// Read a stored record.
     pub fn parse(stored: &'a [u8]) -> Option<Self> {
-        let mut reader = Reader(stored.strip_prefix(&[VERSION])?);
-        reader.array()?;
+        let mut reader = open(stored)?;
         let header = reader.bytes()?;
-        let transactions = reader.list(|it| {
-            it.tuple(2)?;
-            Some((it.bytes()?, Address::try_from(it.bytes()?).ok()?))
-        })?;
+        let transactions = reader.list(Reader::transaction)?;
         let results = reader.list(Reader::result)?;
         (transactions.len() == results.len()).then_some(Self { header, transactions, results })
     }
@@ -102,8 +98,15 @@ fn uint(bytes: &[u8]) -> Option<u64> {
     (bytes.len() <= 8).then(|| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
+/// Return a reader of the fields of a stored record.
+pub(crate) fn open(stored: &[u8]) -> Option<Reader<'_>> {
+    let mut reader = Reader(stored.strip_prefix(&[VERSION])?);
+    reader.array()?;
+    Some(reader)
+}
+
 /// MessagePack that is read from the start.
-struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -126,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Read the length of an array.
-    fn array(&mut self) -> Option<usize> {
+    pub(crate) fn array(&mut self) -> Option<usize> {
         match self.byte()? {
             short @ 0x90..=0x9f => Some(usize::from(short & 0x0f)),
             0xdc => self.length(2),
@@ -149,7 +152,7 @@ impl<'a> Reader<'a> {
         Some(items)
     }
 
-    fn bytes(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let size = match self.byte()? {
             0xc4 => 1,
             0xc5 => 2,
@@ -179,14 +182,48 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn result(&mut self) -> Option<TransactionResult<'a>> {
+    /// Read a raw transaction and its sender.
+    pub(crate) fn transaction(&mut self) -> Option<(&'a [u8], Address)> {
+        self.tuple(2)?;
+        Some((self.bytes()?, Address::try_from(self.bytes()?).ok()?))
+    }
+
+    /// Read whether a transaction succeeded and the gas that it used, the first fields of its result.
+    pub(crate) fn outcome(&mut self) -> Option<(bool, u64)> {
         self.tuple(5)?;
-        let (succeeded, gas_used) = (self.boolean()?, self.uint()?);
-        // The created contract, or nil.
-        match self.0.first()? {
-            0xc0 => drop(self.byte()),
-            _ => drop(self.bytes()?),
+        Some((self.boolean()?, self.uint()?))
+    }
+
+    /// Skip a result; return how many L2-to-L1 logs it has.
+    pub(crate) fn skip_result(&mut self) -> Option<usize> {
+        self.outcome()?;
+        self.created()?;
+        for _ in 0..self.array()? {
+            self.tuple(3)?;
+            self.bytes()?;
+            for _ in 0..self.array()? {
+                self.bytes()?;
+            }
+            self.bytes()?;
         }
+        let messages = self.array()?;
+        for _ in 0..messages {
+            self.bytes()?;
+        }
+        Some(messages)
+    }
+
+    /// Skip the created contract, or nil.
+    fn created(&mut self) -> Option<()> {
+        match self.0.first()? {
+            0xc0 => self.byte().map(drop),
+            _ => self.bytes().map(drop),
+        }
+    }
+
+    fn result(&mut self) -> Option<TransactionResult<'a>> {
+        let (succeeded, gas_used) = self.outcome()?;
+        self.created()?;
         let logs = self.list(|it| {
             it.tuple(3)?;
             let (address, topics) = (it.bytes()?, it.list(Self::hash)?);

@@ -59,6 +59,10 @@ mod native {
     #[pymodule_export]
     use super::rpc::receipts::receipts_json;
     #[pymodule_export]
+    use super::rpc::record_summary::{
+        block_summary, byte_array_json, message_counts, transaction_summary,
+    };
+    #[pymodule_export]
     use super::rpc::state_reads::StateReads;
     #[pymodule_export]
     use super::transaction::{

@@ -55,6 +55,26 @@ pub fn render_data(data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Render bytes as an array of numbers.
+pub fn byte_array(data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(4 * data.len() + 2);
+    out.push(b'[');
+    for (index, byte) in data.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        if *byte >= 100 {
+            out.push(b'0' + byte / 100);
+        }
+        if *byte >= 10 {
+            out.push(b'0' + byte / 10 % 10);
+        }
+        out.push(b'0' + byte % 10);
+    }
+    out.push(b']');
+    out
+}
+
 /// Parse an address: `0x` and 40 digits.
 pub fn parse_address(text: &str) -> Option<Address> {
     let mut address = Address::ZERO;
@@ -109,6 +129,12 @@ mod tests {
                 assert_eq!(String::from_utf8(out).expect("text"), expected);
             }
         }
+    }
+
+    #[test]
+    fn bytes_are_an_array_of_numbers() {
+        assert_eq!(byte_array(&[]), b"[]");
+        assert_eq!(byte_array(&[0, 9, 10, 99, 100, 205, 255]), b"[0,9,10,99,100,205,255]");
     }
 
     #[test]

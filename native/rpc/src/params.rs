@@ -18,10 +18,14 @@ pub enum Kind {
     Address,
     /// A number of at most so many hex digits.
     Quantity(usize),
+    /// A number of at most 64 bits, in hex digits or as a JSON integer.
+    Number,
     /// True or false.
     Boolean,
     /// A block, by number or the latest.
     Block,
+    /// Something that is not plain if it is given.
+    Other,
 }
 
 /// A parameter.
@@ -51,9 +55,10 @@ pub fn parse(kinds: &[Kind], required: usize, params: &str) -> Option<Vec<Param>
     kinds.iter().zip(values).map(|(kind, value)| value.parse(*kind)).collect()
 }
 
-/// A string or a boolean; other values are not plain.
+/// A string, a natural number or a boolean; other values are not plain.
 enum Value<'a> {
     Text(&'a str),
+    Number(u64),
     Boolean(bool),
 }
 
@@ -66,6 +71,8 @@ impl Value<'_> {
             (Kind::Quantity(digits), Self::Text(text)) => {
                 quantity(text, digits).map(Param::Quantity)
             }
+            (Kind::Number, Self::Text(text)) => quantity(text, 16).map(Param::Quantity),
+            (Kind::Number, Self::Number(number)) => Some(Param::Quantity(U256::from(number))),
             (Kind::Block, Self::Text(text)) => parse_block(Some(text)).map(Param::Block),
             _ => None,
         }
@@ -84,7 +91,11 @@ impl<'a> Visitor<'a> for ValueVisitor {
     type Value = Value<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string or a boolean")
+        f.write_str("a string, a number or a boolean")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Value::Number(number))
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
@@ -135,6 +146,17 @@ mod tests {
         let latest = Param::Block(Block::Latest);
         assert_eq!(parse(&KINDS, 1, r#"[ "0x5", "latest" ]"#), Some(vec![number, latest]));
         assert_eq!(parse(&KINDS, 0, ""), Some(vec![]));
+    }
+
+    #[test]
+    fn a_number_may_be_an_integer() {
+        let kinds = [Kind::Number, Kind::Other];
+        let number = Some(vec![Param::Quantity(U256::from(5))]);
+        assert_eq!(parse(&kinds, 1, "[5]"), number);
+        assert_eq!(parse(&kinds, 1, r#"["0x5"]"#), number);
+        for params in ["[-1]", "[1.0]", "[1e3]", r#"["5"]"#, "[5,5]", r#"[5,"x"]"#, "[5,null]"] {
+            assert_eq!(parse(&kinds, 1, params), None, "{params}");
+        }
     }
 
     #[test]

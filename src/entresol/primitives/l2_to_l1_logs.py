@@ -86,7 +86,7 @@ class LogProof(msgspec.Struct, frozen=True, kw_only=True):
     """The index of the log's leaf."""
     root: Hash32
     """The message root of the batch, which L1 stores when it executes the batch."""
-    words: tuple[Hash32, ...]
+    words: tuple[bytes, ...]
     """The proof as L1's contracts decode it: metadata, siblings from the leaf up, aggregated root."""
 
 
@@ -94,8 +94,17 @@ class ProvenLog(msgspec.Struct, frozen=True):
     """A log, the number of its batch, and its proof."""
 
     batch: int
-    log: L2ToL1Log
+    packed: bytes
     proof: LogProof
+
+    @property
+    def log(self) -> L2ToL1Log:
+        """The log."""
+        return L2ToL1Log.unpack(self.packed)
+
+
+class TreeNotBuilt(Exception):  # noqa: N818 - no error: the proof is made elsewhere
+    """A proof needs a message tree that takes long to build."""
 
 
 def message_logs(logs: Iterable[Log], tx_number: int) -> Iterator[bytes]:

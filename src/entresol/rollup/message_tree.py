@@ -69,20 +69,21 @@ class MessageTree:
         view = range(0, len(packed), PACKED_SIZE)
         return cls(keccak256(packed[at : at + PACKED_SIZE]) for at in view)
 
-    def path(self, index: int) -> tuple[Hash32, ...]:
+    def path(self, index: int) -> tuple[bytes, ...]:
         """Return the siblings of a leaf and of the nodes above it, from the leaf upwards."""
         if not 0 <= index < self.size:
             raise IndexError(f"leaf {index} of {self.size}")
-        return tuple(self._node(height, (index >> height) ^ 1) for height in range(DEPTH))
+        nodes = []
+        for level, empty in zip(self._levels[:DEPTH], EMPTY_ROOTS, strict=False):
+            at = (index ^ 1) * _HASH
+            nodes.append(level[at : at + _HASH] or empty)
+            index >>= 1
+        return tuple(nodes)
 
     def prove(self, index: int) -> LogProof:
         """Return the proof of the log at `index`."""
         words = (_METADATA, *self.path(index), self._aggregated_root)
         return LogProof(id=index, root=self.root, words=words)
-
-    def _node(self, height: int, index: int) -> Hash32:
-        node = self._levels[height][index * _HASH : (index + 1) * _HASH]
-        return Hash32(node) if node else EMPTY_ROOTS[height]
 
 
 def batch_root(local_root: bytes, aggregated_root: bytes = NO_AGGREGATED_ROOT) -> Hash32:

@@ -61,6 +61,11 @@ class BatchTable:
         """Read the last batch again when it is needed, because rows were deleted or written elsewhere."""
         self._is_last_known = False
 
+    @property
+    def version(self) -> int:
+        """A number that is another one once batches or their settlement may have changed."""
+        return self._db.rewrites
+
     # Batches
 
     def last(self) -> Batch | None:

@@ -15,6 +15,8 @@ use super::work::WordPrice;
 
 /// Checks between two reads of the clock and the cancellation flag.
 const CLOCK_INTERVAL: u32 = 256;
+/// Jump destinations between two checks: a loop is one of a few instructions, of which a check would take half the time.
+const JUMP_INTERVAL: u32 = 8;
 /// Words that take as long as what is between two checks.
 const WORDS_PER_CHECK: u64 = 64;
 
@@ -65,6 +67,8 @@ pub struct LimitChecker {
     surcharge: u64,
     /// Checks until the clock is read next.
     until_clock: u32,
+    /// Jump destinations until the next check.
+    until_jump_check: u32,
     /// The limit that stopped the execution.
     pub reached: Option<LimitReached>,
     /// The most gas that a precompile may use, whatever it is given.
@@ -127,6 +131,23 @@ impl LimitChecker {
         }
         self.check_gas(depth, frame_gas)?;
         self.check_times(1)
+    }
+
+    /// Whether a jump destination has to check the limits, by `check_jumps`.
+    #[inline(always)]
+    pub(super) fn is_jump_checked(&mut self) -> bool {
+        let left = self.until_jump_check.checked_sub(1);
+        self.until_jump_check = left.unwrap_or(JUMP_INTERVAL - 1);
+        left.is_none()
+    }
+
+    /// Check the limits at a jump destination, for those that did not.
+    pub(super) fn check_jumps(&mut self, depth: usize, frame_gas: u64) -> Result<(), LimitReached> {
+        if let Some(progress) = self.limits.progress {
+            (progress.on_check)();
+        }
+        self.check_gas(depth, frame_gas)?;
+        self.check_times(JUMP_INTERVAL)
     }
 
     /// Check the limits before an instruction that handles so many words, and count what they cost.

@@ -14,7 +14,7 @@ use crate::convert::{PyAddress, PyHash, PyWord};
 /// A function without side effects that matter if it is called again after an error.
 ///
 /// Of its parameters, the first `required` have to be given. A parameter is `hash`, `address`, `quantity`,
-/// `quantity64`, `boolean`, or a function that makes a block of its number, or the latest of None.
+/// `quantity64`, `number`, `boolean`, `other`, which is not plain, or a function that makes a block of its number, or the latest of None.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct Getter {
     function: Py<PyAny>,
@@ -92,7 +92,9 @@ fn kind_of(parameter: &Bound<'_, PyAny>) -> PyResult<Kind> {
         "address" => Ok(Kind::Address),
         "quantity" => Ok(Kind::Quantity(64)),
         "quantity64" => Ok(Kind::Quantity(16)),
+        "number" => Ok(Kind::Number),
         "boolean" => Ok(Kind::Boolean),
+        "other" => Ok(Kind::Other),
         unknown => Err(PyValueError::new_err(format!("no parameter of a getter: {unknown}"))),
     }
 }

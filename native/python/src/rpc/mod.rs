@@ -7,5 +7,6 @@ pub mod getter;
 pub mod head;
 pub mod long_request;
 pub mod receipts;
+pub mod record_summary;
 pub mod response;
 pub mod state_reads;

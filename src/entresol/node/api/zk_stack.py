@@ -26,7 +26,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
     """Return what serves the methods of an L2; most of them need a rollup."""
     chain, resolver, rollup = services.chain, services.resolver, layer_two.rollup
     namespaces: list[Namespace] = [
-        ZksBytecode(chain.bytecodes),
+        ZksBytecode(chain.bytecodes, lambda: chain.ledger.head_hash),
         ZksFees(resolver, services.runner, layer_two.fees),
     ]
     if rollup is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, Final, NamedTuple
+from types import UnionType
+from typing import Any, Final, NamedTuple, get_args, get_origin
 
 from entresol._native import FeeHistory, Getter, NativeDispatcher, StateReads
 from entresol.primitives.values import Address, Hash32, Quantity
@@ -18,8 +19,11 @@ _KINDS: Final[dict[Any, str]] = {
     Hash32: "hash",
     Address: "address",
     bool: "boolean",
+    str: "other",
 }
 """The parameters of getters, as the crate names them."""
+_NUMBER, _NUMBER_BITS = "number", 64
+"""Of those that may also be JSON integers, these are plain as such."""
 _QUANTITIES: Final = {64: "quantity64", 256: "quantity"}
 """Numbers by their width, of which hex digits are plain, whatever else their type reads."""
 
@@ -65,13 +69,20 @@ def _getter(method: Method) -> Getter:
 
 def _kind(method: Method, parameter: Parameter) -> str | Callable[[int | None], object]:
     """Return what a parameter of a getter is; a block is given by the function that makes it of a number."""
-    hint = parameter.hint
+    hint = _without_none(parameter.hint)
     if isinstance(hint, type) and issubclass(hint, Quantity):
-        return _QUANTITIES[hint.bits]
+        takes_integers = "integer" in getattr(hint, "json_schema", {}).get("type", ())
+        return _NUMBER if takes_integers and hint.bits == _NUMBER_BITS else _QUANTITIES[hint.bits]
     kind = _KINDS.get(hint) or getattr(hint, "at", None)
     if kind is None:
         raise TypeError(f"{method.name} cannot be a getter, because of {parameter.name}")
     return kind
+
+
+def _without_none(hint: Any) -> Any:
+    """Return what a parameter is if it is given, and not null, which is left to Python."""
+    kinds = [it for it in get_args(hint) if it is not type(None)]
+    return kinds[0] if get_origin(hint) is UnionType and len(kinds) == 1 else hint
 
 
 def count_native_calls(native: NativeDispatcher, metrics: Metrics) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 LATEST: Final = datetime.max.replace(tzinfo=UTC)
 """The latest time that can be written; a chain whose clock was moved may be past it."""
+_LATEST_SECONDS: Final = LATEST.timestamp()
 
 
 def quantity(value: int | None) -> str:
@@ -42,6 +43,7 @@ def iso_timestamp(seconds: float) -> str:
 
     Other nodes omit them at a whole second, which zksync2 cannot read.
     """
-    late = seconds >= LATEST.timestamp()
+    late = seconds >= _LATEST_SECONDS
     time = LATEST if late else datetime.fromtimestamp(seconds, UTC)
-    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    # What follows the microseconds is the offset, +00:00.
+    return time.isoformat(timespec="microseconds")[:-6] + "Z"

@@ -24,7 +24,7 @@ _TYPES: Final = {
     4: "EIP7702Transaction",
     0x71: "EIP712Transaction",
 }
-_DEFAULT_GAS_PER_PUBDATA: Final = 50_000
+DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 
 
 class Fee(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ def gas_per_pubdata(payload: Payload) -> int:
     """Return the gas per pubdata byte limit of a transaction; most types have none."""
     if isinstance(payload, PriorityTransaction | ZkTransaction):
         return payload.gas_per_pubdata_limit
-    return _DEFAULT_GAS_PER_PUBDATA
+    return DEFAULT_GAS_PER_PUBDATA
 
 
 def _from_l2(transaction: Transaction, payload: SignedPayload) -> L2CommonData:

@@ -73,6 +73,8 @@ class KeyValueStore:
         self.is_shared = shared
         self._secondary = secondary
         self._before_rewrite: tuple[Callable[[], None], ...] = ()
+        self.rewrites = 0
+        """Increases before and after what was written may change, other than by a new block."""
         self.failure: StoreFailed | None = None
         """Why the last write failed, if it did."""
         self.damage = DamageReport(is_secondary=secondary is not None)
@@ -167,7 +169,10 @@ class KeyValueStore:
         """
         if rewrites:
             self._rewriting()
-        self._write(_batch_of((), deletes), puts, self._synced if sync else self._unsynced)
+        try:
+            self._write(_batch_of((), deletes), puts, self._synced if sync else self._unsynced)
+        finally:
+            self.rewrites += rewrites
 
     def prepared(self, puts: Iterable[Row], deletes: Iterable[bytes]) -> Contents:
         """Return what `write_prepared` writes; any thread may call it."""
@@ -199,7 +204,10 @@ class KeyValueStore:
     def replace(self, contents: Contents) -> None:
         """Replace everything by the contents of another store, in one atomic write."""
         self._rewriting()
-        self._write(contents, (), self._synced)
+        try:
+            self._write(contents, (), self._synced)
+        finally:
+            self.rewrites += 1
         self.damage = DamageReport()
 
     def exchange(self, other: KeyValueStore) -> None:
@@ -210,6 +218,8 @@ class KeyValueStore:
         self._cursors, other._cursors = other._cursors, self._cursors
         self.failure, other.failure = other.failure, self.failure
         self.damage, other.damage = other.damage, self.damage
+        self.rewrites += 1
+        other.rewrites += 1
         self._finalizer.detach()
         other._finalizer.detach()
         self._close_at_exit()
@@ -220,6 +230,7 @@ class KeyValueStore:
         self._before_rewrite += (callback,)
 
     def _rewriting(self) -> None:
+        self.rewrites += 1
         for callback in self._before_rewrite:
             callback()
 
@@ -283,6 +294,7 @@ class KeyValueStore:
             raise store_error(self._path, error) from error
         finally:
             self._cursors.forget()
+            self.rewrites += 1
 
     def drop(self, prefix: bytes) -> None:
         """Delete every key with this one-byte prefix."""
@@ -292,6 +304,7 @@ class KeyValueStore:
             raise store_error(self._path, error) from error
         finally:
             self._cursors.forget()
+            self.rewrites += 1
 
     def close(self) -> None:
         """Flush what is only in memory, and release the directory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -162,3 +162,34 @@ def test_a_file_size_limit_reverts_nothing(tmp_path: Path) -> None:
         for ours, theirs in zip(store.records(), incompressible_chain(), strict=False)
     )
     store.close()
+
+
+def test_rewrites_are_counted_and_new_blocks_are_not(engine: KeyValueStore, tmp_path: Path) -> None:
+    other = KeyValueStore(tmp_path / "other", durable=False, create=True)
+    counts = [engine.rewrites]
+    engine.write([(b"a", b"1")], rewrites=False)
+    engine.write_prepared(engine.prepared([(b"b", b"1")], ()), (), sync=False)
+    assert engine.rewrites == counts[-1]
+    rewrites: list[Callable[[], None]] = [
+        lambda: engine.write([(b"a", b"2")]),
+        lambda: engine.drop(b"a"),
+        lambda: engine.replace(other.contents()),
+        lambda: engine.exchange(other),
+    ]
+    for rewrite in rewrites:
+        rewrite()
+        counts.append(engine.rewrites)
+    assert counts == sorted(set(counts))
+
+
+def test_a_secondary_that_catches_up_may_read_something_else(tmp_path: Path) -> None:
+    first = KeyValueStore(tmp_path / "database", create=True, shared=True)
+    second = KeyValueStore(tmp_path / "database", secondary=tmp_path / "second")
+    before = second.rewrites
+    first.write([(b"a", b"1")])
+    assert second.rewrites == before
+    second.catch_up()
+    assert second.rewrites > before
+    assert second.get(b"a") == b"1"
+    second.close()
+    first.close()

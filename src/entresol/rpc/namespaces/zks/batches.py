@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
+from msgspec import Raw
 
+from entresol._native import block_summary
 from entresol.chain.fees import FeeModel
 from entresol.errors import UnknownBlock
 from entresol.primitives.batches import SettlementStep
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.services.batch_status import PROTOCOL_VERSION, BatchStatus, SettlementFields
+from entresol.rpc.services.batch_status import (
+    PROTOCOL_VERSION,
+    BatchSettlement,
+    BatchStatus,
+    SettlementFields,
+)
 from entresol.rpc.types.number import Number
 from entresol.storage.block_rows import Prices
 
@@ -49,6 +58,10 @@ class BlockDetailsBase(SettlementFields, frozen=True, kw_only=True):
 NO_SYSTEM_CODE: Final = BaseSystemContractsHashes(
     bootloader=Hash32.zero(), default_aa=Hash32.zero()
 )
+_NO_SYSTEM_CODE: Final = encode(NO_SYSTEM_CODE).decode()
+_PRIORITY: Final = bytes(PRIORITY_TYPES)
+_MAX_DETAILS: Final = 4_096
+"""How many details of batches and of blocks are cached, about two kilobytes each."""
 
 
 class BlockDetails(BlockDetailsBase, frozen=True, kw_only=True):
@@ -101,7 +114,10 @@ class BlockMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ZksBatches:
-    """`zks_` methods about blocks, batches and their settlement."""
+    """`zks_` methods about blocks, batches and their settlement.
+
+    Remembers: details of sealed batches and of their blocks, until their settlement changes.
+    """
 
     prefix = "zks"
 
@@ -112,6 +128,8 @@ class ZksBatches:
         self._batch_status = batch_status
         self._fees = fees
         self._commitments = commitments
+        self._details: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(_MAX_DETAILS)
+        self._blocks: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(_MAX_DETAILS)
 
     @method(name="zks_L1BatchNumber", getter=True, served_by=ServedBy.REPLICA)
     def l1_batch_number(self) -> Quantity:
@@ -126,61 +144,47 @@ class ZksBatches:
             return None
         return Quantity(found.first_block), Quantity(found.last_block)
 
-    @method(served_by=ServedBy.REPLICA)
-    def get_l1_batch_details(self, batch: Number) -> L1BatchDetails | None:
+    @method(getter=True, served_by=ServedBy.REPLICA)
+    def get_l1_batch_details(self, batch: Number) -> Annotated[Raw, L1BatchDetails] | None:
         """Return a sealed batch: state root, prices and settlement, with the commitment once it is on L1."""
-        found = self._batch_status.batches.get(batch)
-        if found is None:
+        settlement = self._batch_status.of_batch(batch)
+        if settlement is None or settlement.batch is None:
             return None
-        prices = self._prices_of(found.last_block)
-        last = self._chain.blocks.header(found.last_block)
-        return L1BatchDetails(
-            number=found.number,
-            timestamp=found.first_timestamp,
-            l1_tx_count=found.l1_transactions,
-            l2_tx_count=found.transactions - found.l1_transactions,
-            root_hash=Hash32(found.state_root),
-            l1_gas_price=prices.l1_gas_price,
-            l2_fair_gas_price=last.base_fee_per_gas,
-            fair_pubdata_price=prices.fair_pubdata_price,
-            base_system_contracts_hashes=NO_SYSTEM_CODE,
-            commitment=self._commitment_of(found),
-            **self._batch_status.fields_of(found),
-        )
+        known = self._details.get(batch)
+        if known is not None and known[0] is settlement:
+            return known[1]
+        prices = self._chain.prices.at(settlement.batch.last_block)
+        details = self._batch_details(settlement, settlement.batch, prices or self._fees.prices())
+        if prices is not None:
+            self._details.put(int(batch), (settlement, details))
+        return details
 
-    @method(served_by=ServedBy.REPLICA)
-    def get_block_details(self, block: Number) -> BlockDetails | None:
+    @method(getter=True, served_by=ServedBy.REPLICA)
+    def get_block_details(self, block: Number) -> Annotated[Raw, BlockDetails] | None:
         """Return a block: prices and the settlement of its batch; `rootHash` is the hash of the block."""
-        record = self._record(block)
-        if record is None:
+        settlement = self._batch_status.of_block(block)
+        known = self._blocks.get(block)
+        if known is not None and known[0] is settlement:
+            return known[1]
+        summary = self._summary(block)
+        if summary is None:
             return None
-        header, prices = record.header(), self._prices_of(block)
-        batch = self._batch_status.batch_of(block)
-        from_l1 = record.priority_count()
-        return BlockDetails(
-            number=header.number,
-            timestamp=header.timestamp,
-            l1_tx_count=from_l1,
-            l2_tx_count=len(record.transactions) - from_l1,
-            root_hash=header.hash(),
-            l1_gas_price=prices.l1_gas_price,
-            l2_fair_gas_price=header.base_fee_per_gas,
-            fair_pubdata_price=prices.fair_pubdata_price,
-            base_system_contracts_hashes=NO_SYSTEM_CODE,
-            l1_batch_number=self._batch_status.last_batch + 1 if batch is None else batch.number,
-            operator_address=header.beneficiary,
-            **self._batch_status.fields_of(batch),
-        )
+        prices = self._chain.prices.at(block)
+        details = self._block_details(block, summary, settlement, prices or self._fees.prices())
+        # Another block may be reverted, and prices that are not stored change, while the settlement is the same.
+        if settlement.batch is not None and prices is not None:
+            self._blocks.put(int(block), (settlement, details))
+        return details
 
     @method(served_by=ServedBy.REPLICA)
     def get_block_metadata_by_number(self, block: Number) -> BlockMetadata | None:
         """Return the prices that a block was sealed with."""
-        record = self._record(block)
-        if record is None:
+        summary = self._summary(block)
+        if summary is None:
             return None
         return BlockMetadata(
             pubdata_price_per_byte=Quantity(self._prices_of(block).fair_pubdata_price),
-            native_price=Quantity(record.header().base_fee_per_gas),
+            native_price=Quantity(summary.base_fee),
         )
 
     # Finality
@@ -190,7 +194,7 @@ class ZksBatches:
         """Return the settlement stage of a block."""
         if not self._chain.ledger.first <= block <= self._chain.number:
             return None
-        return self._finality(block, self._batch_status.batch_of(block))
+        return self._finality(block, self._batch_status.of_block(block))
 
     @method(served_by=ServedBy.REPLICA)
     def get_transaction_finality(self, hash: Hash32) -> BlockFinality | None:
@@ -199,13 +203,15 @@ class ZksBatches:
         if location is None:
             return None
         block = location.block_number
-        return self._finality(block, self._batch_status.batch_of(block))
+        return self._finality(block, self._batch_status.of_block(block))
 
     @method(served_by=ServedBy.REPLICA)
     def get_batch_finality(self, batch: Number) -> BlockFinality | None:
         """Return the settlement stage of a batch, and its last block."""
-        found = self._batch_status.batches.get(batch)
-        return None if found is None else self._finality(found.last_block, found)
+        found = self._batch_status.of_batch(batch)
+        if found is None or found.batch is None:
+            return None
+        return self._finality(found.batch.last_block, found)
 
     @method(served_by=ServedBy.REPLICA)
     def get_finality_status(self) -> FinalityStatus:
@@ -223,8 +229,8 @@ class ZksBatches:
             last_finalized_batch=self._batch_number(finality.finalized),
         )
 
-    def _finality(self, block: int, batch: Batch | None) -> BlockFinality:
-        steps, finality = self._batch_status.steps_of(batch), self._chain.finality
+    def _finality(self, block: int, settlement: BatchSettlement) -> BlockFinality:
+        batch, steps, finality = settlement.batch, settlement.steps, self._chain.finality
         stage: Stage = "pending"
         if block <= finality.finalized:
             stage = "finalized"
@@ -240,17 +246,98 @@ class ZksBatches:
         """Return the prices of a block; those of the next one if none are stored."""
         return self._chain.prices.at(block) or self._fees.prices()
 
-    def _commitment_of(self, batch: Batch) -> Hash32 | None:
-        """Return the commitment of a batch that is on L1; that of genesis is there from registration on."""
-        committed = self._batch_status.steps_of(batch).commit is not None
-        return self._commitments.commitment_of(batch) if committed or not batch.number else None
+    def _block_details(
+        self, block: int, summary: _BlockSummary, settlement: BatchSettlement, prices: Prices
+    ) -> Raw:
+        batch = settlement.batch
+        number = self._batch_status.last_batch + 1 if batch is None else batch.number
+        members = _members(
+            settlement.fields,
+            number=block,
+            timestamp=summary.timestamp,
+            from_l1=summary.from_l1,
+            from_l2=summary.transactions - summary.from_l1,
+            root_hash=summary.hash,
+            base_fee=summary.base_fee,
+            prices=prices,
+        )
+        return Raw(
+            f'{{{members},"l1BatchNumber":{number},"operatorAddress":"0x{summary.beneficiary.hex()}",'
+            f'"protocolVersion":"{PROTOCOL_VERSION}"}}'.encode()
+        )
+
+    def _batch_details(self, settlement: BatchSettlement, batch: Batch, prices: Prices) -> Raw:
+        last = self._summary(batch.last_block)
+        if last is None:
+            raise UnknownBlock(batch.last_block)
+        members = _members(
+            settlement.fields,
+            number=batch.number,
+            timestamp=batch.first_timestamp,
+            from_l1=batch.l1_transactions,
+            from_l2=batch.transactions - batch.l1_transactions,
+            root_hash=batch.state_root,
+            base_fee=last.base_fee,
+            prices=prices,
+        )
+        # That of genesis is on L1 from registration on.
+        is_on_l1 = settlement.steps.commit is not None or not batch.number
+        commitment = f'"{self._commitments.commitment_of(batch)}"' if is_on_l1 else "null"
+        return Raw(f'{{{members},"commitment":{commitment}}}'.encode())
 
     def _batch_number(self, block: int) -> int:
-        batch = self._batch_status.batch_of(block)
-        return 0 if batch is None else batch.number
+        position = self._batch_status.batches.position_of_block(block)
+        return 0 if position is None else position.batch
 
-    def _record(self, block: int) -> BlockRecord | None:
-        try:
-            return self._chain.blocks.record(block) if block <= self._chain.number else None
-        except UnknownBlock:
+    def _summary(self, block: int) -> _BlockSummary | None:
+        """Return what is said of a block; None if there is none."""
+        stored = self._chain.blocks.get_encoded_record(block)
+        if stored is None:
             return None
+        summary = block_summary(stored, _PRIORITY)
+        # What the crate cannot read, Python reports.
+        return _BlockSummary(*summary) if summary else _read(self._chain.blocks.record(block))
+
+
+class _BlockSummary(NamedTuple):
+    """What details say of a block."""
+
+    timestamp: int
+    transactions: int
+    from_l1: int
+    hash: bytes
+    base_fee: int
+    beneficiary: bytes
+
+
+def _read(record: BlockRecord) -> _BlockSummary:
+    header = record.header()
+    return _BlockSummary(
+        header.timestamp,
+        len(record.transactions),
+        record.priority_count(),
+        header.hash(),
+        header.base_fee_per_gas,
+        header.beneficiary,
+    )
+
+
+def _members(  # noqa: PLR0913 - members of an object
+    settlement: str,
+    *,
+    number: int,
+    timestamp: int,
+    from_l1: int,
+    from_l2: int,
+    root_hash: bytes,
+    base_fee: int,
+    prices: Prices,
+) -> str:
+    """Return the members that block and batch details share, as JSON."""
+    return (
+        f'{settlement},"number":{number:d},"timestamp":{timestamp},"l1TxCount":{from_l1},'
+        f'"l2TxCount":{from_l2},"rootHash":"0x{root_hash.hex()}",'
+        f'"l1GasPrice":{prices.l1_gas_price},"l2FairGasPrice":{base_fee},'
+        f'"fairPubdataPrice":{prices.fair_pubdata_price},'
+        f'"baseSystemContractsHashes":{_NO_SYSTEM_CODE}'
+    )

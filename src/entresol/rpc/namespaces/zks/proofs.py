@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+from msgspec import Raw
 
 from entresol.errors import TooManySlots
 from entresol.offload import POLICY, Offload
+from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
@@ -25,13 +29,21 @@ if TYPE_CHECKING:
 class Prover(Protocol):
     """Finds logs in batches that L1 has executed, and proves them."""
 
-    def prove_transaction_log(self, transaction_hash: Hash32, index: int = 0) -> ProvenLog | None:
-        """Prove a log of a transaction."""
+    def prove_transaction_log(
+        self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
+    ) -> ProvenLog | None:
+        """Prove a log of a transaction; with `quick`, raise `TreeNotBuilt` if that takes long."""
 
     def prove_message(
-        self, block: int, sender: Address, message_hash: Hash32, log_index: int | None = None
+        self,
+        block: int,
+        sender: Address,
+        message_hash: Hash32,
+        log_index: int | None = None,
+        *,
+        quick: bool = False,
     ) -> ProvenLog | None:
-        """Prove a message of `sender` in the batch of `block`."""
+        """Prove a message of `sender` in the batch of `block`; with `quick`, raise `TreeNotBuilt` if that takes long."""
 
 
 class L2ToL1LogProof(JsonModel, frozen=True, kw_only=True):
@@ -86,32 +98,30 @@ class ZksProofs:
         # The prover remembers trees, and is used by one thread at a time.
         self._lock = Lock()
 
-    @method(name="zks_getL2ToL1MsgProof", served_by=ServedBy.REPLICA)
+    @method(name="zks_getL2ToL1MsgProof", getter=True, served_by=ServedBy.REPLICA)
     def get_l2_to_l1_msg_proof(
         self, block: Number, sender: Address, msg: Hash32, l2_log_position: Number | None = None
-    ) -> Offload[L2ToL1LogProof | None]:
+    ) -> Annotated[Raw, L2ToL1LogProof] | Offload[Raw | None] | None:
         """Return the proof of a message that `sender` sent in the batch of `block`.
 
         `msg` is the keccak of the message. Without a position it is the first such message of the batch;
         the position is the index in the block of the event `L1MessageSent`, and distinguishes equal
         messages. The result is null until the batch is executed on L1.
         """
-        return self._offload(
-            lambda: self._prover.prove_message(block, sender, msg, l2_log_position)
-        )
+        return self._prove(partial(self._prover.prove_message, block, sender, msg, l2_log_position))
 
-    @method(name="zks_getL2ToL1LogProof", served_by=ServedBy.REPLICA)
+    @method(name="zks_getL2ToL1LogProof", getter=True, served_by=ServedBy.REPLICA)
     def get_l2_to_l1_log_proof(
         self,
         tx_hash: Hash32,
         index: Number | None = None,
         interop_mode: str | None = None,  # noqa: ARG002 - with one settlement layer, all modes are the same
-    ) -> Offload[L2ToL1LogProof | None]:
+    ) -> Annotated[Raw, L2ToL1LogProof] | Offload[Raw | None] | None:
         """Return the proof of a transaction's L2-to-L1 log, the first unless `index` is given.
 
         `index` counts the `l2ToL1Logs` of the receipt. The result is null until the batch is executed on L1.
         """
-        return self._offload(lambda: self._prover.prove_transaction_log(tx_hash, index or 0))
+        return self._prove(partial(self._prover.prove_transaction_log, tx_hash, index or 0))
 
     @method(TooManySlots, served_by=ServedBy.REPLICA)
     def get_proof(
@@ -133,22 +143,32 @@ class ZksProofs:
 
         return work() if len(keys) <= POLICY.proof_slots else Offload(work)
 
-    def _offload(self, prove: Callable[[], ProvenLog | None]) -> Offload[L2ToL1LogProof | None]:
-        """Prove a log on a worker thread: the tree of a full batch takes 16,383 hashes."""
+    def _prove(self, prove: Callable[..., ProvenLog | None]) -> Raw | Offload[Raw | None] | None:
+        """Prove a log: on a worker thread if the tree has to be built first, which takes up to 16,383 hashes."""
 
-        def work() -> L2ToL1LogProof | None:
+        def work() -> Raw | None:
             with self._lock:
                 return _log_proof(prove())
 
-        return Offload(work)
+        # Whoever has it builds a tree.
+        if not self._lock.acquire(blocking=False):
+            return Offload(work)
+        try:
+            return _log_proof(prove(quick=True))
+        except TreeNotBuilt:
+            return Offload(work)
+        finally:
+            self._lock.release()
 
 
-def _log_proof(proven: ProvenLog | None) -> L2ToL1LogProof | None:
+def _log_proof(proven: ProvenLog | None) -> Raw | None:
     if proven is None:
         return None
     proof = proven.proof
-    return L2ToL1LogProof(
-        id=proof.id, proof=list(proof.words), root=proof.root, batch_number=proven.batch
+    words = '","0x'.join([word.hex() for word in proof.words])
+    return Raw(
+        f'{{"id":{proof.id},"proof":["0x{words}"],"root":"0x{proof.root.hex()}",'
+        f'"batchNumber":{proven.batch}}}'.encode()
     )
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from msgspec import Raw
 
-from entresol._native import execute
+from entresol._native import execute, transaction_summary
 from entresol.chain.logs import LocatedLog
 from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.evm_env import tx_env_of
 from entresol.offload import POLICY, Deferred, Offload, built_first, started
-from entresol.primitives.transactions import PriorityTransaction, Transaction, decode
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.transactions import PriorityTransaction, Transaction, decode, load
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.cooperative import within_limit
@@ -21,6 +22,7 @@ from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import iso_timestamp, raw_array
 from entresol.rpc.render.raw_transactions import (
+    DEFAULT_GAS_PER_PUBDATA,
     RawTransaction,
     gas_per_pubdata,
     raw_transaction,
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from entresol._native import ExecutionResult, Log
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import BlockExecutor
-    from entresol.rpc.services.batch_status import BatchStatus
+    from entresol.primitives.transactions import Payload
+    from entresol.rpc.services.batch_status import BatchSettlement, BatchStatus
     from entresol.rpc.services.rendered_chain import PendingReader, RenderedChain
     from entresol.rpc.threads.client_threads import Threads
     from entresol.sequencer.account_validations import AccountValidations
@@ -73,7 +76,10 @@ class DetailedOutput(JsonModel, frozen=True, kw_only=True):
 
 
 class ZksTransactions:
-    """`zks_` methods about transactions."""
+    """`zks_` methods about transactions.
+
+    Remembers: details of transactions in sealed batches, until the next block or until their settlement changes.
+    """
 
     prefix = "zks"
 
@@ -99,17 +105,38 @@ class ZksTransactions:
         self._threads = threads
         self._max_bytes = max_bytes
         self._pending_block = pending_block or chain.builder.pending
+        self._head: Hash32 | None = None
+        self._details: BoundedMap[bytes, tuple[int, BatchSettlement, Raw]] = BoundedMap(
+            _MAX_DETAILS
+        )
 
-    @method(served_by=ServedBy.STORE)
-    def get_transaction_details(self, hash: Hash32) -> TransactionDetails | None:
+    @method(getter=True, served_by=ServedBy.STORE)
+    def get_transaction_details(self, hash: Hash32) -> Annotated[Raw, TransactionDetails] | None:
         """Return the status, fee and settlement of a transaction."""
+        head = self._chain.ledger.head_hash
+        if head is not self._head:
+            self._head, self._details = head, BoundedMap(_MAX_DETAILS)
+        known = self._details.get(hash)
+        if known is not None and self._batch_status.of_block(known[0]) is known[1]:
+            return known[2]
         location = self._chain.blocks.locate_transaction(hash)
         if location is not None:
-            return self._included(*location)
+            settlement = self._batch_status.of_block(location.block_number)
+            details = self._included(*location, settlement)
+            if details is not None and settlement.batch is not None:
+                self._details.put(bytes(hash), (location.block_number, settlement, details))
+            return details
         pending = self._pending.get(hash)
         if pending is None:
             return None
-        return _details(pending, status="pending", fee=0, received=time.time())
+        return _details(
+            pending.sender,
+            pending.payload,
+            status="pending",
+            fee=0,
+            received=time.time(),
+            hashes=_NO_HASHES,
+        )
 
     @method(served_by=ServedBy.REPLICA)
     def get_raw_block_transactions(
@@ -208,41 +235,43 @@ class ZksTransactions:
             for within, (address, topics, data) in enumerate(logs)
         ]
 
-    def _included(self, block: int, index: int) -> TransactionDetails:
-        record = self._chain.blocks.record(block)
-        header, result = record.header(), record.results[index]
-        transaction = record.transaction(index)
-        batch = self._batch_status.batch_of(block)
-        steps = self._batch_status.steps_of(batch)
-        settled = self._batch_status.status_of(batch)
-        status = "included" if settled == "sealed" else settled
-        price = effective_gas_price(transaction.payload, header.base_fee_per_gas)
+    def _included(self, block: int, index: int, settlement: BatchSettlement) -> Raw | None:
+        stored = self._chain.blocks.get_encoded_record(block)
+        summary = None if stored is None else transaction_summary(stored, index)
+        if summary is None:
+            # Reports what is wrong with the record.
+            self._chain.blocks.record(block)
+            return None
+        sender, succeeded, gas_used, timestamp, base_fee, price, raw = summary
+        payload = None if price is not None else load(raw, Address(sender)).payload
+        if payload is not None:
+            price = effective_gas_price(payload, base_fee)
+        status = "included" if settlement.status == "sealed" else settlement.status
         return _details(
-            transaction,
-            status=status if result.succeeded else "failed",
-            fee=result.gas_used * price,
-            received=header.timestamp,
-            eth_commit_tx_hash=steps.commit and steps.commit.transaction,
-            eth_prove_tx_hash=steps.prove and steps.prove.transaction,
-            eth_execute_tx_hash=steps.execute and steps.execute.transaction,
+            sender,
+            payload,
+            status=status if succeeded else "failed",
+            fee=gas_used * (price or 0),
+            received=timestamp,
+            hashes=settlement.hashes,
         )
 
 
+_MAX_DETAILS: Final = 4_096
+"""How many details of transactions are cached, half a kilobyte each."""
+_NO_HASHES: Final = (
+    '"ethCommitTxHash":null,"ethProveTxHash":null,"ethExecuteTxHash":null,"ethPrecommitTxHash":null'
+)
+
+
 def _details(
-    transaction: Transaction,
-    *,
-    status: str,
-    fee: int,
-    received: float,
-    **settled: Hash32 | None,
-) -> TransactionDetails:
-    payload = transaction.payload
-    return TransactionDetails(
-        is_l1_originated=isinstance(payload, PriorityTransaction),
-        status=status,
-        fee=Quantity(fee),
-        gas_per_pubdata=Quantity(gas_per_pubdata(payload)),
-        initiator_address=transaction.sender,
-        received_at=iso_timestamp(received),
-        **settled,
+    sender: bytes, payload: Payload | None, *, status: str, fee: int, received: float, hashes: str
+) -> Raw:
+    """Return the details of a transaction; without a payload, it is one that any Ethereum node knows."""
+    from_l1 = "true" if isinstance(payload, PriorityTransaction) else "false"
+    pubdata = DEFAULT_GAS_PER_PUBDATA if payload is None else gas_per_pubdata(payload)
+    return Raw(
+        f'{{"isL1Originated":{from_l1},"status":"{status}","fee":"{fee:#x}",'
+        f'"gasPerPubdata":"{pubdata:#x}","initiatorAddress":"0x{sender.hex()}",'
+        f'"receivedAt":"{iso_timestamp(received)}",{hashes}}}'.encode()
     )

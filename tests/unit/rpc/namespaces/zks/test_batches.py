@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -11,7 +12,9 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.fees import FeeModel, L2BaseFee
+from entresol.dev.reverts import Reverts
 from entresol.node.api.adapters import BatchCommitments
+from entresol.offload import Offload
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Hash32
@@ -19,7 +22,8 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import OpenBatch, SealingPolicy, stored_info_of
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier
-from entresol.rollup.proofs import LogProver
+from entresol.rollup.proofs import QUICK_LOGS, LogProver
+from entresol.rpc.jsonrpc.codec import decode_hook, encode
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
@@ -431,3 +435,110 @@ def test_a_transaction_can_be_sent_for_a_preview_of_what_it_does(rollup: Rollup)
     assert [event["logIndex"] for event in answer["events"]] == ["0x0", "0x1"]
     assert answer["storageLogs"] == []
     assert chain.pool.get(name) is not None
+
+
+def responses(rollup: Rollup, name: str, block: int = 1, batch: int = 1) -> list[object]:
+    """Return what the methods say that remember rendered settlements."""
+    return [
+        rollup("zks_getBlockDetails", block),
+        rollup("zks_getL1BatchDetails", batch),
+        rollup("zks_getTransactionDetails", name),
+        rollup("zks_getL2ToL1LogProof", name, 0),
+        rollup("zks_getL2ToL1MsgProof", block, str(sender(USER)), message_hash(1)),
+    ]
+
+
+def afresh(rollup: Rollup, name: str) -> list[object]:
+    """Return what they say where nothing is remembered."""
+    rollup.chain.batches._db.rewrites += 1
+    return responses(rollup, name)
+
+
+def test_what_is_remembered_of_a_batch_follows_its_settlement(rollup: Rollup) -> None:
+    name = str(rollup.chain.send_message(1))
+    rollup.chain.builder.seal()
+    batch = rollup.seal_batch()
+    table, seen = rollup.chain.batches, [responses(rollup, name)]
+    by = SettlementTransaction(Hash32(b"\x77" * 32), 9, 1_700_000_009)
+    changes: list[Callable[[], None]] = [
+        lambda: rollup.settle(batch, *SettlementStep),
+        lambda: rollup.chain.set_finality(safe=1, finalized=1),
+        lambda: table.update_settlement([batch], SettlementStep.EXECUTE, by),
+        lambda: rollup.chain.set_finality(safe=0, finalized=0),
+        lambda: table.revert_settlement([batch], SettlementStep.EXECUTE),
+        lambda: table.revert_settlement_above(1),
+    ]
+    for change in changes:
+        change()
+        now = responses(rollup, name)
+        assert now != seen[-1]
+        assert now == responses(rollup, name) == afresh(rollup, name)
+        seen.append(now)
+    assert seen[-1] == seen[0]
+
+
+def test_what_is_remembered_of_a_batch_is_gone_with_it(rollup: Rollup) -> None:
+    reverts = Reverts(rollup.chain)
+    checkpoint = reverts.checkpoint()
+    name = str(rollup.chain.send_message(1))
+    rollup.chain.builder.seal()
+    rollup.settle(rollup.seal_batch(), *SettlementStep)
+    before = responses(rollup, name)
+    assert None not in before
+    reverts.restore(checkpoint)
+    assert responses(rollup, name) == [None] * 5
+    other = Batcher(rollup.chain.blocks, rollup.chain.batches, SealingPolicy(max_age=10.0**9))
+    rollup.chain.transfer()
+    rollup.chain.seal_messages(1)
+    assert completed(other.seal(0.0)) is not None
+    rollup.settle(1, *SettlementStep)
+    now = responses(rollup, name)
+    assert now == afresh(rollup, name)
+    assert [old == new for old, new in zip(before, now, strict=True)] == [False] * 5
+
+
+def test_a_block_that_no_batch_has_may_be_another_one_later(rollup: Rollup) -> None:
+    reverts = Reverts(rollup.chain)
+    checkpoint = reverts.checkpoint()
+    rollup.chain.seal_messages(1)
+    before = rollup("zks_getBlockDetails", 1)
+    reverts.restore(checkpoint)
+    rollup.chain.seal_messages(2, 3)
+    now = rollup("zks_getBlockDetails", 1)
+    assert (before["l2TxCount"], now["l2TxCount"]) == (1, 2)
+    assert now["rootHash"] == str(rollup.chain.head.hash()) != before["rootHash"]
+
+
+@pytest.mark.parametrize("is_settled", [False, True])
+def test_rendered_details_are_as_their_models_are_encoded(rollup: Rollup, is_settled: bool) -> None:
+    names = [rollup.chain.deposit(), rollup.chain.send_message(1)]
+    rollup.chain.builder.seal()
+    batch = rollup.seal_batch()
+    if is_settled:
+        rollup.settle(batch, *SettlementStep)
+    calls = [
+        ("zks_getBlockDetails", [1]),
+        ("zks_getL1BatchDetails", [batch]),
+        *(("zks_getTransactionDetails", [str(name)]) for name in names),
+        ("zks_getL2ToL1LogProof", [str(names[1]), 0]),
+    ]
+    for method, params in calls:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        body = asyncio.run(rollup.handle(msgspec.json.encode(request)))
+        result = msgspec.json.decode(body, type=dict[str, msgspec.Raw])["result"]
+        model = rollup._dispatcher.methods[method].result
+        decoded = msgspec.json.decode(result, type=model, dec_hook=decode_hook)
+        assert bytes(result) == encode(decoded)
+
+
+def test_a_proof_of_a_large_batch_is_made_on_a_thread_and_then_at_once(rollup: Rollup) -> None:
+    for first in range(0, QUICK_LOGS + 10, 20):
+        rollup.chain.seal_messages(*range(first + 1, first + 21))
+    rollup.settle(rollup.seal_batch(), *SettlementStep)
+    question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(7))
+    prove = rollup._dispatcher.methods["zks_getL2ToL1MsgProof"].function
+    arguments = (1, sender(USER), Hash32((7).to_bytes(32)))
+    assert isinstance(prove(*arguments), Offload)
+    proof = rollup(*question)
+    assert not isinstance(prove(*arguments), Offload)
+    assert rollup(*question) == proof

@@ -24,7 +24,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def zks(chain: Chain) -> Iterator[NamespaceClient]:
-    client = NamespaceClient(ZksBytecode(chain.bytecodes))
+    client = NamespaceClient(ZksBytecode(chain.bytecodes, lambda: chain.ledger.head_hash))
     yield client
     client.close()
 
