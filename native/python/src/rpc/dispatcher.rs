@@ -6,6 +6,7 @@ use alloy_primitives::map::HashMap;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_rpc::latency::Latencies;
 use entresol_rpc::read;
@@ -82,6 +83,16 @@ impl NativeDispatcher {
         let methods = kinds.chain(getters).map(method).collect();
         let cache = Mutex::new(ResponseCache::new(capacity, batch));
         Self { cache, methods, reads, bounds, max_bytes }
+    }
+
+    /// Show to the garbage collector what leads to the chain that owns this.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.reads)?;
+        self.methods.values().try_for_each(|method| match &method.kind {
+            Kind::Getter(getter) => visit.call(getter),
+            Kind::Read(reads) => visit.call(reads),
+            Kind::FeeHistory(fees) => visit.call(fees),
+        })
     }
 
     /// Return the response to a request or a batch; None leaves it to Python.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use pyo3::{PyTraverseError, PyVisit};
 use serde::Deserialize;
 
 use entresol_rpc::block::{Block, parse_block};
@@ -43,6 +44,11 @@ impl FeeHistory {
     #[pyo3(signature = (*, load, head, next_fees, capacity))]
     fn new(load: Py<PyAny>, head: Py<PyAny>, next_fees: Py<PyAny>, capacity: usize) -> Self {
         Self { load, head, next_fees, blocks: Mutex::new(fee_history::FeeHistory::new(capacity)) }
+    }
+
+    /// Show the functions to the garbage collector: they are methods of a chain's services, which own this.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        [&self.load, &self.head, &self.next_fees].into_iter().try_for_each(|it| visit.call(it))
     }
 
     /// Return how many blocks from `first` to `last` have to be loaded.

@@ -4,6 +4,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_rpc::block::Block;
 use entresol_rpc::hex;
@@ -51,6 +52,15 @@ impl Getter {
         };
         let blocks = parameters.iter().map(block).collect::<PyResult<_>>()?;
         Ok(Self { function, kinds, blocks, required, is_cached })
+    }
+
+    /// Show the function to the garbage collector: it is a method of a chain's API, which owns this.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        self.blocks.iter().flatten().try_for_each(|(make, latest)| {
+            visit.call(make)?;
+            visit.call(latest)
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::evm::env::{self, ExecutionEnv};
 use entresol_core::state::{State, overlay, snapshot};
@@ -25,6 +26,17 @@ pub struct Head {
     pub env: Arc<ExecutionEnv>,
     /// What simulated blocks build on, once there are any.
     pub parent: Option<Parent>,
+}
+
+impl Head {
+    /// Show to the garbage collector what it has of Python.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.evm_env)?;
+        match &self.state {
+            HeadState::Snapshot(_) => Ok(()),
+            HeadState::Overlay(overlay) => visit.call(overlay),
+        }
+    }
 }
 
 /// The hash and the state root of the last block.

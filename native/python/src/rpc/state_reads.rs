@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::evm::env::ExecutionEnv;
 use entresol_core::state::changes::Changes;
@@ -91,6 +92,19 @@ impl StateReads {
             calls: Mutex::new(response_cache::ResponseCache::new(cache_bytes, 0)),
             is_budget_spent: AtomicBool::new(false),
         }
+    }
+
+    /// Show to the garbage collector what is a part of the chain that owns this.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        [&self.latest, &self.state_after, &self.state_root, &self.head_hash, &self.filling]
+            .into_iter()
+            .try_for_each(|it| visit.call(it))?;
+        visit.call(&self.trie)?;
+        // What is locked is in use.
+        for block in [&self.head, &self.pending].into_iter().filter_map(Mutex::try_lock) {
+            block.as_ref().map_or(Ok(()), |it| it.traverse(&visit))?;
+        }
+        Ok(())
     }
 
     /// Return whether the last request needed more gas than it may use here; forget it.
