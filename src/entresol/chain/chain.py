@@ -23,6 +23,7 @@ from entresol.chain.sealing.pool_inclusion import Rejections
 from entresol.errors import MissingSidecar
 from entresol.execution.account_senders import runs_in_steps, validate
 from entresol.execution.evm_env import EvmEnv
+from entresol.listeners import Listeners
 from entresol.primitives.transactions import BlobTransaction, ZkTransaction
 from entresol.primitives.values import Hash32
 from entresol.storage.store import Store
@@ -80,6 +81,8 @@ class Chain:
         self.instance_id = Hash32(secrets.token_bytes(Hash32.size))
         """Other each time the chain is opened, so that tools notice that what they know of it may be outdated."""
         self.finality = Finality(epoch_slots=rules.epoch_slots)
+        self.finality_set: Listeners[[]] = Listeners()
+        """Notified when another block is safe or finalized, without a new block or a revert."""
         self.events = ChainEvents()
         self.clock = clock or Clock()
         self.edits = Edits()
@@ -275,7 +278,9 @@ class Chain:
 
     def set_finality(self, safe: int | None = None, finalized: int | None = None) -> None:
         """Set the safe and the finalized block; what is not given stays."""
-        self.finality = self.finality.updated(safe, finalized)
+        before, self.finality = self.finality, self.finality.updated(safe, finalized)
+        if self.finality != before:
+            self.finality_set.notify()
 
     def _set_pool_order(self, mode: MiningMode) -> None:
         """With automine transactions are included as they arrive: a later one may build on any before it."""

@@ -51,7 +51,7 @@ class ReplicaSubscribers(Protocol):
 
 
 class StatePublisher:
-    """Writes the state of a chain to a page: at each event, and before each response of the producer.
+    """Writes the state of a chain to a page: at each event, when blocks become final, and before each response.
 
     So whatever a client has seen here, a replica that serves it later finds in the page. Remembers: the state announced
     last. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain. Fails: never.
@@ -73,6 +73,7 @@ class StatePublisher:
         self._seen: tuple[object, ...] = ()
         self._loop: asyncio.AbstractEventLoop | None = None
         chain.events.listen(self._on_event)
+        chain.finality_set.add(self.sync)
         chain.ledger.store.before_rewrite(self._on_rewrite)
         self.sync()
 

@@ -103,3 +103,18 @@ def test_pending_transactions_without_a_key_are_published(chain: Chain, shipping
     replica, producer = shipping.taken()
     assert [_identity(it) for it in replica] == [_identity(it) for it in producer]
     assert len(replica) == 2
+
+
+def test_blocks_that_become_final_are_announced_though_nothing_else_happens(
+    chain: Chain, shipping: Shipping
+) -> None:
+    chain.builder.seal()
+    chain.set_finality(safe=1)
+    chain.set_finality(finalized=1)
+    found = shipping.page.read()
+    assert found is not None
+    version, state = found
+    assert (state.safe, state.finalized) == (1, 1)
+    # The same again is nothing new.
+    chain.set_finality(safe=1, finalized=1)
+    assert shipping.page.version == version
