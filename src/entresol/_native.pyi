@@ -675,8 +675,8 @@ class NativeDispatcher:
     """Responds to requests that need no Python dispatcher.
 
     It caches results by method and parameters, in at most `capacity` bytes; parameters are compared as bytes, so
-    a request in another spelling is a miss. It calls `getters`, and passes `read_methods` to `reads` and
-    `fee_history`. `bounds` are the upper bounds of its latency histograms, in seconds, and no response is longer than
+    a request in another spelling is a miss. It calls `getters`, and passes `read_methods` to `reads`, `fee_history` and
+    `bridge`. `bounds` are the upper bounds of its latency histograms, in seconds, and no response is longer than
     `max_bytes`.
     """
 
@@ -690,6 +690,7 @@ class NativeDispatcher:
         getters: Mapping[str, Getter] | None = None,
         reads: StateReads | None = None,
         fee_history: FeeHistory | None = None,
+        bridge: BridgeEstimates | None = None,
         read_methods: Sequence[str] | None = None,
     ) -> NativeDispatcher: ...
     def response(self, body: bytes, /) -> bytes | tuple[str, bytes, object] | None:
@@ -790,6 +791,23 @@ class FeeHistory:
     @property
     def size(self) -> int:
         """The size of what is in memory, in bytes."""
+
+@final
+class BridgeEstimates:
+    """Gas limits of priority transactions that L1 would request for plain calls.
+
+    `bounds` returns for the value and the data of a call: the `EvmEnv` of the pending block, and the same object until
+    that changes, the gas price, and the lowest and the highest gas limit that L1 accepts. The margin is over what the
+    call needs now.
+    """
+
+    def __new__(
+        cls,
+        *,
+        bounds: Callable[[int, bytes], tuple[object, int, int, int]],
+        limits: Limits,
+        margin_percent: int,
+    ) -> BridgeEstimates: ...
 
 @final
 class CallErrors:

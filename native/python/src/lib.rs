@@ -47,6 +47,8 @@ mod native {
     #[pymodule_export]
     use super::rlp::{rlp_decode, rlp_encode};
     #[pymodule_export]
+    use super::rpc::bridge_estimates::BridgeEstimates;
+    #[pymodule_export]
     use super::rpc::call_errors::CallErrors;
     #[pymodule_export]
     use super::rpc::dispatcher::NativeDispatcher;

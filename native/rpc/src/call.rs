@@ -133,7 +133,7 @@ pub fn needed_gas(
 }
 
 /// Execute; a call that logs to the console is left to Python, which reports that.
-fn run(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, Outcome> {
+pub(crate) fn run(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, Outcome> {
     let result = execute(state, env, None).map_err(|error| Outcome::of_error(&error))?;
     if is_silent(&result.console) { Ok(result) } else { Err(Outcome::Other) }
 }
@@ -148,7 +148,7 @@ fn is_silent(console: &ConsoleCalls) -> bool {
 }
 
 /// The gas that a run needed: before refunds, and at least the calldata floor.
-fn gas_needed(result: &ExecutionResult) -> u64 {
+pub(crate) fn gas_needed(result: &ExecutionResult) -> u64 {
     result.result.gas().total_gas_spent().max(result.result.tx_gas_used())
 }
 

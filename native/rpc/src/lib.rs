@@ -5,6 +5,7 @@
 
 pub mod access_list;
 pub mod block;
+pub mod bridge_estimate;
 pub mod call;
 pub mod failure;
 pub mod fee_history;

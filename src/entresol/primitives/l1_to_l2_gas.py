@@ -38,7 +38,7 @@ def overhead(encoded_bytes: int) -> int:
 
 def min_gas_limit(request: PriorityTransaction) -> int:
     """Return the minimum gas limit with which L1 accepts `request`; its own limit is ignored."""
-    size, dependencies = len(request.to_abi()), len(request.factory_dep_hashes)
+    size, dependencies = request.abi_size, len(request.factory_dep_hashes)
     computation = max(
         _BODY_BASE + -(-size * _BODY_PER_544_BYTES // 544) + dependencies * _BODY_PER_DEPENDENCY,
         _MIN_BODY,
@@ -66,17 +66,17 @@ def max_gas_limit(request: PriorityTransaction, block_gas_limit: int) -> int:
     if request.gas_per_pubdata_limit:
         # The contract divides and rounds down before it compares.
         body = min(body, (MAX_PUBDATA_BYTES + 1) * request.gas_per_pubdata_limit - 1)
-    return overhead(len(request.to_abi())) + body
+    return overhead(request.abi_size) + body
 
 
 def body_gas(request: PriorityTransaction) -> int:
     """Return the gas limit of `request` without its overhead, which the contract compares with its maximum."""
-    return request.gas_limit - overhead(len(request.to_abi()))
+    return request.gas_limit - overhead(request.abi_size)
 
 
 def max_room(request: PriorityTransaction, block_gas_limit: int) -> int:
     """Return the gas limit that a block has at most for the sake of `request`, whatever L1 says that it accepted."""
-    return max(block_gas_limit, MAX_BODY_GAS) + overhead(len(request.to_abi()))
+    return max(block_gas_limit, MAX_BODY_GAS) + overhead(request.abi_size)
 
 
 def max_executed(request: PriorityTransaction, block_gas_limit: int) -> int:
@@ -86,4 +86,4 @@ def max_executed(request: PriorityTransaction, block_gas_limit: int) -> int:
     """
     if request.gas_limit <= block_gas_limit:
         return block_gas_limit
-    return max(block_gas_limit, MAX_BODY_GAS + overhead(len(request.to_abi())))
+    return max(block_gas_limit, MAX_BODY_GAS + overhead(request.abi_size))

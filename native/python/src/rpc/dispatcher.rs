@@ -13,6 +13,7 @@ use entresol_rpc::read;
 use entresol_rpc::request::{Request, plain_text};
 use entresol_rpc::response_cache::ResponseCache;
 
+use super::bridge_estimates::BridgeEstimates;
 use super::fee_history::FeeHistory;
 use super::getter::{Getter, rendered};
 use super::response::{joined, written};
@@ -48,6 +49,8 @@ enum Kind {
     Read(Py<StateReads>),
     /// `eth_feeHistory`.
     FeeHistory(Py<FeeHistory>),
+    /// `zks_estimateGasL1ToL2`.
+    Bridge(Py<BridgeEstimates>),
 }
 
 #[pymethods]
@@ -55,7 +58,7 @@ impl NativeDispatcher {
     #[new]
     #[pyo3(signature = (
         *, capacity, batch, bounds, max_bytes, getters = None, reads = None, fee_history = None,
-        read_methods = None
+        bridge = None, read_methods = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -67,11 +70,15 @@ impl NativeDispatcher {
         getters: Option<Dict<Py<Getter>>>,
         reads: Option<Py<StateReads>>,
         fee_history: Option<Py<FeeHistory>>,
+        bridge: Option<Py<BridgeEstimates>>,
         read_methods: Option<Vec<String>>,
     ) -> Self {
         let kind_of = |name: &str| {
             if name == "eth_feeHistory" {
                 return fee_history.as_ref().map(|it| Kind::FeeHistory(it.clone_ref(py)));
+            }
+            if name == "zks_estimateGasL1ToL2" {
+                return bridge.as_ref().map(|it| Kind::Bridge(it.clone_ref(py)));
             }
             let reads = reads.as_ref().filter(|_| read::METHODS.contains(&name))?;
             Some(Kind::Read(reads.clone_ref(py)))
@@ -178,6 +185,7 @@ impl NativeDispatcher {
             Kind::Getter(getter) => return self.get(py, method, getter.get(), request),
             Kind::Read(reads) => reads.get().response(py, request)?,
             Kind::FeeHistory(history) => history.get().response(py, request).map(|it| (it, 0)),
+            Kind::Bridge(bridge) => bridge.get().response(py, request)?.map(|it| (it, 0)),
         };
         let response = response.filter(|(it, _)| it.as_bytes().len() <= self.max_bytes);
         Ok(response.map(|(body, code)| {

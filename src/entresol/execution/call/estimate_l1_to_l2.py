@@ -32,9 +32,7 @@ def estimate_l1_to_l2_gas(
 
     The sender needs no balance on L2, since L1 pays. Raises the failure if no limit suffices.
     """
-    cap = max_gas_limit(request, evm_env.block.gas_limit)
-    if request.value + cap * request.max_fee_per_gas > _MAX_MINT:
-        raise MintOverflow
+    minimum, cap = gas_bounds(request, evm_env.block.gas_limit)
     budget = CallBudget(limits)
 
     def run(gas_limit: int) -> ExecutionResult:
@@ -51,7 +49,15 @@ def estimate_l1_to_l2_gas(
         return result
 
     needed = smallest_gas(run, cap).gas * (100 + MARGIN_PERCENT) // 100
-    return min(max(needed, min_gas_limit(_as_l1_sends(request))), cap)
+    return min(max(needed, minimum), cap)
+
+
+def gas_bounds(request: PriorityTransaction, block_gas_limit: int) -> tuple[int, int]:
+    """Return the lowest and the highest gas limit with which L1 accepts `request`; reject what it cannot mint."""
+    cap = max_gas_limit(request, block_gas_limit)
+    if request.value + cap * request.max_fee_per_gas > _MAX_MINT:
+        raise MintOverflow
+    return min_gas_limit(_as_l1_sends(request)), cap
 
 
 def _as_l1_sends(request: PriorityTransaction) -> PriorityTransaction:

@@ -20,7 +20,11 @@ from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.native_methods import RESPONSE_CACHE_BYTES, NativeReads
 from entresol.rpc.namespaces.net_web3 import RpcModules
 from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
-from entresol.rpc.services.native_reads import MAX_CALL_BYTES, MAX_FEE_HISTORY_BYTES
+from entresol.rpc.services.native_reads import (
+    MAX_CALL_BYTES,
+    MAX_FEE_HISTORY_BYTES,
+    new_bridge_estimates,
+)
 from entresol.storage.store_view import MAX_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
@@ -101,10 +105,16 @@ class Api:
             threads=self.services.threads,
             limits=request_limits(self.services.limits),
             router=router,
-            reads=NativeReads(self.services.reads, self.services.fees),
+            reads=self._native_reads(layer_two),
             flush=self.services.submission.flush,
         )
         self.services.rendered.invalidated.add(self.dispatcher.invalidate_cache)
+
+    def _native_reads(self, layer_two: L2Components | None) -> NativeReads:
+        services, bridge = self.services, None
+        if layer_two is not None:
+            bridge = new_bridge_estimates(services.resolver, services.runner, layer_two.fees)
+        return NativeReads(services.reads, services.fees, bridge)
 
     def close(self) -> None:
         """Unsubscribe from the chain, and shut the thread pool down."""

@@ -54,6 +54,8 @@ _UNUSED: Final = tuple(
     )
 )  # fmt: skip
 _WORD: Final = 32
+_BARE_WORDS: Final = 1 + len(_FIELDS) + 5
+"""The words of a tuple without data: its offset, its fields, and the lengths of those that are dynamic."""
 
 
 class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +171,12 @@ class PriorityTransaction(msgspec.Struct, frozen=True, kw_only=True):
             b"",
         )
         return abi.encode(_CANONICAL, (words,))
+
+    @property
+    def abi_size(self) -> int:
+        """The length of what `to_abi` returns."""
+        words = -(-len(self.data) // _WORD) + len(self.factory_dep_hashes)
+        return _WORD * (_BARE_WORDS + words)
 
     def encode(self) -> bytes:
         """Return what is stored: the type, then an RLP list of the tuple and the dependencies."""

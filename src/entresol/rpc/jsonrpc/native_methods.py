@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from types import UnionType
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
-from entresol._native import FeeHistory, Getter, NativeDispatcher, StateReads
+from entresol._native import BridgeEstimates, FeeHistory, Getter, NativeDispatcher, StateReads
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import Parameter
 from entresol.rpc.jsonrpc.method import Method
@@ -33,6 +33,7 @@ class NativeReads(NamedTuple):
 
     state: StateReads
     fees: FeeHistory
+    bridge: BridgeEstimates | None = None
 
 
 def native_dispatcher(
@@ -54,6 +55,7 @@ def native_dispatcher(
         getters={method.name: _getter(method) for method in methods if method.is_getter},
         reads=None if reads is None else reads.state,
         fee_history=None if reads is None else reads.fees,
+        bridge=None if reads is None else reads.bridge,
         read_methods=[method.name for method in methods],
     )
 

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol._native import CallErrors, FeeHistory, StateReads
+from entresol._native import BridgeEstimates, CallErrors, FeeHistory, StateReads
 from entresol.chain.fees import block_fees
 from entresol.errors import ExecutionHalted, ExecutionReverted, GasAllowanceExceeded
+from entresol.execution.call.estimate_l1_to_l2 import MARGIN_PERCENT, gas_bounds
 from entresol.offload import POLICY
+from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
+from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.fees import FeeModel
+    from entresol.execution.evm_env import EvmEnv
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
 MAX_CALL_BYTES: Final = 1 << 20
 """The size of the cache of calls."""
 MAX_FEE_HISTORY_BYTES: Final = 8 << 20
+
+_NOBODY: Final = Address.zero()
 
 
 def new_state_reads(
@@ -78,6 +86,28 @@ def _simulated_items(chain: Chain, runner: CallRunner) -> int:
     if chain.rules.has_fork_fields:
         return 0
     return min(POLICY.simulated_items, runner.max_calls)
+
+
+def new_bridge_estimates(
+    resolver: BlockResolver, runner: CallRunner, fees: FeeModel
+) -> BridgeEstimates:
+    """Return the estimates of plain priority transactions; others are left to `ZksFees`."""
+
+    def bounds(value: int, data: bytes) -> tuple[EvmEnv, int, int, int]:
+        evm_env, price = resolver.pending_env(), fees.quoted().base_fee
+        request = PriorityTransaction(
+            sender=_NOBODY,
+            to=_NOBODY,
+            gas_limit=0,
+            gas_per_pubdata_limit=REQUIRED_GAS_PER_PUBDATA,
+            max_fee_per_gas=price,
+            nonce=0,
+            value=value,
+            data=data,
+        )
+        return evm_env, price, *gas_bounds(request, evm_env.block.gas_limit)
+
+    return BridgeEstimates(bounds=bounds, limits=runner.loop_limits, margin_percent=MARGIN_PERCENT)
 
 
 def new_fee_history(chain: Chain) -> FeeHistory:

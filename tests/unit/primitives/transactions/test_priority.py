@@ -92,6 +92,7 @@ def test_the_tuple_is_what_eth_abi_encodes(payload: PriorityTransaction) -> None
         b"",
     )
     assert payload.to_abi() == abi_encode([TUPLE], [fields])
+    assert payload.abi_size == len(payload.to_abi())
 
 
 @given(payloads)
