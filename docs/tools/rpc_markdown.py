@@ -41,20 +41,25 @@ def _objects(schemas: Mapping[str, Json]) -> list[str]:
         "",
     ]
     for name, schema in sorted(schemas.items()):
-        if "properties" in schema:
-            lines += [
-                f"### {name}",
-                "",
-                *_paragraph(schema),
-                "| member | type | always | meaning |",
-            ]
-            lines += ["|---|---|---|---|"]
-            required = schema.get("required", ())
-            lines += [
-                _member(it, kind, it in required) for it, kind in schema["properties"].items()
-            ]
-            lines += [""]
+        rows = _shapes(schema["anyOf"]) if "anyOf" in schema else _members(schema)
+        lines += [f"### {name}", "", *_paragraph(schema), *rows, ""]
     return lines
+
+
+def _shapes(shapes: Iterable[Json]) -> list[str]:
+    """Return the table of what a request may choose from."""
+    rows = [f"| {it['description']} | {_type({'allOf': it['allOf']})} |" for it in shapes]
+    return ["| the request has | type |", "|---|---|", *rows]
+
+
+def _members(schema: Json) -> list[str]:
+    """Return the table of an object's members."""
+    members = schema.get("properties", {})
+    if not members:
+        return ["It has no members."]
+    required = schema.get("required", ())
+    rows = [_member(it, kind, it in required) for it, kind in members.items()]
+    return ["| member | type | always | meaning |", "|---|---|---|---|", *rows]
 
 
 def _paragraph(schema: Json) -> list[str]:
@@ -152,4 +157,6 @@ def _type(schema: Json) -> str:
         return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
     if schema.get("type") == "array" and "items" in schema:
         return f"array of {_type(schema['items'])}"
+    if schema.get("type") == "object" and "additionalProperties" in schema:
+        return f"object of {_type(schema['additionalProperties'])} by key"
     return str(schema.get("type", "any JSON value"))

@@ -79,12 +79,12 @@ class Toy:
         request: ToyCall,
         block: BlockId = PENDING,
         overrides: dict[Address, ToyCall] | None = None,
-    ) -> list[object]:
+    ) -> list[Any]:
         """Return the call."""
         return [request, block, len(overrides or {})]
 
     @method()
-    def numbers(self, count: int, weights: list[float] | None = None) -> list[object]:
+    def numbers(self, count: int, weights: list[float] | None = None) -> list[Any]:
         """Return numbers, which stay JSON numbers."""
         return [count, weights]
 
@@ -129,7 +129,7 @@ class Toy:
         return word
 
     @method(offload=True)
-    def thread(self, word: str) -> list[object]:
+    def thread(self, word: str) -> list[Any]:
         """Return whether this runs on the main thread."""
         if word == "boom":
             raise UnknownBlock(1)

@@ -8,12 +8,13 @@ from importlib.metadata import version
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
 from entresol.errors import EntresolError
 from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
-from entresol.rpc.jsonrpc.codec import ByteArray, Parameter, encode
+from entresol.rpc.jsonrpc.choice import Choice
+from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel, Parameter, encode
 from entresol.rpc.jsonrpc.method import Method, ServedBy, method
 
 Json: TypeAlias = dict[str, Any]
@@ -23,6 +24,21 @@ _REF: Final = "#/components/schemas/{name}"
 _BYTES: Final = (
     msgspec.inspect.BytesType, msgspec.inspect.ByteArrayType, msgspec.inspect.MemoryViewType,
 )  # fmt: skip
+
+
+class OpenRpcDocument(JsonModel, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A document as the OpenRPC specification describes it."""
+
+    openrpc: Annotated[str, Meta(description="The version of the specification.")]
+    info: Annotated[dict[str, str], Meta(description="The title and the version of the node.")]
+    methods: Annotated[
+        list[dict[str, Any]],
+        Meta(description="Method objects of the specification: any JSON value is a default."),
+    ]
+    components: Annotated[
+        dict[str, dict[str, dict[str, Any]]],
+        Meta(description="JSON schemas, to which methods refer: any JSON value may be in one."),
+    ]
 
 
 class Discovery:
@@ -50,7 +66,7 @@ class Discovery:
         return Raw(msgspec.json.encode(self.document))
 
     @method(name="rpc.discover", served_by=ServedBy.REPLICA)
-    def discover(self) -> Annotated[Raw, dict[str, object]] | Offload[Raw]:
+    def discover(self) -> Annotated[Raw, OpenRpcDocument] | Offload[Raw]:
         """Return the OpenRPC document of this node."""
         if "encoded" in vars(self):
             return self.encoded
@@ -62,10 +78,7 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
     """Return the document that describes `methods`."""
     served = [methods[name] for name in sorted(methods)]
     _reject_bytes(served)
-    hints = [hint for served_one in served for hint in _hints(served_one)]
-    schemas, components = msgspec.json.schema_components(
-        hints, schema_hook=schema_of, ref_template=_REF
-    )
+    schemas, components = _schemas([hint for one in served for hint in _hints(one)])
     remaining = iter(schemas)
     return {
         "openrpc": _VERSION,
@@ -82,9 +95,14 @@ def _reject_bytes(methods: Iterable[Method]) -> None:
             raise TypeError(f"{declared.name} has bytes in its signature: say Data or ByteArray")
 
 
-@cache
 def _has_bytes(hint: Any) -> bool:
-    return any(isinstance(kind, _BYTES) for kind in _kinds(msgspec.inspect.type_info(hint), set()))
+    return any(isinstance(kind, _BYTES) for kind in _all_kinds(hint))
+
+
+@cache
+def _all_kinds(hint: Any) -> tuple[Any, ...]:
+    """Return a type and all types within it."""
+    return tuple(_kinds(msgspec.inspect.type_info(hint), set()))
 
 
 def _kinds(value: Any, seen: set[type]) -> Iterator[Any]:
@@ -103,8 +121,40 @@ def _kinds(value: Any, seen: set[type]) -> Iterator[Any]:
         yield from _kinds(getattr(value, part), seen)
 
 
+def _schemas(hints: list[Any]) -> tuple[list[Json], Json]:
+    """Return the schemas of types, and the objects and choices that they refer to."""
+    choices = list(_choices(hints, set()))
+    shapes = [shape for choice in choices for shape in choice.shapes.values()]
+    schemas, components = msgspec.json.schema_components(
+        [*hints, *shapes], schema_hook=schema_of, ref_template=_REF
+    )
+    remaining = iter(schemas[len(hints) :])
+    for choice in choices:
+        described = [{"description": when, "allOf": [next(remaining)]} for when in choice.shapes]
+        doc = (choice.__doc__ or "").partition("\n")[0]
+        components[choice.__name__] = {
+            "title": choice.__name__, "description": doc, "anyOf": described,
+        }  # fmt: skip
+    return list(schemas[: len(hints)]), components
+
+
+def _choices(hints: Iterable[Any], seen: set[type]) -> Iterator[type[Choice]]:
+    """Yield the choices that types contain, and those in their shapes."""
+    for hint in hints:
+        for kind in _all_kinds(hint):
+            if isinstance(kind, msgspec.inspect.CustomType) and kind.cls not in seen:
+                seen.add(kind.cls)
+                if issubclass(kind.cls, Choice):
+                    yield kind.cls
+                    yield from _choices(kind.cls.shapes.values(), seen)
+
+
 def schema_of(kind: type) -> Json:
     """Return the JSON schema of a domain value: of its text, unless its class has a `json_schema`."""
+    if kind is object:
+        raise TypeError("a signature has `object`: say Any, or better a model")
+    if issubclass(kind, Choice):
+        return {"$ref": _REF.format(name=kind.__name__)}
     schema: Json = {"type": "string"}
     if hasattr(kind, "json_schema"):
         schema = kind.json_schema

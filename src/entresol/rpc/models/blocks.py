@@ -32,7 +32,7 @@ class HeaderInfo(ResultModel, frozen=True, kw_only=True):
     timestamp: Annotated[Quantity, says("In seconds since 1970.")]
     mix_hash: Annotated[Hash32, says("What PREVRANDAO returns.")]
     base_fee_per_gas: Quantity
-    withdrawals: Annotated[list[object] | UnsetType, says("Since Shanghai: none.")] = UNSET
+    withdrawals: Annotated[list[Data] | UnsetType, says("Since Shanghai: none.")] = UNSET
     withdrawals_root: Annotated[Hash32 | UnsetType, says("Since Shanghai.")] = UNSET
     blob_gas_used: Annotated[Quantity | UnsetType, says("Since Cancun.")] = UNSET
     excess_blob_gas: Annotated[Quantity | UnsetType, says("Since Cancun.")] = UNSET
@@ -40,18 +40,23 @@ class HeaderInfo(ResultModel, frozen=True, kw_only=True):
     requests_hash: Annotated[Hash32 | UnsetType, says("Since Prague.")] = UNSET
 
 
-class BlockInfo(HeaderInfo, frozen=True, kw_only=True):
-    """A block: its header, its transactions, and its batch."""
+class BlockSummary(HeaderInfo, frozen=True, kw_only=True):
+    """A block without its transactions."""
 
     total_difficulty: Quantity
     size: Annotated[Quantity, says("Bytes of its RLP.")]
-    transactions: Annotated[
-        list[HashText | TransactionInfo], says("Hashes, or whole if the request says so.")
-    ]
     uncles: Annotated[list[Hash32], says("None.")]
     seal_fields: Annotated[list[Data], says("None.")]
     l1_batch_number: Annotated[Quantity | None, says("The batch, once it is sealed.")]
     l1_batch_timestamp: Annotated[Quantity | None, says("That of the batch.")]
+
+
+class BlockInfo(BlockSummary, frozen=True, kw_only=True):
+    """A block: its header, its transactions, and its batch."""
+
+    transactions: Annotated[
+        list[HashText | TransactionInfo], says("Hashes, or whole if the request says so.")
+    ]
 
 
 class CallFailure(ResultModel, frozen=True, kw_only=True):

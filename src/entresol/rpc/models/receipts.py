@@ -11,8 +11,8 @@ from entresol.rpc.models.logs import L2ToL1LogInfo, LogInfo
 from entresol.rpc.models.model import ResultModel, says
 
 
-class ReceiptInfo(ResultModel, frozen=True, kw_only=True):
-    """What became of a transaction in a block."""
+class ReceiptBase(ResultModel, frozen=True, kw_only=True):
+    """A receipt, but for its logs."""
 
     transaction_hash: Hash32
     type: Quantity
@@ -34,6 +34,11 @@ class ReceiptInfo(ResultModel, frozen=True, kw_only=True):
     effective_gas_price: Quantity
     blob_gas_price: Annotated[Quantity | UnsetType, says("On L1 only.")] = UNSET
     blob_gas_used: Annotated[Quantity | UnsetType, says("If it carried blobs.")] = UNSET
+    l2_to_l1_logs: list[L2ToL1LogInfo]
+
+
+class ReceiptInfo(ReceiptBase, frozen=True, kw_only=True):
+    """What became of a transaction in a block."""
+
     logs: list[LogInfo]
     logs_bloom: Bloom
-    l2_to_l1_logs: list[L2ToL1LogInfo]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from entresol._native import TraceWriter
 from entresol.chain.finality import BlockTag
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.types.block_id import BlockNumber
-
-Traces: TypeAlias = Offload[Annotated[TraceWriter, Any]]
-"""What a method that traces returns: JSON that is made on a worker thread."""
 
 
 class Location(NamedTuple):
@@ -49,7 +46,9 @@ class TraceRunner:
         self._resolver = resolver
         self._limits = limits or TraceLimits()
 
-    def run(self, work: Callable[[TraceBudget], None], seconds: float | None = None) -> Traces:
+    def run(
+        self, work: Callable[[TraceBudget], None], seconds: float | None = None
+    ) -> Offload[TraceWriter]:
         """Return the work of tracing, which writes its response into the budget's writer."""
         budget = TraceBudget(self._limits, seconds)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from entresol._native import TraceWriter
 from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
@@ -17,8 +18,9 @@ from entresol.errors import (
 from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.trace.call_trace import CallSequence, trace_call
+from entresol.offload import Offload
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.models.tracers import TracerResult
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
 from entresol.rpc.types.call_request import CallObject
@@ -55,7 +57,7 @@ class DebugCallTraces:
         transaction: CallObject,
         block: BlockId = LATEST,
         config: TraceCallConfig | None = None,
-    ) -> Traces:
+    ) -> Offload[Annotated[TraceWriter, TracerResult]]:
         """Return the trace of a call on the state after a block, or before its transaction `txIndex`."""
         wanted = config or TraceCallConfig()
         options = wanted.options()
@@ -84,7 +86,7 @@ class DebugCallTraces:
         bundles: list[CallBundle],
         state_context: StateContext | None = None,
         config: TraceCallConfig | None = None,
-    ) -> Traces:
+    ) -> Offload[Annotated[TraceWriter, list[list[TracerResult]]]]:
         """Return the traces of bundles of calls; each call runs on the state that the one before it left."""
         wanted, context = config or TraceCallConfig(), state_context or StateContext()
         options, index = wanted.options(), context.transaction_index

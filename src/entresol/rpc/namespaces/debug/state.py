@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from entresol.chain.finality import BlockTag
 from entresol.chain.genesis.chain_config import chain_config
@@ -17,6 +17,7 @@ from entresol.execution.witness import witness_of
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.chain_config import ChainConfigInfo
 from entresol.rpc.types.block_id import LATEST, BlockId
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class DebugState:
         return []
 
     @method(cached=True, served_by=ServedBy.REPLICA)
-    def chain_config(self) -> dict[str, Any]:
+    def chain_config(self) -> Annotated[dict[str, Any], ChainConfigInfo]:
         """Return the `config` of a geth genesis with the chain id and the forks of the chain."""
         rules = self._ledger.rules
         return chain_config(rules.chain_id, rules.fork)

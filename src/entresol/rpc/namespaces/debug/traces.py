@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from entresol._native import keccak256, rlp_decode, rlp_encode
+from entresol._native import TraceWriter, keccak256, rlp_decode, rlp_encode
 from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
@@ -21,7 +21,7 @@ from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.models.tracers import TracerResult, TransactionTraceResult
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 from entresol.rpc.types.trace_config import TraceConfig
 
@@ -50,7 +50,9 @@ class DebugTraces:
         DeadlinePassed,
         served_by=ServedBy.REPLICA,
     )
-    def trace_transaction(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
+    def trace_transaction(
+        self, hash: Hash32, config: TraceConfig | None = None
+    ) -> Offload[Annotated[TraceWriter, TracerResult]]:
         """Execute a sealed transaction again, and return its trace.
 
         The zero hash has the empty trace that anvil has for it: titanoboa probes so for traces.
@@ -71,21 +73,25 @@ class DebugTraces:
     )
     def trace_block_by_number(
         self, block: BlockNumber, config: TraceConfig | None = None
-    ) -> Traces:
+    ) -> Offload[Annotated[TraceWriter, list[TransactionTraceResult]]]:
         """Return the traces of all transactions of a block, by number or tag."""
         return self._trace_block(self._traces.number(block), config)
 
     @method(
         BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.REPLICA
     )
-    def trace_block_by_hash(self, hash: Hash32, config: TraceConfig | None = None) -> Traces:
+    def trace_block_by_hash(
+        self, hash: Hash32, config: TraceConfig | None = None
+    ) -> Offload[Annotated[TraceWriter, list[TransactionTraceResult]]]:
         """Return the traces of all transactions of a block, by hash."""
         return self._trace_block(self._traces.number(BlockId(block_hash=hash)), config)
 
     @method(
         BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.REPLICA
     )
-    def trace_block(self, block: Data, config: TraceConfig | None = None) -> Traces:
+    def trace_block(
+        self, block: Data, config: TraceConfig | None = None
+    ) -> Offload[Annotated[TraceWriter, list[TransactionTraceResult]]]:
         """Return the traces of all transactions of a block of this chain, by its RLP."""
         named = BlockId(block_hash=_hash_of(bytes(block)))
         return self._trace_block(self._traces.number(named), config)
@@ -99,7 +105,7 @@ class DebugTraces:
         block = self._traces.block(self._traces.number(BlockId(block_hash=hash)))
         return Offload(lambda: self._roots(block))
 
-    def _trace_block(self, number: int, config: TraceConfig | None) -> Traces:
+    def _trace_block(self, number: int, config: TraceConfig | None) -> Offload[TraceWriter]:
         wanted = config or TraceConfig()
         options, block = wanted.options(), self._traces.block(number)
 

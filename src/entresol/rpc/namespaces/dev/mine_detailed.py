@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
@@ -12,6 +12,7 @@ from entresol.execution.reverts import describe_revert
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.mined import MinedBlock
 from entresol.rpc.namespaces.dev.mining import seal_ordered
 from entresol.rpc.types.mine_request import MineRequest
 
@@ -45,23 +46,27 @@ class MineDetailed:
     )
     async def mine_detailed(
         self, options: MineRequest | None = None
-    ) -> Offload[list[dict[str, object]]]:
+    ) -> Offload[Annotated[list[dict[str, Any]], list[MinedBlock]]]:
         """Seal blocks as `evm_mine` does; return them with the `output` of each transaction.
 
         One that failed has a `revertReason`, too.
         """
         count = await seal_ordered(self._chain, self._sequencer, options, MAX_BLOCKS)
         last = self._chain.number
-        return Offload(
-            lambda: [self._block(it) for it in cooperatively(range(last - count + 1, last + 1))]
-        )
+        return Offload(lambda: self._blocks(range(last - count + 1, last + 1)))
 
-    def _block(self, number: int) -> dict[str, object]:
+    def _blocks(self, numbers: range) -> list[dict[str, Any]]:
+        blocks = (self._block(it) for it in cooperatively(numbers))
+        return [block for block in blocks if block is not None]
+
+    def _block(self, number: int) -> dict[str, Any] | None:
         rendered = self._rendered.block(number, full=True)
         text = rendered.work() if isinstance(rendered, Offload) else rendered
-        # It may have been reverted meanwhile.
-        block: dict[str, Any] = {} if text is None else msgspec.json.decode(text)
-        transactions = block.get("transactions", ())
+        if text is None:
+            # It was reverted meanwhile.
+            return None
+        block: dict[str, Any] = msgspec.json.decode(text)
+        transactions = block["transactions"]
         executor = self._replayed(number) if transactions else None
         for index, transaction in enumerate(transactions):
             assert executor is not None

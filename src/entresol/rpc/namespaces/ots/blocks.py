@@ -13,6 +13,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.blocks import HeaderInfo
+from entresol.rpc.models.otterscan import BlockPage, OtterscanBlock
 from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.block_id import LATEST, BlockId, BlockNumber
 from entresol.rpc.types.number import Number
@@ -67,19 +68,23 @@ class OtsBlocks:
         return account is not None and account.code_hash != EMPTY_CODE_HASH
 
     @method(served_by=ServedBy.BLOCK)
-    def get_block_details(self, block: BlockNumber) -> Offload[dict[str, Any]] | None:
+    def get_block_details(
+        self, block: BlockNumber
+    ) -> Offload[Annotated[dict[str, Any], OtterscanBlock]] | None:
         """Return a block by number without its transactions, with issuance and fees."""
         return self._details(self._resolver.number(block))
 
     @method(served_by=ServedBy.REPLICA)
-    def get_block_details_by_hash(self, hash: Hash32) -> Offload[dict[str, Any]] | None:
+    def get_block_details_by_hash(
+        self, hash: Hash32
+    ) -> Offload[Annotated[dict[str, Any], OtterscanBlock]] | None:
         """Return a block by hash without its transactions, with issuance and fees."""
         return self._details(self._blocks.block_number(hash))
 
     @method(served_by=ServedBy.BLOCK)
     def get_block_transactions(
         self, block: BlockNumber, page: Number, size: Number
-    ) -> Offload[dict[str, Any]] | None:
+    ) -> Offload[Annotated[dict[str, Any], BlockPage]] | None:
         """Return a page of the transactions of a block with their receipts; page 0 has the last ones.
 
         Of their input only the selector is returned, and receipts have no logs.

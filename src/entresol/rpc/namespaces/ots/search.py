@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from entresol.errors import SearchTooLong
 from entresol.offload import Offload
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.otterscan import TransactionPage
 from entresol.rpc.namespaces.ots.blocks import check_page
 from entresol.rpc.types.number import Number
 
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.rpc.services.address_search import AddressPage, AddressSearch
     from entresol.rpc.services.rendered_chain import RenderedObjects
-
-
-class TransactionPage(JsonModel, frozen=True, kw_only=True):
-    """Transactions and their receipts, the newest first; the first page has the newest of all."""
-
-    txs: list[dict[str, Any]]
-    receipts: list[dict[str, Any]]
-    first_page: bool
-    last_page: bool
 
 
 class OtsSearch:
@@ -41,13 +32,13 @@ class OtsSearch:
     @method(SearchTooLong, served_by=ServedBy.REPLICA)
     def search_transactions_before(
         self, address: Address, block: Number, size: Number
-    ) -> Offload[TransactionPage]:
+    ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
         """Return transactions of an address in blocks before `block`; 0 stands for the end of the chain."""
         check_page(int(size))
         head = self._ledger.number
         newest = head if block == 0 else min(int(block) - 1, head)
 
-        def work() -> TransactionPage:
+        def work() -> dict[str, Any]:
             page = self._search.page(address, range(newest, self._ledger.first, -1), int(size))
             return self._rendered(page, first_page=block == 0, last_page=not page.has_more)
 
@@ -56,12 +47,12 @@ class OtsSearch:
     @method(SearchTooLong, served_by=ServedBy.REPLICA)
     def search_transactions_after(
         self, address: Address, block: Number, size: Number
-    ) -> Offload[TransactionPage]:
+    ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
         """Return transactions of an address in blocks after `block`; 0 stands for the start of the chain."""
         check_page(int(size))
         head = self._ledger.number
 
-        def work() -> TransactionPage:
+        def work() -> dict[str, Any]:
             page = self._search.page(
                 address, range(max(int(block), self._ledger.first) + 1, head + 1), int(size)
             )
@@ -69,7 +60,7 @@ class OtsSearch:
 
         return Offload(work)
 
-    def _rendered(self, page: AddressPage, *, first_page: bool, last_page: bool) -> TransactionPage:
+    def _rendered(self, page: AddressPage, *, first_page: bool, last_page: bool) -> dict[str, Any]:
         pairs = []
         for found in sorted(page.blocks, reverse=True):
             record = self._ledger.record(found.number)
@@ -77,9 +68,9 @@ class OtsSearch:
             for position in cooperatively(reversed(found.positions)):
                 shown, receipt = self._objects.transaction(record, position)
                 pairs.append((shown, receipt | timestamp))
-        return TransactionPage(
-            txs=[shown for shown, _ in pairs],
-            receipts=[receipt for _, receipt in pairs],
-            first_page=first_page,
-            last_page=last_page,
-        )
+        return {
+            "txs": [shown for shown, _ in pairs],
+            "receipts": [receipt for _, receipt in pairs],
+            "firstPage": first_page,
+            "lastPage": last_page,
+        }

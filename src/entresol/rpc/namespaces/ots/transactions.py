@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
+from entresol._native import TraceWriter
 from entresol.errors import TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
@@ -13,7 +14,7 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.models.otterscan import InternalOperation, OtterscanFrame
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import frame_options
 
@@ -59,12 +60,16 @@ class OtsTransactions:
         self._traces = traces
 
     @method(TransactionNotFound, served_by=ServedBy.REPLICA)
-    def get_internal_operations(self, hash: Hash32) -> Traces:
+    def get_internal_operations(
+        self, hash: Hash32
+    ) -> Offload[Annotated[TraceWriter, list[InternalOperation]]]:
         """Return the transfers, creations and self-destructs within a transaction."""
         return self._trace(hash, _OPERATIONS)
 
     @method(TransactionNotFound, served_by=ServedBy.REPLICA)
-    def trace_transaction(self, hash: Hash32) -> Traces:
+    def trace_transaction(
+        self, hash: Hash32
+    ) -> Offload[Annotated[TraceWriter, list[OtterscanFrame]]]:
         """Return the frames of a transaction in order, each with its depth."""
         return self._trace(hash, _FRAMES)
 
@@ -90,7 +95,7 @@ class OtsTransactions:
         """Return the creator of a contract, and the transaction; null for a contract of the genesis or of an edit."""
         return Offload(lambda: self._creator(address))
 
-    def _trace(self, transaction_hash: Hash32, options: bytes) -> Traces:
+    def _trace(self, transaction_hash: Hash32, options: bytes) -> Offload[TraceWriter]:
         block, index = self._traces.transaction(transaction_hash)
 
         def work(budget: TraceBudget) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import Raw
 
+from entresol._native import TraceWriter
 from entresol.chain.finality import BlockTag
 from entresol.errors import BlockNotFound, InvalidTraceRange, TraceTooLarge, TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.models.parity import SealedFrame
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import TraceFilterObject, check_range, frame_options
@@ -49,7 +50,11 @@ class TraceFrames:
         self._traces = traces
 
     @method(TraceTooLarge, served_by=ServedBy.REPLICA)
-    def transaction(self, hash: Hash32) -> Traces | list[Any]:
+    def transaction(
+        self, hash: Hash32
+    ) -> (
+        Offload[Annotated[TraceWriter, list[SealedFrame]]] | Annotated[list[Raw], list[SealedFrame]]
+    ):
         """Return the frames of a transaction; none if there is no such transaction."""
         try:
             block, index = self._traces.transaction(hash)
@@ -62,7 +67,7 @@ class TraceFrames:
         return self._traces.run(work)
 
     @method(BlockNotFound, TraceTooLarge, served_by=ServedBy.BLOCK)
-    def block(self, block: BlockId) -> Traces:
+    def block(self, block: BlockId) -> Offload[Annotated[TraceWriter, list[SealedFrame]]]:
         """Return the frames of all transactions of a block."""
         number = self._traces.number(block)
         return self._traces.run(lambda budget: self._write(budget, range(number, number + 1), _ALL))
@@ -70,7 +75,7 @@ class TraceFrames:
     @method(TransactionNotFound, short=True, served_by=ServedBy.REPLICA)
     def get(
         self, hash: Hash32, indices: list[Number]
-    ) -> Offload[Annotated[Raw, dict[str, Any]] | None]:
+    ) -> Offload[Annotated[Raw, SealedFrame] | None]:
         """Return the frame of a transaction whose `traceAddress` is `indices`; null if there is none."""
         block, index = self._traces.transaction(hash)
         wanted, budget = [int(it) for it in indices], self._traces.budget()
@@ -83,7 +88,9 @@ class TraceFrames:
         return Offload(work)
 
     @method(BlockNotFound, InvalidTraceRange, TraceTooLarge, served_by=ServedBy.BLOCK)
-    def filter(self, filter: TraceFilterObject) -> Traces:
+    def filter(
+        self, filter: TraceFilterObject
+    ) -> Offload[Annotated[TraceWriter, list[SealedFrame]]]:
         """Return the frames of up to 300 blocks that are from or to some addresses.
 
         With addresses of both kinds one of them has to match, with the mode `intersection` both. `after` frames are

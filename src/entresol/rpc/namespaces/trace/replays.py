@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from entresol._native import Tracer, execute
+from entresol._native import Tracer, TraceWriter, execute
 from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
@@ -19,10 +19,11 @@ from entresol.execution.account_senders import has_code
 from entresol.execution.evm_env import tx_env_of
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.execution.trace.call_trace import CallSequence, trace_call
+from entresol.offload import Offload
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.services.trace_runner import Traces
+from entresol.rpc.models.parity import ReplayedTransaction, TraceResults
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.trace_request import TracedCall, TraceType, replay_options
@@ -52,7 +53,7 @@ class TraceReplays:
     )
     def call(
         self, transaction: CallObject, types: list[TraceType], block: BlockId = LATEST
-    ) -> Traces:
+    ) -> Offload[Annotated[TraceWriter, TraceResults]]:
         """Return the traces of a call on the state after a block."""
         self._runner.check_lists(transaction)
         options, evm_env = replay_options(types), self._traces.env(block)
@@ -72,7 +73,9 @@ class TraceReplays:
         TraceTooLarge,
         served_by=ServedBy.BLOCK,
     )
-    def call_many(self, calls: list[TracedCall], block: BlockId = LATEST) -> Traces:
+    def call_many(
+        self, calls: list[TracedCall], block: BlockId = LATEST
+    ) -> Offload[Annotated[TraceWriter, list[TraceResults]]]:
         """Return the traces of calls; each runs on the state that the one before it left."""
         self._runner.check_calls(len(calls))
         for it in calls:
@@ -100,7 +103,7 @@ class TraceReplays:
     )
     def raw_transaction(
         self, data: Data, types: list[TraceType], block: BlockId = LATEST
-    ) -> Traces:
+    ) -> Offload[Annotated[TraceWriter, TraceResults]]:
         """Return the traces of a signed transaction on the state after a block, without sending it."""
         transaction = decode(bytes(data))
         tracer, evm_env = Tracer(replay_options(types)), self._traces.env(block)
@@ -126,7 +129,9 @@ class TraceReplays:
         return self._traces.run(work)
 
     @method(TransactionNotFound, TraceTooLarge, DeadlinePassed, served_by=ServedBy.REPLICA)
-    def replay_transaction(self, hash: Hash32, types: list[TraceType]) -> Traces:
+    def replay_transaction(
+        self, hash: Hash32, types: list[TraceType]
+    ) -> Offload[Annotated[TraceWriter, TraceResults]]:
         """Execute a sealed transaction again, and return its traces."""
         block, index = self._traces.transaction(hash)
         options = replay_options(types)
@@ -139,7 +144,9 @@ class TraceReplays:
     @method(
         BlockNotFound, GenesisNotTraceable, TraceTooLarge, DeadlinePassed, served_by=ServedBy.BLOCK
     )
-    def replay_block_transactions(self, block: BlockId, types: list[TraceType]) -> Traces:
+    def replay_block_transactions(
+        self, block: BlockId, types: list[TraceType]
+    ) -> Offload[Annotated[TraceWriter, list[ReplayedTransaction]]]:
         """Execute the transactions of a block again, and return the traces of each."""
         sealed = self._traces.block(self._traces.number(block))
         options = replay_options(types)

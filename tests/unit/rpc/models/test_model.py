@@ -1,0 +1,68 @@
+"""The descriptions of what a node takes and returns are complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from entresol.node.config.schema import ChainConfig, NodeConfig
+from entresol.node.recipes.pair import pair
+from entresol.rpc.jsonrpc.openrpc import openrpc
+
+ANYTHING = {
+    "rpc.discover.methods[]": "the OpenRPC specification describes it, JSON schemas among it",
+    "rpc.discover.components.*.*": "a JSON schema has any JSON value as a default",
+}
+"""What is any JSON value, and why."""
+
+Json = Mapping[str, Any]
+
+
+async def described() -> Json:
+    node = pair(NodeConfig(chain=ChainConfig(timestamp=0)))
+    try:
+        methods = [it.api.dispatcher.methods for it in node.services]
+        return openrpc({name: it for served in methods for name, it in served.items()})
+    finally:
+        await node.stop()
+
+
+@pytest.fixture(scope="module")
+def document() -> Json:
+    """Return the description of all methods of both layers."""
+    return asyncio.run(described())
+
+
+def test_every_result_is_described_to_its_last_member(document: Json) -> None:
+    loose = {
+        path
+        for method in document["methods"]
+        for path in undescribed(document, method["result"]["schema"], method["name"], frozenset())
+    }
+    assert loose == set(ANYTHING)
+
+
+def undescribed(document: Json, schema: Json, path: str, within: frozenset[str]) -> Iterator[str]:
+    """Yield the paths of what a schema does not describe: any value, objects and arrays of anything."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        if name not in within:
+            target = document["components"]["schemas"][name]
+            yield from undescribed(document, target, path, within | {name})
+        return
+    parts = [(path, part) for key in ("anyOf", "allOf") for part in schema.get(key, ())]
+    parts += [(f"{path}.{name}", part) for name, part in schema.get("properties", {}).items()]
+    parts += [(f"{path}[]", part) for part in schema.get("prefixItems", ())]
+    if schema.get("items"):
+        parts.append((f"{path}[]", schema["items"]))
+    values = schema.get("additionalProperties")
+    if isinstance(values, dict):
+        parts.append((f"{path}.*", values))
+    is_closed = values is False or schema.get("maxItems") == 0 or "enum" in schema
+    if not parts and not is_closed and schema.get("type") in {None, "object", "array"}:
+        yield path
+    for where, part in parts:
+        yield from undescribed(document, part, where, within)
