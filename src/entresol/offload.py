@@ -1,4 +1,4 @@
-"""Work that leaves the event loop: `Offload`, and the one policy of how much may stay on it.
+"""How a call ends if not with a value: with work for a thread (`Offload`), or with an awaitable.
 
 A hop to a worker thread and back takes about 0.1 ms, longer than most calls. So a method that needs a fraction of a
 millisecond runs on the event loop, and others return `Offload`. (The server has a limit of its own for the responses
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import AbstractContextManager
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeGuard, TypeVar
 
 import msgspec
 
@@ -24,15 +24,6 @@ class Offload(Generic[_T_co]):
 
     def __init__(self, work: Callable[[], _T_co]) -> None:
         self.work = work
-
-
-class Deferred(Generic[_T_co]):
-    """What a method that is no coroutine returns if its result depends on something on the event loop."""
-
-    __slots__ = ("result",)
-
-    def __init__(self, result: Awaitable[_T_co]) -> None:
-        self.result = result
 
 
 class _Suspended(Generic[_T_co]):
@@ -61,7 +52,7 @@ class _Suspended(Generic[_T_co]):
 
 def started(
     coroutine: Coroutine[Any, Any, _T], flush: Callable[[], None] | None = None
-) -> _T | Deferred[_T]:
+) -> _T | Awaitable[_T]:
     """Run a coroutine until it is suspended, and return its result if it never is, or not after `flush`.
 
     That saves the task and the turn of the event loop that awaiting it takes. Until then, it must not need a task:
@@ -77,7 +68,12 @@ def started(
     except StopIteration as end:
         result: _T = end.value
         return result
-    return Deferred(_Suspended(coroutine, awaited))
+    return _Suspended(coroutine, awaited)
+
+
+def is_awaitable(result: object) -> TypeGuard[Awaitable[Any]]:
+    """Say whether a result is still to be awaited; quicker than `inspect.isawaitable`."""
+    return hasattr(result, "__await__")
 
 
 class BuildFirst(Exception):  # noqa: N818  # no error

@@ -11,7 +11,7 @@ from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc import dispatch as module
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import Order, method
 from tests.support.example_namespace import Toy, dispatch
 from tests.support.loop_time import measured_callbacks
 
@@ -58,7 +58,7 @@ async def respond(body: bytes) -> bytes | None:
 class Sizes(Toy):
     """A namespace with a method of data."""
 
-    @method(ordered=True)
+    @method(order=Order.IN_TURN)
     def size(self, data: Data, more: int = 5) -> int:
         """Return how long some data is."""
         return len(data) + more

@@ -128,9 +128,12 @@ class Toy:
         self.heard.append(word)
         return word
 
-    @method(offload=True)
-    def thread(self, word: str) -> list[Any]:
+    @method()
+    def thread(self, word: str) -> Offload[list[Any]]:
         """Return whether this runs on the main thread."""
+        return Offload(lambda: self._on_thread(word))
+
+    def _on_thread(self, word: str) -> list[Any]:
         if word == "boom":
             raise UnknownBlock(1)
         return [word, current_thread() is main_thread()]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from typing import Any
 
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.limits import LimitsConfig
-from entresol.offload import POLICY, Deferred, started
+from entresol.offload import POLICY, started
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
@@ -208,9 +208,9 @@ def test_a_coroutine_that_waits_goes_on_where_it_was() -> None:
         first, second = loop.create_future(), loop.create_future()
         second.set_result(40)
         deferred = started(_waiting(first, second))
-        assert isinstance(deferred, Deferred)
+        assert isinstance(deferred, Awaitable)
         loop.call_soon(first.set_result, 2)
-        return await deferred.result
+        return await deferred
 
     assert asyncio.run(run()) == 42
 
@@ -219,9 +219,9 @@ def test_an_error_that_a_coroutine_waits_for_is_its_own() -> None:
     async def run() -> None:
         failing = asyncio.get_running_loop().create_future()
         deferred = started(_waiting(failing))
-        assert isinstance(deferred, Deferred)
+        assert isinstance(deferred, Awaitable)
         failing.set_exception(ValueError("late"))
-        await deferred.result
+        await deferred
 
     with pytest.raises(ValueError, match="late"):
         asyncio.run(run())
@@ -232,7 +232,7 @@ async def _result_of(future: asyncio.Future[bytes]) -> bytes:
 
 
 def test_a_started_coroutine_has_its_result_at_once_if_a_flush_makes_it() -> None:
-    async def scenario() -> bytes | Deferred[bytes]:
+    async def scenario() -> bytes | Awaitable[bytes]:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         return started(_result_of(future), lambda: future.set_result(b"sent"))
 
@@ -243,8 +243,8 @@ def test_a_started_coroutine_that_a_flush_does_not_end_goes_on_where_it_was() ->
     async def scenario() -> bytes:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         response = started(_result_of(future), lambda: None)
-        assert isinstance(response, Deferred)
+        assert isinstance(response, Awaitable)
         future.set_result(b"later")
-        return await response.result
+        return await response
 
     assert asyncio.run(scenario()) == b"later"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mempool.validation import check_raw
 from entresol.errors import InvalidTransaction, PoolRejection, TooManyValidations
-from entresol.offload import POLICY, Deferred
+from entresol.offload import POLICY
 from entresol.primitives.transactions import (
     BlobTransaction,
     ZkTransaction,
@@ -74,7 +74,7 @@ class Submission:
 
     # What clients call
 
-    def submit(self, raw: bytes, *, reports_failure: bool = True) -> Deferred[Hash32]:
+    def submit(self, raw: bytes, *, reports_failure: bool = True) -> asyncio.Future[Hash32]:
         """Submit a raw transaction, and return its hash, once its block is durable with automine."""
         check_raw(raw, self._chain.pool.rules)
         is_expected = self._validations.check_raw(raw)
@@ -83,12 +83,12 @@ class Submission:
         if raw[:1] == _BLOB_PREFIX:
             sender = decode(without_sidecar(raw)).sender
             self._park(raw, self._reserve(sender), response)
-            return Deferred(response.future)
+            return response.future
         self._arrived.put(raw, response)
         if is_expected:
             self._validations.expect(response.future)
         self._schedule()
-        return Deferred(response.future)
+        return response.future
 
     def turn(self, sender: Address) -> AbstractAsyncContextManager[Turn]:
         """Take the next place in the queue for a transaction of a sender that is still to be made.

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.mempool import PoolConfig
 from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolFull
-from entresol.offload import Deferred, started
+from entresol.offload import started
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.decode_queue import INLINE_DECODED
@@ -41,7 +41,7 @@ async def outcomes(chain: Chain, *raws: bytes) -> list[object]:
     """Submit raw transactions in one turn of the event loop; return the hash or the error of each."""
     sequencer = LocalSequencer(chain)
     submission = Submission(chain, sequencer)
-    results = [submission.submit(raw).result for raw in raws]
+    results = [submission.submit(raw) for raw in raws]
     async with asyncio.timeout(PATIENCE_SECONDS):
         found: list[object] = list(await asyncio.gather(*results, return_exceptions=True))
     await sequencer.stop()
@@ -128,12 +128,12 @@ def test_a_small_pool_takes_as_many_as_arrive() -> None:
 def test_more_than_the_pool_holds_are_not_queued() -> None:
     async def live(chain: Chain) -> None:
         submission = Submission(chain, InlineSequencer(chain))
-        sent = [submission.submit(transaction(nonce).raw).result for nonce in range(4)]
+        sent = [submission.submit(transaction(nonce).raw) for nonce in range(4)]
         with pytest.raises(PoolFull):
             submission.submit(transaction(4).raw)
         await asyncio.gather(*sent)
         # There is room again.
-        await submission.submit(transaction(4).raw).result
+        await submission.submit(transaction(4).raw)
 
     chain = Chain.open(None, RULES, GENESIS, pool=PoolConfig(limit=4))
     asyncio.run(live(chain))
@@ -144,8 +144,8 @@ def test_a_client_that_goes_does_not_affect_others(chain: Chain) -> None:
     async def live() -> None:
         sequencer = LocalSequencer(chain)
         submission = Submission(chain, sequencer)
-        gone = asyncio.ensure_future(submission.submit(transaction(0).raw).result)
-        other = submission.submit(transaction(1).raw).result
+        gone = asyncio.ensure_future(submission.submit(transaction(0).raw))
+        other = submission.submit(transaction(1).raw)
         gone.cancel()
         assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(1).hash
         await sequencer.stop()
@@ -166,9 +166,9 @@ class Sending:
         """Send as a request that is no batch."""
         deferred = self._submission.submit(transaction(nonce).raw)
         self._submission.flush()
-        return asyncio.ensure_future(deferred.result)
+        return asyncio.ensure_future(deferred)
 
-    def send_signed(self, nonce: int, *, is_alone: bool = True) -> Hash32 | Deferred[Hash32]:
+    def send_signed(self, nonce: int, *, is_alone: bool = True) -> Hash32 | Awaitable[Hash32]:
         """Send a transaction that the node has signed, as a request that is no batch or one of a batch."""
         return started(self._send(nonce), self._submission.flush if is_alone else None)
 
@@ -215,7 +215,7 @@ def test_signed_transactions_of_one_turn_share_a_block_but_the_first_that_hurrie
     async def live() -> list[int]:
         sending = Sending(chain)
         sent = [sending.send_signed(nonce, is_alone=is_alone) for nonce in range(4)]
-        await asyncio.gather(*(it.result for it in sent if isinstance(it, Deferred)))
+        await asyncio.gather(*(it for it in sent if isinstance(it, Awaitable)))
         return await sending.stop()
 
     assert asyncio.run(live()) == blocks
@@ -225,9 +225,9 @@ def test_after_a_turn_with_several_signed_ones_the_next_turn_collects(chain: Cha
     async def live() -> list[int]:
         sending = Sending(chain)
         sent = [sending.send_signed(nonce, is_alone=False) for nonce in range(2)]
-        await asyncio.gather(*(it.result for it in sent if isinstance(it, Deferred)))
+        await asyncio.gather(*(it for it in sent if isinstance(it, Awaitable)))
         later = [sending.send_signed(nonce) for nonce in range(2, 5)]
-        await asyncio.gather(*(it.result for it in later if isinstance(it, Deferred)))
+        await asyncio.gather(*(it for it in later if isinstance(it, Awaitable)))
         return await sending.stop()
 
     assert asyncio.run(live()) == [2, 3]
@@ -285,8 +285,8 @@ def test_what_arrives_raw_waits_for_the_turn_of_its_sender_alone(chain: Chain) -
         sequencer = LocalSequencer(chain)
         submission = Submission(chain, sequencer)
         async with submission.turn(ALICE) as turn:
-            behind = submission.submit(transaction(1).raw).result
-            other = submission.submit(transaction(0, by=1).raw).result
+            behind = submission.submit(transaction(1).raw)
+            other = submission.submit(transaction(0, by=1).raw)
             assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(0, by=1).hash
             response = await submission.send(transaction(0), turn)
         sent = await asyncio.wait_for(asyncio.gather(response, behind), PATIENCE_SECONDS)
@@ -301,7 +301,7 @@ def test_what_waits_for_turns_counts_against_the_pool() -> None:
     async def live(chain: Chain) -> None:
         submission = Submission(chain, InlineSequencer(chain))
         async with submission.turn(ALICE) as turn:
-            held = [submission.submit(transaction(nonce).raw).result for nonce in range(1, 5)]
+            held = [submission.submit(transaction(nonce).raw) for nonce in range(1, 5)]
             for _ in range(5):
                 await asyncio.sleep(0)
             with pytest.raises(PoolFull):

@@ -9,7 +9,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Any, Generic, TypeVar, cast
 
-from entresol.offload import POLICY, Deferred, started
+from entresol.offload import POLICY, started
 
 Response = bytes | None | Awaitable[bytes | None]
 """A response, None for a notification, or an awaitable of either."""
@@ -57,8 +57,7 @@ class StartableResponse:
 
     def now(self, flush: Callable[[], None]) -> Response:
         """Start it; return the response if it is there after `flush`, else what to await."""
-        first = started(self._response, flush)
-        return first.result if isinstance(first, Deferred) else first
+        return started(self._response, flush)
 
     def __await__(self) -> Generator[Any, None, bytes | None]:
         return self._response.__await__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from binascii import unhexlify
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, NoReturn, Self, TypeVar
 
 import msgspec
@@ -149,22 +149,13 @@ class Parameter(msgspec.Struct, frozen=True):
         return self.default is REQUIRED
 
 
-class LongParams(Exception):  # noqa: N818  (it never leaves this package)
-    """Parameters that would block the event loop; `read` decodes them on any thread."""
-
-    def __init__(self, read: Callable[[], tuple[Any, ...]]) -> None:
-        super().__init__()
-        self.read = read
-
-
 class ParamsReader:
     """Decodes the `params` of a call into the arguments of its method.
 
     A missing or null value takes the parameter's default, and surplus values are ignored.
 
     Remembers: the latest arguments by their JSON if they `may_repeat`, because clients repeat requests, and decoding
-    takes as long as many a call. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError;
-    with LongParams if `may_offload` allows decoding on a worker.
+    takes as long as many a call. Assumes: that methods do not change their arguments. Fails: with InvalidParamsError.
     """
 
     def __init__(
@@ -207,7 +198,12 @@ class ParamsReader:
         size = memoryview(params).nbytes
         if size <= POLICY.params_bytes or self._may_offload or not self._may_be_long:
             return None
-        return self._read_within_limits(params)
+        return self.read_long(params)
+
+    def reads_on_thread(self, params: Raw) -> bool:
+        """Say whether parameters would block the event loop, and the order of calls lets a thread decode them."""
+        size = memoryview(params).nbytes
+        return size > POLICY.params_bytes and self._may_offload and self._may_be_long
 
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
         if size <= POLICY.params_bytes:
@@ -215,11 +211,9 @@ class ParamsReader:
         if not self._may_be_long:
             problem = f"at most {POLICY.params_bytes} bytes are allowed, got {size}"
             raise InvalidParamsError("params", problem)
-        if self._may_offload:
-            raise LongParams(partial(self._read_within_limits, params))
-        return self._read_within_limits(params)
+        return self.read_long(params)
 
-    def _read_within_limits(self, params: Raw) -> tuple[Any, ...]:
+    def read_long(self, params: Raw) -> tuple[Any, ...]:
         """Decode long parameters; reject very many objects before they hold the GIL for seconds."""
         text = bytes(params)
         count = text.count(b"{") + text.count(b"[")

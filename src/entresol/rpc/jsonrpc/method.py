@@ -7,9 +7,9 @@ so nothing depends on which modules were imported, and one process may serve man
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import Enum, auto
-from functools import cache, partial, reduce
+from functools import cache, reduce
 from operator import or_
 from types import UnionType
 from typing import (
@@ -29,7 +29,7 @@ import msgspec
 from msgspec import Meta, Raw
 
 from entresol.errors import EntresolError
-from entresol.offload import Deferred, Offload
+from entresol.offload import Offload, is_awaitable
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import REQUIRED, Parameter, ParamsReader, camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
@@ -39,7 +39,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _MARK: Final = "__rpc_method__"
-_LATER: Final = (Offload, Deferred)
+_LATER: Final = (Offload, Awaitable)
 
 
 class Namespace(Protocol):
@@ -70,15 +70,23 @@ class ServedBy(Enum):
     """The producer: what changes the chain, the pool, filters, keys of the node."""
 
 
+class Order(Enum):
+    """How the calls of a method stand to others of their batch or their connection."""
+
+    IN_TURN = auto()
+    """They run in the order in which they come, even if their parameters are long."""
+    GROUPED = auto()
+    """So, too; and those that follow each other run together, before a call of another method starts."""
+    LAST = auto()
+    """They run after all others of their batch, so that they see what those did."""
+
+
 class Mark(msgspec.Struct, frozen=True):
     """The options of `@method`, attached to the function."""
 
     errors: tuple[type[EntresolError], ...]
-    offload: bool
+    order: Order | None
     cached: bool
-    ordered: bool
-    grouped: bool
-    last: bool
     short: bool
     getter: bool
     waits: bool
@@ -88,11 +96,8 @@ class Mark(msgspec.Struct, frozen=True):
 
 def method(  # noqa: PLR0913 - independent options
     *errors: type[EntresolError],
-    offload: bool = False,
+    order: Order | None = None,
     cached: bool = False,
-    ordered: bool = False,
-    grouped: bool = False,
-    last: bool = False,
     short: bool = False,
     getter: bool = False,
     waits: bool = False,
@@ -102,11 +107,8 @@ def method(  # noqa: PLR0913 - independent options
     """Mark a function of a namespace as a method.
 
     `errors`: the ones to document.
-    `offload`: calls run on a worker thread.
+    `order`: how calls stand to others of their batch or connection.
     `cached`: a result stays valid until blocks change or are reverted, unless it is null or an argument is a block tag.
-    `ordered`: calls run in the order in which they come, even if their parameters are long.
-    `grouped`: calls that follow each other in a batch run together; a call of another method starts after them.
-    `last`: calls in a batch run after all others of it, so that they see what those did.
     `short`: long parameters are rejected before they are decoded.
     `getter`: its parameters are at most hashes, addresses, quantities, booleans and blocks, so that the crate may call
     it: with plain bytes and integers, and once more from Python if it raises.
@@ -116,8 +118,7 @@ def method(  # noqa: PLR0913 - independent options
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        flags = (offload, cached, ordered, grouped, last, short, getter, waits)
-        options = Mark(errors, *flags, served_by, name)
+        options = Mark(errors, order, cached, short, getter, waits, served_by, name)
         setattr(function, _MARK, options)
         return function
 
@@ -142,10 +143,11 @@ class Method:
         self.is_cached = mark.cached
         self.is_getter = mark.getter
         self.served_by = mark.served_by
-        self.is_grouped = mark.grouped
-        self.is_last = mark.last
+        self.is_grouped = mark.order is Order.GROUPED
+        self.is_last = mark.order is Order.LAST
         self.waits = mark.waits
-        self.is_async = signature.is_async
+        self.may_be_awaited = signature.may_be_awaited
+        """Whether a result may be an awaitable."""
         self.doc = signature.doc
         self.result = signature.result
         if acknowledged and self.result is type(None):
@@ -157,17 +159,17 @@ class Method:
         """Whether data alone, of any length, is a valid list of parameters."""
         self._reader = ParamsReader(
             self.parameters,
-            may_offload=not mark.ordered,
+            may_offload=mark.order not in {Order.GROUPED, Order.IN_TURN},
             may_be_long=not mark.short,
-            may_repeat=not mark.grouped,
+            may_repeat=not self.is_grouped,
         )
         # Arguments with a connection among them are not the same for the next call.
-        is_cached = self._connection_at is None and not mark.grouped
+        is_cached = self._connection_at is None and not self.is_grouped
         self.cached_arguments = self._reader.cached if is_cached else _not_cached
         self.read_ahead = self._reader.read_ahead
+        self.read_long = self._reader.read_long
+        self.reads_on_thread = self._reader.reads_on_thread
         self.metrics = MethodMetrics()
-        if mark.offload:
-            self.function = partial(_offload, self.function)
 
     @property
     def needs_connection(self) -> bool:
@@ -231,7 +233,7 @@ class _Signature(msgspec.Struct, frozen=True):
     """The names of keyword-only parameters, which are the last ones."""
     result: Any
     doc: str
-    is_async: bool
+    may_be_awaited: bool
 
 
 @cache
@@ -245,7 +247,7 @@ def _signature(function: Callable[..., Any]) -> _Signature:
         tuple(p.name for p in declared if p.kind is p.KEYWORD_ONLY),
         _result_hint(hints["return"]),
         inspect.getdoc(function) or "",
-        inspect.iscoroutinefunction(function),
+        inspect.iscoroutinefunction(function) or _may_be_awaited(hints["return"]),
     )
 
 
@@ -263,12 +265,19 @@ def _positional(function: Callable[..., Any], signature: _Signature) -> Callable
     return adapted
 
 
-def _acknowledging(function: Callable[..., None]) -> Callable[..., bool]:
-    def adapted(*arguments: Any) -> bool:
-        function(*arguments)
-        return True
+def _acknowledging(function: Callable[..., Any]) -> Callable[..., Any]:
+    def adapted(*arguments: Any) -> Any:
+        result = function(*arguments)
+        if type(result) is Offload:
+            return Offload(lambda: result.work() is None)
+        return _acknowledged(result) if is_awaitable(result) else True
 
     return adapted
+
+
+async def _acknowledged(result: Awaitable[None]) -> bool:
+    await result
+    return True
 
 
 def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter:
@@ -276,8 +285,8 @@ def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter
     return Parameter(parameter.name, hints[parameter.name], default)
 
 
-def _offload(function: Callable[..., _R], *arguments: Any) -> Offload[_R]:
-    return Offload(partial(function, *arguments))
+def _may_be_awaited(hint: Any) -> bool:
+    return get_origin(hint) is Awaitable or any(map(_may_be_awaited, get_args(hint)))
 
 
 def _takes_data(parameters: list[Parameter]) -> bool:
@@ -299,7 +308,7 @@ def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> 
 
 
 def _result_hint(hint: Any) -> Any:
-    """Return the type of the result: what `Offload` and `Deferred` return, and a model in place of what it annotates.
+    """Return the type of the result: what work for a thread or an awaitable returns, and a model in place of what it annotates.
 
     Rendered JSON that comes later is what the annotated one is, which stands beside it.
     """

@@ -12,9 +12,9 @@ from msgspec import Raw
 
 from entresol._native import TraceWriter
 from entresol.errors.base import without_frames
-from entresol.offload import BuildFirst, Deferred, Offload, built_first
+from entresol.offload import BuildFirst, Offload, built_first, is_awaitable
 from entresol.rpc.jsonrpc.batch import DeferredResponse, StartableResponse
-from entresol.rpc.jsonrpc.codec import MAX_CACHED_PARAMS_BYTES, LongParams, encode
+from entresol.rpc.jsonrpc.codec import MAX_CACHED_PARAMS_BYTES, encode
 from entresol.rpc.jsonrpc.envelope import (
     CLOSING,
     NOT_AN_ID,
@@ -74,7 +74,7 @@ class Responder:
     def finish(self, method: Method, request_id: bytes, result: object) -> Response:
         """Respond with the result of a function that was called already."""
         started = perf_counter()
-        if type(result) is Offload or type(result) is Deferred:
+        if type(result) is Offload or is_awaitable(result):
             return self.respond_later(method, request_id, result, started)
         code = 0
         try:
@@ -88,9 +88,9 @@ class Responder:
         self, method: Method, request_id: bytes, result: Any, started: float
     ) -> Awaitable[bytes | None]:
         """Respond once the result is there; to calls of a group that share a block, without a task for each."""
-        if method.is_grouped and type(result) is Deferred and asyncio.isfuture(result.result):
+        if method.is_grouped and asyncio.isfuture(result):
             done = partial(self._respond_done, method, request_id, started)
-            return DeferredResponse(result.result, done)
+            return DeferredResponse(result, done)
         response = self.respond_later(method, request_id, result, started)
         return StartableResponse(response) if method.is_grouped else response
 
@@ -101,7 +101,7 @@ class Responder:
         code = 0
         try:
             if type(result) is not Offload:
-                result = await (result.result if type(result) is Deferred else result)
+                result = await result
             if type(result) is Offload:
                 body = await self._respond_on_worker(request_id, result.work)
             else:
@@ -173,56 +173,69 @@ class MethodCaller:
         request_id = bytes(request.id)
         method = self._methods.get(request.method)
         if method is None or connection.path != "/" or request_id[:1] in NOT_AN_ID:
-            try:
-                method = self._checked(request, request_id, connection.path)
-            except RequestError as error:
-                return self._responder.reject(error, request_id if is_id(request_id) else NULL)
-        forwarding = self._forwarding
-        route = Route.HERE if forwarding is None else forwarding.route(method, request.params)
-        if forwarding is not None and route is Route.UPSTREAM:
-            return forwarding.call(request, connection)
+            problem = self._problem(request, request_id, connection.path)
+            if method is None or problem is not None:
+                problem = problem or MethodNotFoundError(request.method)
+                return self._responder.reject(problem, request_id if is_id(request_id) else NULL)
+        if self._forwarding is None:
+            return self._run(method, request, request_id, connection)
+        route = self._forwarding.route(method, request.params)
+        if route is Route.UPSTREAM:
+            return self._forwarding.call(request, connection)
+        then = self._forwarding if route is Route.HERE_THEN_UPSTREAM else None
+        return self._run(method, request, request_id, connection, then)
+
+    def _run(
+        self,
+        method: Method,
+        request: Request,
+        request_id: bytes,
+        connection: ClientConnection,
+        then: Forwarding | None = None,
+    ) -> Response:
+        """Run a method here, and respond; `then` forwards a call whose object is not here."""
         started = perf_counter()
         code = 0
         try:
             # Copying a long text, or looking it up, would take a pass over all of it.
             is_short = memoryview(request.params).nbytes <= MAX_CACHED_PARAMS_BYTES
             params = bytes(request.params) if is_short else b""
-            arguments = (
-                method.cached_arguments(params)
-                if is_short
-                else _read_before(method, request, connection)
-            )
+            arguments = method.cached_arguments(params) if is_short else None
             if arguments is None:
-                arguments = method.arguments(request.params, connection)
+                arguments = _arguments(method, request, connection, is_short=is_short)
+                if arguments is None:
+                    later = self._call_read(method, request.params, connection)
+                    return self._responder.defer(method, request_id, later, started)
             result = method.function(*arguments)
-            if forwarding is not None and route is Route.HERE_THEN_UPSTREAM and is_absent(result):
-                return forwarding.call(request, connection)
-            if type(result) is Offload or method.is_async or type(result) is Deferred:
+            if then is not None and is_absent(result):
+                return then.call(request, connection)
+            if type(result) is Offload or (method.may_be_awaited and is_awaitable(result)):
                 return self._responder.defer(method, request_id, result, started)
             body = self._responder.respond(request_id, result)
             if is_short and method.is_cached and method.is_repeatable(arguments):
                 self._cache_result(method, params, result)
-        except (BuildFirst, LongParams) as paused:
-            result = self._call_later(method, paused, request.params, connection)
-            return self._responder.defer(method, request_id, result, started)
+        except BuildFirst as first:
+            later = self._call_built(method, first, request.params, connection)
+            return self._responder.defer(method, request_id, later, started)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = response_to_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)
         return body if request_id else None
 
-    async def _call_later(
-        self, method: Method, paused: Exception, params: Raw, connection: ClientConnection
-    ) -> object:
-        """Call a method on the event loop, after a worker has decoded its parameters or built what it needs."""
-        if isinstance(paused, LongParams):
-            values = await self._threads.run(paused.read)
-            arguments = method.with_connection(values, connection)
-        else:
-            arguments = method.arguments(params, connection)
+    async def _call_read(self, method: Method, params: Raw, connection: ClientConnection) -> object:
+        """Call a method on the event loop, after a thread has decoded its parameters."""
+        values = await self._threads.run(partial(method.read_long, params))
+        arguments = method.with_connection(values, connection)
         result = await built_first(partial(method.function, *arguments))
-        if type(result) is Deferred:
-            return await result.result
-        return await result if method.is_async else result
+        return await result if is_awaitable(result) else result
+
+    async def _call_built(
+        self, method: Method, first: BuildFirst, params: Raw, connection: ClientConnection
+    ) -> object:
+        """Call a method again, after what it needs was built."""
+        arguments = method.arguments(params, connection)
+        result = await first.then(partial(method.function, *arguments))
+        return await result if is_awaitable(result) else result
 
     def _cache_result(self, method: Method, params: bytes, result: object) -> None:
         """Cache a result for calls with the same parameters; null may become something later."""
@@ -231,17 +244,14 @@ class MethodCaller:
             if len(value) <= MAX_CACHED_RESULT_BYTES:
                 self._cache(method.name, params, value)
 
-    def _checked(self, request: Request, request_id: bytes, path: str) -> Method:
-        """Return the requested method, or raise what is wrong with the request."""
+    def _problem(self, request: Request, request_id: bytes, path: str) -> RequestError | None:
+        """Return what is wrong with a request, but for the name of its method."""
         if not is_id(request_id):
-            raise InvalidRequestError("an id is a number, a string or null")
+            return InvalidRequestError("an id is a number, a string or null")
         named = path.partition("?")[0].strip("/")
         if named in self._methods and named != request.method:
-            raise InvalidRequestError(f"the path says {named}, the body {request.method[:70]}")
-        method = self._methods.get(request.method)
-        if method is None:
-            raise MethodNotFoundError(request.method)
-        return method
+            return InvalidRequestError(f"the path says {named}, the body {request.method[:70]}")
+        return None
 
 
 def read_ahead(found: LongRequest | list[Request | Raw], methods: Mapping[str, Method]) -> None:
@@ -256,6 +266,17 @@ def read_ahead(found: LongRequest | list[Request | Raw], methods: Mapping[str, M
             request.values = method.read_ahead(request.params)
         except InvalidParamsError as error:
             request.problem = error
+
+
+def _arguments(
+    method: Method, request: Request, connection: ClientConnection, *, is_short: bool
+) -> tuple[Any, ...] | None:
+    """Return the arguments of a call; None if a thread has to decode them."""
+    if not is_short:
+        before = _read_before(method, request, connection)
+        if before is not None or method.reads_on_thread(request.params):
+            return before
+    return method.arguments(request.params, connection)
 
 
 def _read_before(

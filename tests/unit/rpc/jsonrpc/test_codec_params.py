@@ -13,7 +13,6 @@ from entresol.rpc.jsonrpc.codec import (
     MAX_CACHED_PARAMS,
     MAX_CACHED_PARAMS_BYTES,
     MAX_OBJECTS,
-    LongParams,
     Parameter,
     ParamsReader,
 )
@@ -145,13 +144,14 @@ LONG = Raw(b'["' + b"a" * POLICY.params_bytes + b'"]')
 
 def test_long_parameters_are_deferred_to_a_worker() -> None:
     reader = ParamsReader([Parameter("word", str)], may_offload=True)
-    with pytest.raises(LongParams) as long:
-        reader.read(LONG)
-    assert long.value.read() == ("a" * POLICY.params_bytes,)
+    assert reader.reads_on_thread(LONG)
+    assert reader.read_long(LONG) == ("a" * POLICY.params_bytes,)
 
 
 def test_where_the_order_counts_long_parameters_are_read_at_once() -> None:
-    assert ParamsReader([Parameter("word", str)]).read(LONG) == ("a" * POLICY.params_bytes,)
+    reader = ParamsReader([Parameter("word", str)])
+    assert not reader.reads_on_thread(LONG)
+    assert reader.read(LONG) == ("a" * POLICY.params_bytes,)
 
 
 def test_errors_in_long_parameters_are_reported_as_in_others() -> None:
@@ -188,10 +188,7 @@ def test_very_many_objects_are_rejected_before_they_are_decoded(may_offload: boo
 
     def read(count: int) -> Any:
         params = Raw(b"[[" + b",".join([b"{}"] * count) + b"]]")
-        try:
-            return reader.read(params)
-        except LongParams as long:
-            return long.read()
+        return reader.read(params)
 
     assert read(MAX_OBJECTS - 2) == ([{}] * (MAX_OBJECTS - 2),)
     with pytest.raises(InvalidParamsError, match="more than 65536 objects and arrays"):

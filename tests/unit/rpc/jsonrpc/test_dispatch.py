@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from contextlib import closing
 from threading import Barrier, get_ident
 
 import pytest
 
-from entresol.offload import Deferred
+from entresol.offload import Offload
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
@@ -59,8 +60,8 @@ def test_a_method_may_decide_to_respond_later_on_the_event_loop(word: str) -> No
         prefix = "slow"
 
         @method()
-        def echo(self, word: str) -> str | Deferred[str]:
-            return word if word == "now" else Deferred(self._later(word))
+        def echo(self, word: str) -> str | Awaitable[str]:
+            return word if word == "now" else self._later(word)
 
         async def _later(self, word: str) -> str:
             await asyncio.sleep(0)
@@ -76,9 +77,12 @@ def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:
         prefix = "meeting"
         barrier = Barrier(3, timeout=PATIENCE_SECONDS)
 
-        @method(offload=True)
-        def meet(self) -> int:
+        @method()
+        def meet(self) -> Offload[int]:
             """Wait for two others."""
+            return Offload(self._met)
+
+        def _met(self) -> int:
             self.barrier.wait()
             return get_ident()
 

@@ -23,7 +23,7 @@ from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.envelope import decode_request
 from entresol.rpc.jsonrpc.forwarding import request_bytes
-from entresol.rpc.jsonrpc.method import Mark, ServedBy, method
+from entresol.rpc.jsonrpc.method import Mark, Order, ServedBy, method
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.server.handler import ClientConnection, completed
 from tests.support.example_namespace import dispatch
@@ -66,11 +66,11 @@ class Ledger:
         self.sent.append(what)
         return self._name
 
-    @method(last=True, served_by=ServedBy.REPLICA)
+    @method(order=Order.LAST, served_by=ServedBy.REPLICA)
     def number(self) -> int:
         return self._caught_up()
 
-    @method(grouped=True, served_by=ServedBy.PRODUCER)
+    @method(order=Order.GROUPED, served_by=ServedBy.PRODUCER)
     def bundle(self, what: str) -> str:
         return self.send(what)
 

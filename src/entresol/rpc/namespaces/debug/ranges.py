@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
+from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Self
 
@@ -17,6 +19,7 @@ from entresol.errors import (
     TransactionIndexTooHigh,
 )
 from entresol.execution.replay import state_at_transaction
+from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
@@ -118,13 +121,7 @@ class DebugRanges:
         self._max_slots = max_slots
         self._max_bytes = max_bytes
 
-    @method(
-        BlockNotFound,
-        NotExecutedHere,
-        TransactionIndexTooHigh,
-        offload=True,
-        served_by=ServedBy.BLOCK,
-    )
+    @method(BlockNotFound, NotExecutedHere, TransactionIndexTooHigh, served_by=ServedBy.BLOCK)
     def storage_range_at(
         self,
         block: BlockId,
@@ -132,16 +129,23 @@ class DebugRanges:
         address: Address,
         key_start: RangeStart,
         max_result: Number,
-    ) -> StorageRange:
+    ) -> Offload[StorageRange]:
         """Return slots of an account before a transaction of a block, in the order of their hashes.
 
         At most 1,024 at once: `nextKey` is where the next range starts, and null at the end.
         """
-        number = self._resolver.inspected(block)
-        nodes, root = self._state_before(number, int(tx_index))
-        found = self._account(nodes, root, address)
         wanted = min(int(max_result), MAX_SLOTS)
-        page = list(islice(leaves(nodes, found.storage_root, key_start), wanted + 1))
+        return Offload(
+            partial(self._storage_range, block, int(tx_index), address, key_start, wanted)
+        )
+
+    def _storage_range(
+        self, block: BlockId, tx_index: int, address: Address, start: bytes, wanted: int
+    ) -> StorageRange:
+        number = self._resolver.inspected(block)
+        nodes, root = self._state_before(number, tx_index)
+        found = self._account(nodes, root, address)
+        page = list(islice(leaves(nodes, found.storage_root, start), wanted + 1))
         slots = self._preimages.slots(address, self._ledger.head_hash) if page else {}
         entries = {
             str(Hash32(key)): StorageEntry(key=_hash(slots.get(key)), value=_value(leaf))
@@ -149,7 +153,7 @@ class DebugRanges:
         }
         return StorageRange(storage=entries, next_key=_hash(_next(page, wanted)))
 
-    @method(BlockNotFound, TooManySlots, offload=True, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, TooManySlots, served_by=ServedBy.BLOCK)
     def account_range(
         self,
         block: BlockId,
@@ -159,16 +163,22 @@ class DebugRanges:
         no_code: bool = False,
         no_storage: bool = False,
         incompletes: bool = False,
-    ) -> AccountRange:
+    ) -> Offload[AccountRange]:
         """Return up to 256 accounts after a block, in the order of their hashes, from `start` on.
 
         `next` is where the next range starts, in base64 as in geth; `start` takes it so, or in hex. An account whose
         address is not known is left out, or with `incompletes` named by its hash.
         """
+        wanted = int(max_results) if 0 < max_results <= MAX_ACCOUNTS else MAX_ACCOUNTS
+        options = {"no_code": no_code, "no_storage": no_storage, "unnamed": incompletes}
+        return Offload(partial(self._account_range, block, start, wanted, options))
+
+    def _account_range(
+        self, block: BlockId, start: bytes, wanted: int, options: Mapping[str, bool]
+    ) -> AccountRange:
         number = self._resolver.inspected(block)
         self._ledger.check_state(number)
         header = self._ledger.header(number)
-        wanted = int(max_results) if 0 < max_results <= MAX_ACCOUNTS else MAX_ACCOUNTS
         page = list(
             islice(
                 leaves(self._store.node, self._ledger.trie.root(header.state_root), start),
@@ -176,9 +186,7 @@ class DebugRanges:
             )
         )
         addresses = self._preimages.addresses(self._ledger.head_hash)
-        dumped = self._dump(
-            page[:wanted], addresses, no_code=no_code, no_storage=no_storage, unnamed=incompletes
-        )
+        dumped = self._dump(page[:wanted], addresses, **options)
         following = _next(page, wanted)
         return AccountRange(
             root=header.state_root.hex(),

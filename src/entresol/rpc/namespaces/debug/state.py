@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from entresol.chain.finality import BlockTag
@@ -14,6 +15,7 @@ from entresol.errors import (
     PendingNotTraceable,
 )
 from entresol.execution.witness import witness_of
+from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
@@ -68,11 +70,13 @@ class DebugState:
         PendingNotTraceable,
         GenesisNotExecuted,
         NotExecutedHere,
-        offload=True,
         served_by=ServedBy.BLOCK,
     )
-    def execution_witness(self, block: BlockId) -> WitnessResult:
+    def execution_witness(self, block: BlockId) -> Offload[WitnessResult]:
         """Return the trie nodes, codes and headers that suffice to execute a block again."""
+        return Offload(partial(self._execution_witness, block))
+
+    def _execution_witness(self, block: BlockId) -> WitnessResult:
         if block.tag is BlockTag.PENDING:
             raise PendingNotTraceable("pending block has no witness")
         number = self._resolver.inspected(block)

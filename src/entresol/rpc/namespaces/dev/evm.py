@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,6 @@ from entresol.errors import (
     TooManyToSeal,
 )
 from entresol.execution.evm_env import MAX_GAS_LIMIT
-from entresol.offload import Deferred
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.namespaces.dev.mining import seal_ordered
@@ -52,7 +52,7 @@ class TimeTravel:
         return Quantity(self._checkpoints.create())
 
     @method(getter=True, served_by=ServedBy.PRODUCER)
-    def revert(self, snapshot: Number) -> bool | Deferred[bool]:
+    def revert(self, snapshot: Number) -> bool | Awaitable[bool]:
         """Revert the chain to a snapshot, and return whether that snapshot existed."""
         return self._reverts.run(
             partial(self._checkpoints.plan, snapshot), result=True, otherwise=False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from entresol.chain.mempool.validation import check_raw
@@ -17,7 +18,6 @@ from entresol.errors import (
     RollbackRejected,
     UnknownAccount,
 )
-from entresol.offload import Deferred
 from entresol.primitives.transactions import BlobTransaction, decode
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import convert
@@ -103,7 +103,7 @@ class AnvilReorg:
         self._filler = filler
 
     @method(RollbackRejected, served_by=ServedBy.PRODUCER)
-    def rollback(self, depth: Number | None = None) -> Deferred[None] | None:
+    def rollback(self, depth: Number | None = None) -> Awaitable[None] | None:
         """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
         The other layer of a development pair is rolled back to its head at that time, with batches and deposits. Steps

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from entresol.dev.linked_chains import close_all
 from entresol.errors import ChainReplaced
-from entresol.offload import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from concurrent.futures import Executor
 
     from entresol.chain.chain_use import ChainUse
@@ -40,15 +39,15 @@ class RevertRunner:
         self._executor = executor
         self._uses = uses
 
-    def run(self, plan: Planner, result: _T, otherwise: _T) -> _T | Deferred[_T]:
+    def run(self, plan: Planner, result: _T, otherwise: _T) -> _T | Awaitable[_T]:
         """Revert the chains, and return `result`, or `otherwise` if there is nothing to revert to."""
         planned = plan()
         if planned is None:
             return otherwise
         if not planned.is_quick:
-            return Deferred(self._run_long(plan, planned, result, otherwise))
+            return self._run_long(plan, planned, result, otherwise)
         if not self._are_idle:
-            return Deferred(self._run_later(plan, result, otherwise))
+            return self._run_later(plan, result, otherwise)
         planned.apply()
         return result
 
@@ -56,7 +55,7 @@ class RevertRunner:
         """Revert the chains within a coroutine."""
         done = self.run(plan, None, None)
         if done is not None:
-            await done.result
+            await done
 
     async def reset(self, linked: LinkedChains) -> None:
         """Replace all chains by their genesis, which a worker builds."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import ControlRejected, MalformedValue
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.types.number import Number, Number256, UnprefixedData
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class StateEdits(BalanceEdits):
         """Set the nonce of an account."""
         self._chain.edit(address, lambda state: state.set_nonce(address, int(nonce)))
 
-    @method(ordered=True, served_by=ServedBy.PRODUCER)
+    @method(order=Order.IN_TURN, served_by=ServedBy.PRODUCER)
     def set_code(self, address: Address, code: UnprefixedData) -> None:
         """Set the code of an account, of at most 2 MiB."""
         if len(code) > MAX_CODE_BYTES:
@@ -102,7 +102,7 @@ class AccountEdits:
         """Set the balance of an account."""
         self._edits.set_balance(address, balance)
 
-    @method(ordered=True, served_by=ServedBy.PRODUCER)
+    @method(order=Order.IN_TURN, served_by=ServedBy.PRODUCER)
     def set_account_code(self, address: Address, code: UnprefixedData) -> None:
         """Set the code of an account, of at most 2 MiB."""
         self._edits.set_code(address, code)

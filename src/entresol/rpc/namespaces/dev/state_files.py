@@ -20,7 +20,7 @@ from entresol.errors import (
 from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.cooperative import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -71,7 +71,11 @@ class AnvilState:
         return Offload(lambda: Raw(b'"0x' + hexlify(packed) + b'"'))
 
     @method(
-        InvalidStateFile, LoadRejected, RollbackRejected, ordered=True, served_by=ServedBy.PRODUCER
+        InvalidStateFile,
+        LoadRejected,
+        RollbackRejected,
+        order=Order.IN_TURN,
+        served_by=ServedBy.PRODUCER,
     )
     async def load_state(self, state: Data) -> bool:
         """Load a state file, packed by gzip or not, of this node or of anvil.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from entresol.errors import (
@@ -11,10 +12,10 @@ from entresol.errors import (
     PoolRejection,
     UnknownAccount,
 )
-from entresol.offload import Deferred, started
+from entresol.offload import started
 from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.types.call_request import TransactionObject
 
 if TYPE_CHECKING:
@@ -39,13 +40,12 @@ class EthUnsigned:
         InvalidTransaction,
         PoolRejection,
         ExecutionFailed,
-        ordered=True,
-        grouped=True,
+        order=Order.GROUPED,
         served_by=ServedBy.PRODUCER,
     )
     def send_unsigned_transaction(
         self, transaction: TransactionObject
-    ) -> Hash32 | Deferred[Hash32]:
+    ) -> Hash32 | Awaitable[Hash32]:
         """Fill in and submit a transaction of any account without a signature; return its hash."""
         if self._keyring.locked is not None:
             raise AccountsLocked(self._keyring.locked)

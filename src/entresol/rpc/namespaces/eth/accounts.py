@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
@@ -15,12 +16,12 @@ from entresol.errors import (
     TransactionFailed,
     UnknownAccount,
 )
-from entresol.offload import POLICY, Deferred, Offload, started
+from entresol.offload import POLICY, Offload, started
 from entresol.primitives.transactions import unsigned
 from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.models.model import DataText
 from entresol.rpc.models.transactions import FilledTransactionInfo
 from entresol.rpc.types.call_request import TransactionObject
@@ -67,7 +68,7 @@ class EthAccounts:
     @method(UnknownAccount, InvalidTransaction, ExecutionFailed, served_by=ServedBy.PRODUCER)
     def fill_transaction(
         self, transaction: TransactionObject
-    ) -> Annotated[Raw, FilledTransactionInfo] | Deferred[Raw]:
+    ) -> Annotated[Raw, FilledTransactionInfo] | Awaitable[Raw]:
         """Fill in a transaction of any sender, by default the first account; return its bytes and fields, unsigned."""
         return started(self._fill(transaction))
 
@@ -78,11 +79,10 @@ class EthAccounts:
         PoolRejection,
         ExecutionFailed,
         TransactionFailed,
-        ordered=True,
-        grouped=True,
+        order=Order.GROUPED,
         served_by=ServedBy.PRODUCER,
     )
-    def send_transaction(self, transaction: TransactionObject) -> Hash32 | Deferred[Hash32]:
+    def send_transaction(self, transaction: TransactionObject) -> Hash32 | Awaitable[Hash32]:
         """Fill in, sign and submit a transaction of one of the node's accounts; return its hash.
 
         On a node with developer methods, one without a gas limit that would fail is sent with the gas of a block, and

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from entresol.errors import NotSupported
 from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -33,7 +33,7 @@ class EthClient:
         """Return the network id; an alias of `net_version`."""
         return str(self._chain.rules.chain_id)
 
-    @method(getter=True, last=True, served_by=ServedBy.REPLICA)
+    @method(getter=True, order=Order.LAST, served_by=ServedBy.REPLICA)
     def block_number(self) -> Quantity:
         """Return the number of the latest block; in a batch, after all its other calls.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Raw
@@ -16,9 +17,9 @@ from entresol.errors import (
     ReceiptTimeout,
     UnknownAccount,
 )
-from entresol.offload import Deferred, Offload, started
+from entresol.offload import Offload, started
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number
@@ -56,16 +57,16 @@ class EthSendSync:
         InvalidTransaction,
         PoolRejection,
         ReceiptTimeout,
-        ordered=True,
+        order=Order.IN_TURN,
         waits=True,
         served_by=ServedBy.PRODUCER,
     )
     def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
-    ) -> Annotated[Raw, ReceiptInfo] | Deferred[Raw | Offload[Raw]]:
+    ) -> Annotated[Raw, ReceiptInfo] | Awaitable[Raw | Offload[Raw]]:
         """Submit a signed transaction, and return its receipt; fail if no block includes it in time."""
         sending = self._submission.submit(bytes(tx_bytes), reports_failure=False)
-        return Deferred(self._receipt(sending, timeout_ms))
+        return self._receipt(sending, timeout_ms)
 
     @method(
         UnknownAccount,
@@ -74,21 +75,21 @@ class EthSendSync:
         PoolRejection,
         ExecutionFailed,
         ReceiptTimeout,
-        ordered=True,
+        order=Order.IN_TURN,
         waits=True,
         served_by=ServedBy.PRODUCER,
     )
     def send_transaction_sync(
         self, transaction: TransactionObject, timeout_ms: Number | None = None
-    ) -> Annotated[Raw, ReceiptInfo] | Deferred[Raw | Offload[Raw]]:
+    ) -> Annotated[Raw, ReceiptInfo] | Awaitable[Raw | Offload[Raw]]:
         """Submit a transaction of one of the node's accounts, and return its receipt; fail if no block includes it."""
         sending = started(self._accounts.send(transaction, reports_failure=False))
-        return Deferred(self._receipt(sending, timeout_ms))
+        return self._receipt(sending, timeout_ms)
 
     async def _receipt(
-        self, sending: Hash32 | Deferred[Hash32], timeout_ms: Number | None
+        self, sending: Hash32 | Awaitable[Hash32], timeout_ms: Number | None
     ) -> Raw | Offload[Raw]:
-        sent = await sending.result if isinstance(sending, Deferred) else sending
+        sent = await sending if isinstance(sending, Awaitable) else sending
         wanted = timeout_ms / 1000 if timeout_ms else DEFAULT_SECONDS
         seconds = min(wanted, self._max_seconds)
         event = asyncio.Event()

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Raw
 
 from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
-from entresol.offload import Deferred, Offload
+from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.models.transactions import TransactionInfo
 from entresol.rpc.types.block_id import BlockNumber
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from entresol.chain.chain import Chain
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
@@ -38,12 +37,12 @@ class ResponseHold:
         self._chain = chain
         self._seconds = seconds
 
-    def hold(self, response: Deferred[_T]) -> Deferred[_T]:
+    def hold(self, response: Awaitable[_T]) -> Awaitable[_T]:
         """Return a response that comes later, if it has to."""
         if not self._seconds or not self._chain.schedule.is_automine:
             return response
         end = asyncio.get_running_loop().time() + self._seconds
-        return Deferred(_held(response.result, end))
+        return _held(response, end)
 
 
 async def _held(response: Awaitable[_T], end: float) -> _T:
@@ -75,11 +74,10 @@ class EthTransactions:
         InvalidTransaction,
         PoolRejection,
         TransactionFailed,
-        ordered=True,
-        grouped=True,
+        order=Order.GROUPED,
         served_by=ServedBy.PRODUCER,
     )
-    def send_raw_transaction(self, tx_bytes: Data) -> Deferred[Hash32]:
+    def send_raw_transaction(self, tx_bytes: Data) -> Awaitable[Hash32]:
         """Submit a signed transaction, and return its hash."""
         return self._responses.hold(self._submission.submit(bytes(tx_bytes)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from msgspec import Raw
@@ -12,13 +13,13 @@ from entresol.chain.logs import LocatedLog
 from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.evm_env import tx_env_of
-from entresol.offload import POLICY, Deferred, Offload, built_first, started
+from entresol.offload import POLICY, Offload, built_first, started
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode, load
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.cooperative import within_limit
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import iso_timestamp, raw_array
 from entresol.rpc.render.raw_transactions import (
@@ -159,12 +160,10 @@ class ZksTransactions:
         is_short = count <= POLICY.rendered_items and size <= POLICY.data_bytes
         return work() if is_short else Offload(work)
 
-    @method(
-        InvalidTransaction, PoolRejection, ordered=True, grouped=True, served_by=ServedBy.PRODUCER
-    )
+    @method(InvalidTransaction, PoolRejection, order=Order.GROUPED, served_by=ServedBy.PRODUCER)
     def send_raw_transaction_with_detailed_output(
         self, tx_bytes: Data
-    ) -> DetailedOutput | Deferred[DetailedOutput]:
+    ) -> DetailedOutput | Awaitable[DetailedOutput]:
         """Submit a signed transaction, and return the storage writes and logs it has if it is the next one."""
         raw = bytes(tx_bytes)
         self._validations.check_raw(raw)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.offload import Deferred
 from entresol.rpc.namespaces.eth.transactions import ResponseHold
 from tests.support.chain.dev_chain import open_chain
 
@@ -31,7 +30,7 @@ async def taken(chain: Chain, seconds: float, *, fails: bool = False) -> float:
     else:
         future.set_result("sent")
     start = loop.time()
-    held = ResponseHold(chain, seconds).hold(Deferred(future)).result
+    held = ResponseHold(chain, seconds).hold(future)
     if fails:
         with pytest.raises(ValueError, match="no"):
             await held
@@ -56,9 +55,9 @@ def test_nothing_is_held_unless_blocks_are_sealed_at_once(chain: Chain) -> None:
 def test_without_a_time_the_response_is_the_same() -> None:
     chain = open_chain()
     try:
-        response: Deferred[str] = Deferred(asyncio.sleep(0, "sent"))
+        response = asyncio.sleep(0, "sent")
         held = ResponseHold(chain, 0.0).hold(response)
         assert held is response
-        assert asyncio.run(held.result) == "sent"  # type: ignore[arg-type]
+        assert asyncio.run(response) == "sent"
     finally:
         chain.close()
