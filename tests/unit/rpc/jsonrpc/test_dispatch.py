@@ -72,6 +72,41 @@ def test_a_method_may_decide_to_respond_later_on_the_event_loop(word: str) -> No
     assert f'"{word}"'.encode() in response
 
 
+class Acknowledging:
+    """Methods without a result, which is true for their clients."""
+
+    prefix = "ack"
+    acknowledges = True
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    @method()
+    def now(self) -> None:
+        """End at once."""
+        self.ended.append("now")
+
+    @method()
+    async def later(self) -> None:
+        """End on the event loop."""
+        await asyncio.sleep(0)
+        self.ended.append("later")
+
+    @method()
+    def elsewhere(self) -> Offload[None]:
+        """End on a thread."""
+        return Offload(lambda: self.ended.append("elsewhere"))
+
+
+@pytest.mark.parametrize("name", ["now", "later", "elsewhere"])
+def test_what_is_acknowledged_has_ended(name: str) -> None:
+    namespace = Acknowledging()
+    response = dispatch(Dispatcher([namespace]), request(f"ack_{name}"))
+    assert response is not None
+    assert b'"result":true' in response
+    assert namespace.ended == [name]
+
+
 def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:
     class Meeting:
         prefix = "meeting"
