@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from entresol.errors import MalformedValue
-from entresol.rpc.jsonrpc.choice import Choice
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.method import Method
+from entresol.rpc.jsonrpc.openrpc import Choice
 from entresol.rpc.models.tracers import Prestate, TracerResult
 
 _ZERO_HASH: Final = f"0x{'00' * 32}"

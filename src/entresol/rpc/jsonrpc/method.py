@@ -313,7 +313,9 @@ def _result_hint(hint: Any) -> Any:
     Rendered JSON that comes later is what the annotated one is, which stands beside it.
     """
     if get_origin(hint) in {Union, UnionType}:
-        kinds = dict.fromkeys(_result_hint(kind) for kind in get_args(hint))
+        merged = reduce(or_, (_result_hint(kind) for kind in get_args(hint)))
+        is_union = get_origin(merged) in {Union, UnionType}
+        kinds = dict.fromkeys(get_args(merged) if is_union else (merged,))
         if kinds.keys() - {Raw, type(None)}:
             kinds.pop(Raw, None)
         return reduce(or_, kinds)

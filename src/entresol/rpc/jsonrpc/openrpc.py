@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Self, TypeAlias
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import UNSET, Meta, Raw
 
 from entresol.errors import EntresolError
 from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
-from entresol.rpc.jsonrpc.choice import Choice
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel, Parameter, encode
 from entresol.rpc.jsonrpc.method import Method, ServedBy, method
 
@@ -24,6 +23,27 @@ _REF: Final = "#/components/schemas/{name}"
 _BYTES: Final = (
     msgspec.inspect.BytesType, msgspec.inspect.ByteArrayType, msgspec.inspect.MemoryViewType,
 )  # fmt: skip
+
+
+class Choice:
+    """A value whose shape the request chooses: no member tells the shapes apart."""
+
+    __slots__ = ("value",)
+
+    shapes: ClassVar[Mapping[str, Any]]
+    """The types, each by what chooses it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Take a JSON value as it is."""
+        return cls(value)
+
+    def to_json(self) -> object:
+        """Return the JSON value."""
+        return self.value
 
 
 class OpenRpcDocument(JsonModel, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +99,7 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
     served = [methods[name] for name in sorted(methods)]
     _reject_bytes(served)
     schemas, components = _schemas([hint for one in served for hint in _hints(one)])
+    _say_presence([one.result for one in served], components)
     remaining = iter(schemas)
     return {
         "openrpc": _VERSION,
@@ -136,6 +157,23 @@ def _schemas(hints: list[Any]) -> tuple[list[Json], Json]:
             "title": choice.__name__, "description": doc, "anyOf": described,
         }  # fmt: skip
     return list(schemas[: len(hints)]), components
+
+
+def _say_presence(results: Iterable[Any], components: Json) -> None:
+    """Say of the members of results whether they are always there: so is one with a default, which is written, too."""
+    kinds = {
+        kind.cls
+        for result in results
+        for kind in _all_kinds(result)
+        if isinstance(kind, msgspec.inspect.StructType)
+        and not kind.cls.__struct_config__.omit_defaults
+    }
+    for kind in kinds:
+        missing = {it.encode_name for it in msgspec.structs.fields(kind) if it.default is UNSET}
+        schema = components[kind.__name__]
+        schema["required"] = [name for name in schema["properties"] if name not in missing]
+        for member in schema["properties"].values():
+            member.pop("default", None)
 
 
 def _choices(hints: Iterable[Any], seen: set[type]) -> Iterator[type[Choice]]:

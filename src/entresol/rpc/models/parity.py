@@ -65,7 +65,7 @@ class CallOutput(ResultModel, frozen=True, kw_only=True):
     output: Annotated[Data, says("What it returned or reverted with.")]
 
 
-class Frame(ResultModel, frozen=True, kw_only=True, tag_field="type"):
+class ParityFrame(ResultModel, frozen=True, kw_only=True, tag_field="type"):
     """What all frames have; `type` says which action they have."""
 
     error: Annotated[str | UnsetType, says("Why it failed, if it did.")] = UNSET
@@ -73,21 +73,21 @@ class Frame(ResultModel, frozen=True, kw_only=True, tag_field="type"):
     trace_address: Annotated[list[int], says("The index of each frame on the way to it.")]
 
 
-class ReplayedCall(Frame, frozen=True, kw_only=True, tag="call"):
+class ReplayedCall(ParityFrame, frozen=True, kw_only=True, tag="call"):
     """A call."""
 
     action: Annotated[CallAction, says("The call.")]
     result: Annotated[CallOutput | None, says("Null if it failed otherwise than by a revert.")]
 
 
-class ReplayedCreation(Frame, frozen=True, kw_only=True, tag="create"):
+class ReplayedCreation(ParityFrame, frozen=True, kw_only=True, tag="create"):
     """A creation."""
 
     action: Annotated[CreateAction, says("The creation.")]
     result: Annotated[FrameOutput | None, says("Null if it failed otherwise than by a revert.")]
 
 
-class ReplayedSuicide(Frame, frozen=True, kw_only=True, tag="suicide"):
+class ReplayedSuicide(ParityFrame, frozen=True, kw_only=True, tag="suicide"):
     """A self-destruct."""
 
     action: Annotated[SuicideAction, says("The self-destruct.")]
@@ -98,7 +98,7 @@ ReplayedFrame: TypeAlias = ReplayedCall | ReplayedCreation | ReplayedSuicide
 """A frame of a transaction that need not be in a block."""
 
 
-class FrameOfBlock(Frame, frozen=True, kw_only=True):
+class FrameOfBlock(ParityFrame, frozen=True, kw_only=True):
     """A frame, and where its transaction is."""
 
     block_hash: Annotated[Hash32, says("The block.")]
@@ -132,7 +132,7 @@ SealedFrame: TypeAlias = SealedCall | SealedCreation | SealedSuicide
 """A frame of a transaction in a block."""
 
 
-class FlatBase(Frame, frozen=True, kw_only=True):
+class FlatBase(ParityFrame, frozen=True, kw_only=True):
     """A frame of `flatCallTracer`: of a transaction, or of a call that is in no block."""
 
     block_hash: Annotated[Hash32 | UnsetType, says("The block; missing if it is a call's.")] = UNSET

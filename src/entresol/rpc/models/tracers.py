@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.choice import Choice
+from entresol.rpc.jsonrpc.openrpc import Choice
 from entresol.rpc.models.model import ResultModel, says
 from entresol.rpc.models.parity import FlatFrame
 
@@ -50,7 +50,7 @@ class StructLogTrace(ResultModel, frozen=True, kw_only=True):
     struct_logs: Annotated[list[StructLog], says("Its steps, as many as `limit` allows.")]
 
 
-class FrameLog(ResultModel, frozen=True, kw_only=True):
+class GethFrameLog(ResultModel, frozen=True, kw_only=True):
     """A log of a frame."""
 
     address: Annotated[Address, says("The contract that emitted it.")]
@@ -89,15 +89,15 @@ class FrameBase(ResultModel, frozen=True, kw_only=True):
         str | UnsetType, says("The text that it reverted with, if there is one.")
     ] = UNSET
     logs: Annotated[
-        list[FrameLog] | UnsetType, says("With `withLog`, if it succeeded and has any.")
+        list[GethFrameLog] | UnsetType, says("With `withLog`, if it succeeded and has any.")
     ] = UNSET
 
 
-class CallFrame(FrameBase, frozen=True, kw_only=True):
+class GethCallFrame(FrameBase, frozen=True, kw_only=True):
     """A call, a creation or a self-destruct, with those within it."""
 
     calls: Annotated[
-        list[CallFrame] | UnsetType, says("Those within it, if any; unless `onlyTopCall`.")
+        list[GethCallFrame] | UnsetType, says("Those within it, if any; unless `onlyTopCall`.")
     ] = UNSET
 
 
@@ -175,7 +175,7 @@ class MuxTrace(ResultModel, frozen=True, kw_only=True):
     four_byte: Annotated[dict[str, int] | UnsetType, says("As of `4byteTracer`.")] = msgspec.field(
         name="4byteTracer", default=UNSET
     )
-    call_tracer: Annotated[CallFrame | UnsetType, says("As of `callTracer`.")] = UNSET
+    call_tracer: Annotated[GethCallFrame | UnsetType, says("As of `callTracer`.")] = UNSET
     erc7562_tracer: Annotated[Erc7562Frame | UnsetType, says("As of `erc7562Tracer`.")] = UNSET
     flat_call_tracer: Annotated[list[FlatFrame] | UnsetType, says("As of `flatCallTracer`.")] = (
         UNSET
@@ -193,7 +193,7 @@ class TracerResult(Choice):
     shapes: ClassVar[Mapping[str, Any]] = {
         "no tracer": StructLogTrace,
         "`4byteTracer`": dict[str, int],
-        "`callTracer`": CallFrame,
+        "`callTracer`": GethCallFrame,
         "`erc7562Tracer`": Erc7562Frame,
         "`flatCallTracer`": list[FlatFrame],
         "`keccak256PreimageTracer`": dict[Hash32, Data],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import pytest
+from msgspec import Raw
 
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Quantity
@@ -58,3 +61,16 @@ class Offloaded:
 
 def test_an_offloaded_result_is_described_by_its_own_type() -> None:
     assert methods_of([Offloaded()])["offloaded_sum"].result == list[Quantity]
+
+
+class Later:
+    prefix = "later"
+
+    @method()
+    def rendered(self) -> Annotated[Raw, list[Quantity]] | Offload[Raw | None] | None:
+        """Return text, now or later, or nothing."""
+        return None
+
+
+def test_text_that_comes_later_is_described_by_the_model_beside_it() -> None:
+    assert methods_of([Later()])["later_rendered"].result == list[Quantity] | None

@@ -45,6 +45,21 @@ def test_every_result_is_described_to_its_last_member(document: Json) -> None:
     assert loose == set(ANYTHING)
 
 
+@pytest.mark.parametrize(
+    ("name", "member", "is_always_there"),
+    [
+        ("L1BatchDetails", "commitTxHash", True),  # null before it
+        ("CallManyResult", "error", False),
+        ("ReceiptInfo", "blobGasUsed", False),
+        ("CallObject", "gas", False),
+    ],
+)
+def test_a_member_is_required_if_it_is_always_there(
+    document: Json, name: str, member: str, *, is_always_there: bool
+) -> None:
+    assert (member in document["components"]["schemas"][name]["required"]) is is_always_there
+
+
 def undescribed(document: Json, schema: Json, path: str, within: frozenset[str]) -> Iterator[str]:
     """Yield the paths of what a schema does not describe: any value, objects and arrays of anything."""
     if "$ref" in schema:
