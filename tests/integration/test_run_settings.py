@@ -1,0 +1,77 @@
+"""What holds for a whole run of the tests: where its files are, how many examples it tries, what it releases."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.support.run import temporary_files as files
+from tests.support.run.examples import VARIABLE, examples
+from tests.support.run.memory import release_memory
+
+
+def test_temporary_files_of_a_run_are_removed_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MEMORY", tmp_path / "absent")
+    before = os.environ["TMPDIR"], tempfile.gettempdir()
+    with files.temporary_files() as folder:
+        made = Path(tempfile.mkdtemp())
+        assert made.parent == folder
+        assert os.environ["TMPDIR"] == str(folder)
+    assert not made.exists()
+    assert not folder.exists()
+    assert (os.environ["TMPDIR"], tempfile.gettempdir()) == before
+
+
+def test_only_files_of_runs_that_are_no_more_are_abandoned(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    abandoned, used, other = (
+        tmp_path / name
+        for name in (
+            f"entresol-tests-{ended.pid}-a",
+            f"entresol-tests-{os.getpid()}-b",
+            "entresol-c",
+        )
+    )
+    for folder in (abandoned, used, other):
+        folder.mkdir()
+    files.remove_abandoned(tmp_path)
+    assert set(tmp_path.iterdir()) == {used, other}
+
+
+@pytest.mark.parametrize(("many", "few"), [(5, 5), (15, 10), (150, 30)])
+def test_a_run_in_a_hurry_tries_a_fifth_of_the_examples(
+    many: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert examples(many) == few
+    monkeypatch.setenv(VARIABLE, "many")
+    assert examples(many) == many
+
+
+def test_caches_of_a_file_of_tests_end_with_it() -> None:
+    module = ModuleType("test_something")
+
+    @cache
+    def own() -> object:
+        return object()
+
+    @cache
+    def imported() -> object:
+        return object()
+
+    own.__module__ = module.__name__
+    vars(module).update(own=own, imported=imported)
+    before = own(), imported()
+    release_memory(module)
+    assert own() is not before[0]
+    assert imported() is before[1]
