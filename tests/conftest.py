@@ -26,6 +26,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 load_profile()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the files of this run together, and take the default ports while CI runs the tests.
 
@@ -35,7 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     held = contextlib.ExitStack()
     config.add_cleanup(held.close)
-    held.enter_context(temporary_files())
+    folder = held.enter_context(temporary_files())
+    if config.option.basetemp is None:
+        config.option.basetemp = str(folder / "t")
     if os.environ.get("CI") == "true":
         held.enter_context(held_ports())
 

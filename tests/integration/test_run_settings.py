@@ -37,8 +37,8 @@ def test_only_files_of_runs_that_are_no_more_are_abandoned(tmp_path: Path) -> No
     abandoned, used, other = (
         tmp_path / name
         for name in (
-            f"entresol-tests-{ended.pid}-a",
-            f"entresol-tests-{os.getpid()}-b",
+            f"etests-{ended.pid}-a",
+            f"etests-{os.getpid()}-b",
             "entresol-c",
         )
     )

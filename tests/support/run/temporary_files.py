@@ -14,7 +14,8 @@ MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the directory itself has a name
 MIN_FREE_BYTES: Final = 4 << 30
 """How much must be free in memory; a run needs a tenth of it."""
 
-_PREFIX: Final = "entresol-tests-"
+# Short, as a socket has a path of at most 107 bytes, and below this come the folders of a process and of a test.
+_PREFIX: Final = "etests-"
 
 
 @contextlib.contextmanager
