@@ -3,7 +3,7 @@
 use alloy_consensus::Transaction;
 use alloy_primitives::{Address, B256, U256, keccak256};
 
-use crate::record::{BASE_FEE, Reader, TIMESTAMP, open};
+use crate::record::{BASE_FEE, TIMESTAMP, open};
 use crate::rlp::{Item, Reader as RlpReader};
 use crate::transaction;
 

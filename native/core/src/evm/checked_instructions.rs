@@ -56,7 +56,7 @@ fn check_long_work<C: LimitedContext>(table: &mut [Instruction<EthInterpreter, C
 /// An instruction as it is about to run.
 type Step<'a, C> = InstructionContext<'a, C, EthInterpreter>;
 
-fn checked_jumpdest<C: LimitedContext>(mut step: Step<'_, C>) -> InstructionExecResult {
+fn checked_jumpdest<C: LimitedContext>(step: Step<'_, C>) -> InstructionExecResult {
     if step.host.chain_mut().is_jump_checked() {
         let (depth, gas) = position(&step);
         let checked = step.host.chain_mut().check_jumps(depth, gas);

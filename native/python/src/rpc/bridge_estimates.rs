@@ -3,6 +3,7 @@
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::evm::env::ExecutionEnv;
 use entresol_rpc::bridge_estimate::{Bounds, estimate};
@@ -34,6 +35,16 @@ impl BridgeEstimates {
     #[pyo3(signature = (*, bounds, limits, margin_percent))]
     fn new(bounds: Py<PyAny>, limits: Py<Limits>, margin_percent: u64) -> Self {
         Self { bounds, limits, margin_percent, pending: Mutex::new(None) }
+    }
+
+    /// Show to the garbage collector what leads to the chain that owns this.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.bounds)?;
+        // What is locked is in use.
+        match self.pending.try_lock().as_deref() {
+            Some(Some(block)) => block.traverse(&visit),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -21,6 +21,8 @@ use super::state_reads::StateReads;
 
 /// A dictionary of Python by names.
 type Dict<T> = std::collections::HashMap<String, T>;
+/// Calls by latency, their seconds, and how many failed with each code.
+type Taken = (Vec<u64>, f64, Vec<(i32, u64)>);
 
 /// Responds to requests that need no Python dispatcher: cached results, getters, plain reads of the state.
 #[pyclass(frozen, module = "entresol._native")]
@@ -99,6 +101,7 @@ impl NativeDispatcher {
             Kind::Getter(getter) => visit.call(getter),
             Kind::Read(reads) => visit.call(reads),
             Kind::FeeHistory(fees) => visit.call(fees),
+            Kind::Bridge(bridge) => visit.call(bridge),
         })
     }
 
@@ -155,7 +158,7 @@ impl NativeDispatcher {
     }
 
     /// Return calls by latency, their seconds and their errors by code since the last time, by method.
-    fn take_latencies(&self) -> Dict<(Vec<u64>, f64, Vec<(i32, u64)>)> {
+    fn take_latencies(&self) -> Dict<Taken> {
         let taken = self
             .methods
             .iter()
