@@ -109,16 +109,9 @@ def _signed(nonce: int, to: Address | None, *, value: int = 0, data: bytes = b""
     return "0x" + sign(payload, ALICE.secret).raw.hex()
 
 
+@pytest.mark.parametrize("send", [in_one_batch, over_one_websocket])
 @pytest.mark.parametrize("process", ["producer", "worker"])
-@pytest.mark.parametrize(
-    ("role", "send"),
-    [
-        ("producer", in_one_batch),
-        ("producer", over_one_websocket),
-        # Requests that a replica forwards one by one have no order between them.
-        ("replica", in_one_batch),
-    ],
-)
+@pytest.mark.parametrize("role", ["producer", "replica"])
 def test_any_process_of_any_member_takes_a_senders_transactions_in_order(
     cluster: ClusterProcesses, paymaster: Address, role: str, process: str, send: Send
 ) -> None:

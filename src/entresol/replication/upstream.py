@@ -11,6 +11,7 @@ from weakref import WeakSet
 import aiohttp
 
 from entresol.errors import ProducerUnavailable
+from entresol.replication.in_order import InOrder
 from entresol.replication.workers.channel import WorkerCall, client_number, decode_page
 from entresol.server.handler import completed
 
@@ -58,6 +59,7 @@ class ChannelUpstream:
         connection: ClientConnection,
         *,
         waits: bool,  # noqa: ARG002 - the channel waits longer than any method
+        ordered: bool,  # noqa: ARG002 - the channel keeps the order of all
     ) -> Awaitable[bytes | None]:
         """Return the producer's response."""
         if connection not in self._forwarded:
@@ -117,8 +119,8 @@ class HttpUpstream:
 
     While there is none, a request is pending. A forwarded request may be sent again, so it is, until its deadline, and
     to the next producer if one takes over before the last has responded. A request carries how far this node has
-    applied the log, and its response how far the producer has: each waits until it has applied the other's. Remembers:
-    connections, and requests in progress. Fails: with `ProducerUnavailable`.
+    applied the log, and its response how far the producer has: each waits until it has applied the other's. What a
+    client sends is forwarded in its order. Remembers: connections, and requests in progress. Fails: with `ProducerUnavailable`.
     """
 
     def __init__(
@@ -136,28 +138,32 @@ class HttpUpstream:
         # Requests that wait have connections of their own, so that they delay no others.
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._attempts: dict[asyncio.Timeout, str] = {}
+        self._in_order = InOrder(self._forward)
         member.changed.add(self._leave_former_producers)
 
     def forward(
-        self, body: bytes, connection: ClientConnection, *, waits: bool
+        self, body: bytes, connection: ClientConnection, *, waits: bool, ordered: bool
     ) -> Awaitable[bytes | None]:
         """Return the producer's response to a request or a batch."""
         if connection.path.startswith(PATH):
             raise ProducerUnavailable("is another node")
-        return self._forward(body, waits=waits)
+        end = asyncio.get_running_loop().time() + self._seconds
+        if ordered:
+            return self._in_order.forward(body, connection, end, waits=waits)
+        return self._forward(body, end, waits=waits)
 
     def catch_up(self) -> None:
         """Do nothing: a forwarded request has waited for what it did."""
 
     async def close(self) -> None:
         """Close the connections."""
+        await self._in_order.close()
         for session in self._sessions.values():
             await session.close()
 
-    async def _forward(self, body: bytes, *, waits: bool) -> bytes | None:
+    async def _forward(self, body: bytes, end: float, *, waits: bool) -> bytes | None:
         problem = "is not known: no node of the cluster produces blocks at the moment"
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._seconds
         try:
             async with asyncio.timeout_at(end) as deadline:
                 await self._before()

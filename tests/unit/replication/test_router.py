@@ -17,7 +17,7 @@ class NoUpstream:
     """A producer that nothing is forwarded to."""
 
     def forward(
-        self, body: bytes, connection: ClientConnection, *, waits: bool
+        self, body: bytes, connection: ClientConnection, *, waits: bool, ordered: bool
     ) -> Awaitable[bytes | None]:
         raise NotImplementedError
 

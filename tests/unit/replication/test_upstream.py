@@ -47,7 +47,7 @@ def upstream(producer: Producer) -> ChannelUpstream:
 
 
 async def forward(way: ChannelUpstream, client: Client) -> bytes | None:
-    return await way.forward(b"request", client, waits=False)
+    return await way.forward(b"request", client, waits=False, ordered=False)
 
 
 def test_a_request_goes_with_its_layer_and_its_client() -> None:

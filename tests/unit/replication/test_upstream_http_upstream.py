@@ -108,7 +108,9 @@ async def forwarded(view: View, seconds: float = 30.0, path: str = "/") -> bytes
 
     upstream = HttpUpstream(view, seconds, 0.0, before)
     try:
-        response = await upstream.forward(b"request", LocalConnection(path), waits=False)
+        response = await upstream.forward(
+            b"request", LocalConnection(path), waits=False, ordered=True
+        )
     finally:
         await upstream.close()
     assert prepared == [None]

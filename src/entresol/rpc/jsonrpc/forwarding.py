@@ -57,11 +57,11 @@ class Upstream(Protocol):
     """The way from a replica to its producer."""
 
     def forward(
-        self, body: bytes, connection: ClientConnection, *, waits: bool
+        self, body: bytes, connection: ClientConnection, *, waits: bool, ordered: bool
     ) -> Awaitable[bytes | None]:
         """Return the producer's response to a request or a batch; raise `ProducerUnavailable` without one.
 
-        One that `waits` may take as long as its client wants.
+        One that `waits` may take as long as its client wants. Those of a client that are `ordered` begin as they come.
         """
 
     def catch_up(self) -> None:
@@ -112,8 +112,10 @@ class Forwarding:
     async def call(self, request: Request, connection: ClientConnection) -> bytes | None:
         """Return the producer's response to a call."""
         try:
-            waits = self._waits(request)
-            return await self._router.forward(request_bytes(request), connection, waits=waits)
+            method = self._methods[request.method]
+            return await self._router.forward(
+                request_bytes(request), connection, waits=method.waits, ordered=_is_ordered(method)
+            )
         except EntresolError as error:
             return _failed(request, error)
 
@@ -179,14 +181,16 @@ class Forwarding:
             return False
         return self.route(method, cast("Request", item).params) is Route.UPSTREAM
 
-    def _waits(self, request: Request) -> bool:
-        return self._methods[request.method].waits
-
     async def _forward_run(self, run: list[Request], connection: ClientConnection) -> bytes | None:
         body = b"[" + b",".join(map(request_bytes, run)) + b"]"
         try:
-            waits = any(map(self._waits, run))
-            return await self._router.forward(body, connection, waits=waits)
+            methods = [self._methods[it.method] for it in run]
+            return await self._router.forward(
+                body,
+                connection,
+                waits=any(it.waits for it in methods),
+                ordered=any(map(_is_ordered, methods)),
+            )
         except EntresolError as error:
             failed = [_failed(it, error) for it in run]
         responses = [it for it in failed if it is not None]
@@ -208,6 +212,11 @@ def _may_name_pending(params: bytes) -> bool:
     return _PENDING in params or b"\\" in params
 
 
+def _is_ordered(method: Method) -> bool:
+    """Return whether a method sends something, which has its place after what its client has sent before."""
+    return method.is_grouped or method.waits
+
+
 def request_bytes(request: Request) -> bytes:
     """Return a request as JSON, with `id` and `params` as they came."""
     request_id, params = bytes(request.id), bytes(request.params)
@@ -220,6 +229,11 @@ def request_bytes(request: Request) -> bytes:
             b"}",
         )
     )
+
+
+def has_id(body: bytes) -> bool:
+    """Return whether the bytes of a request have an id, so that it gets a response."""
+    return body.startswith(b'{"jsonrpc":"2.0","id":')
 
 
 def _failed(request: Request, error: EntresolError) -> bytes | None:

@@ -110,13 +110,15 @@ class Forward:
         self.state = ReplicaState.WORKER
         self.bodies: list[bytes] = []
         self.waits: list[bool] = []
+        self.ordered: list[bool] = []
         self.problem: str | None = None
         self.caught_up = 0
 
     async def forward(
-        self, body: bytes, connection: ClientConnection, *, waits: bool
+        self, body: bytes, connection: ClientConnection, *, waits: bool, ordered: bool
     ) -> bytes | None:
         self.waits.append(waits)
+        self.ordered.append(ordered)
         if self.problem is not None:
             raise ProducerUnavailable(self.problem)
         self.bodies.append(body)
@@ -303,6 +305,14 @@ def test_what_may_take_as_long_as_its_client_wants_is_forwarded_as_such() -> Non
     replica("receive")
     replica.send([call("send", "a"), call("receive"), call("hash"), call("send", "b")])
     assert replica.producer.waits == [False, True, True, False]
+
+
+def test_what_sends_has_its_place_after_what_its_client_has_sent() -> None:
+    replica = Replica()
+    for document in (call("send", "a"), call("bundle", "a"), call("receive")):
+        replica.send(document)
+    replica.send([call("send", "a"), call("bundle", "a")])
+    assert replica.producer.ordered == [False, True, True, True]
 
 
 @pytest.mark.parametrize("name", ["send", "bundle"])

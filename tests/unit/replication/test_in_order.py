@@ -1,0 +1,176 @@
+"""What a client sends through a replica begins in the order in which it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from entresol.errors import ProducerUnavailable
+from entresol.replication import in_order
+from entresol.replication.in_order import InOrder
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from tests.support.polling import PATIENCE_SECONDS
+
+
+def request(number: int, *, has_id: bool = True) -> bytes:
+    part = f'"id":{number},' if has_id else ""
+    return f'{{"jsonrpc":"2.0",{part}"method":"send","params":[{number}]}}'.encode()
+
+
+class Producer:
+    """Responds to what is forwarded once it is told to, with the ids of the requests."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.respond = asyncio.Event()
+        self.batches = True
+        self.problem: str | None = None
+
+    async def forward(self, body: bytes, _end: float, *, waits: bool) -> bytes | None:
+        self.bodies.append(body)
+        if waits:
+            await asyncio.Event().wait()
+        await self.respond.wait()
+        if self.problem is not None:
+            raise ProducerUnavailable(self.problem)
+        found = json.loads(body)
+        if not isinstance(found, list):
+            return str(found["id"]).encode() if "id" in found else None
+        if not self.batches:
+            return b'{"error":"too long"}'
+        return json.dumps([it["id"] for it in found if "id" in it]).encode() or None
+
+
+def play(
+    scenario: Callable[[InOrder, Producer], Awaitable[None]],
+) -> None:
+    async def whole() -> None:
+        producer = Producer()
+        ways = InOrder(producer.forward)
+        try:
+            await scenario(ways, producer)
+        finally:
+            await ways.close()
+
+    asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
+
+
+def sent(
+    ways: InOrder, client: LocalConnection, body: bytes, *, waits: bool = False
+) -> asyncio.Task[bytes | None]:
+    return asyncio.ensure_future(ways.forward(body, client, 0.0, waits=waits))
+
+
+async def turns() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_what_comes_while_a_send_has_no_response_is_forwarded_together() -> None:
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        client = LocalConnection()
+        bodies = [request(number, has_id=number != 2) for number in range(4)]
+        tasks = [sent(ways, client, bodies[0])]
+        await turns()
+        tasks += [sent(ways, client, body) for body in bodies[1:]]
+        await turns()
+        assert producer.bodies == [bodies[0]]
+        producer.respond.set()
+        assert [await task for task in tasks] == [b"0", b"1", None, b"3"]
+        assert producer.bodies == [bodies[0], b"[" + b",".join(bodies[1:]) + b"]"]
+        # It has no place after those any more.
+        assert await sent(ways, client, request(4)) == b"4"
+
+    play(scenario)
+
+
+def test_clients_have_no_place_after_each_other() -> None:
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        clients = [LocalConnection() for _ in range(3)]
+        tasks = [sent(ways, client, request(n)) for n, client in enumerate(clients)]
+        await turns()
+        assert producer.bodies == [request(n) for n in range(3)]
+        producer.respond.set()
+        assert [await task for task in tasks] == [b"0", b"1", b"2"]
+
+    play(scenario)
+
+
+def test_one_that_waits_is_ahead_but_delays_the_next_only_for_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(in_order, "AHEAD_SECONDS", 0.001)
+
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        client = LocalConnection()
+        producer.respond.set()
+        waiting = sent(ways, client, request(1), waits=True)
+        assert await sent(ways, client, request(0)) == b"0"
+        assert producer.bodies == [request(1), request(0)]
+        assert not waiting.done()
+        await ways.close()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    play(scenario)
+
+
+def test_each_is_forwarded_alone_if_all_are_rejected_together() -> None:
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        producer.batches = False
+        client = LocalConnection()
+        tasks = [sent(ways, client, request(number)) for number in range(3)]
+        await turns()
+        producer.respond.set()
+        assert [await task for task in tasks] == [b"0", b"1", b"2"]
+        assert producer.bodies[2:] == [request(1), request(2)]
+
+    play(scenario)
+
+
+def test_without_a_producer_each_fails() -> None:
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        producer.problem = "is away"
+        client = LocalConnection()
+        tasks = [sent(ways, client, request(number)) for number in range(3)]
+        await turns()
+        producer.respond.set()
+        failed = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(it) for it in failed] == [ProducerUnavailable] * 3
+
+    play(scenario)
+
+
+def test_batches_and_long_requests_are_forwarded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_order, "MAX_TOGETHER_BYTES", 2 * len(request(0)))
+    monkeypatch.setattr(in_order, "MAX_TOGETHER", 3)
+
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        client = LocalConnection()
+        batch = b"[" + request(7) + b"]"
+        bodies = [request(0), batch, *(request(number) for number in range(1, 4))]
+        tasks = [sent(ways, client, body) for body in bodies]
+        await turns()
+        producer.respond.set()
+        assert [await task for task in tasks] == [b"0", b"[7]", b"1", b"2", b"3"]
+        pair = b"[" + request(1) + b"," + request(2) + b"]"
+        assert producer.bodies == [request(0), batch, pair, request(3)]
+
+    play(scenario)
+
+
+def test_a_client_that_is_gone_leaves_the_others_their_responses() -> None:
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        client = LocalConnection()
+        tasks = [sent(ways, client, request(number)) for number in range(3)]
+        await turns()
+        tasks[0].cancel()
+        tasks[1].cancel()
+        await turns()
+        producer.respond.set()
+        assert await tasks[2] == b"2"
+
+    play(scenario)
