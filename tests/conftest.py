@@ -17,7 +17,7 @@ from tests.support.run.default_ports import held_ports
 from tests.support.run.examples import load_profile
 from tests.support.run.memory import release_memory
 from tests.support.run.temporary_files import temporary_files
-from tests.support.run.tiers import mark_long
+from tests.support.run.tiers import mark_tiers
 
 # A run starts hundreds of nodes, and each would compile the whole package again.
 sys.dont_write_bytecode = False
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what only `make test-long` runs; where tests run beside each other, start slow files first, then large ones."""
-    mark_long(items)
+    mark_tiers(items)
     if not hasattr(config, "workerinput"):
         return
     tests = Counter(it.path for it in items)

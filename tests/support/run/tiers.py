@@ -28,7 +28,6 @@ LONG: Final[dict[str, str]] = {
     ),
     "tests/explorer/test_explorer.py::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
     "tests/explorer/test_explorer.py::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
-    "tests/explorer/test_explorer.py::test_a_browser_shows_it[hostile.mjs": "pages of an L1 that lies",
     "tests/packaging/test_web3_versions.py": "installs several versions of web3.py",
 }
 """Where the names of tests begin that are long, with the reason. At most a tenth of all tests."""
@@ -36,8 +35,16 @@ LONG: Final[dict[str, str]] = {
 _PREFIXES: Final = tuple(LONG)
 
 
-def mark_long(items: Iterable[pytest.Item]) -> None:
-    """Mark the tests of `make test-long` as `long`."""
+SLOW_FIXTURES: Final = {"runs": "starts pytest and web3 in a process of their own"}
+"""Fixtures that make a test slow, with the reason."""
+
+
+def mark_tiers(items: Iterable[pytest.Item]) -> None:
+    """Mark the tests of `make test-long` as `long`, and those with a slow fixture as `slow`."""
     for item in items:
         if item.nodeid.startswith(_PREFIXES):
             item.add_marker(pytest.mark.long)
+        if isinstance(item, pytest.Function) and not SLOW_FIXTURES.keys().isdisjoint(
+            item.fixturenames
+        ):
+            item.add_marker(pytest.mark.slow)
