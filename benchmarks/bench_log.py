@@ -8,9 +8,9 @@ from typing import Final, cast
 
 from benchmarks.harness import Row, Target, best_seconds
 from entresol.server.handler import ClientConnection
-from entresol.terminal.console import Console
 from entresol.terminal.formats import JsonLogFormat, LogFormat, TextLogFormat
 from entresol.terminal.requests import RequestLog
+from entresol.terminal.writer import TerminalWriter
 
 BODY: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
 RESPONSE: Final = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
@@ -25,7 +25,7 @@ def rows() -> Iterable[Row]:
 
 def _line(what: str, log_format: LogFormat, target: Target | None) -> Row:
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    console = Console(nowhere, nowhere, backlog=10**9)
+    console = TerminalWriter(nowhere, nowhere, backlog=10**9)
     log = RequestLog(lambda _body, _connection: RESPONSE, log_format, console.write)
     seconds = best_seconds(lambda: log(BODY, NO_CONNECTION))
     console.close()

@@ -98,7 +98,7 @@ def test_a_transaction_waits_until_the_price_falls_to_its_cap(chain: Chain) -> N
         chain.builder.seal()
     assert chain.next_blob_base_fee() > 1
     assert chain.pool.get(cheap.hash) is not None
-    assert not chain.producer.has_work
+    assert not chain.filler.has_work
     while chain.pool.get(cheap.hash) is not None:
         chain.builder.seal()
     assert chain.head.blob_gas_used == BLOB_GAS
@@ -215,7 +215,7 @@ def test_a_thousand_blob_transactions_take_no_more_memory_than_the_pool_has() ->
             rejected += 1
         assert chain.pool.size <= limit
     assert 0 < rejected < 1_000
-    while chain.producer.has_work:
+    while chain.filler.has_work:
         chain.builder.seal()
         assert chain.sidecars.size <= chain.sidecars.max_bytes
     chain.close()

@@ -65,7 +65,7 @@ class InProcessLayers:
         found = await self.rollup.watcher.step()
         # Heavy ones are sealed in the background, by tasks of this loop.
         others = asyncio.all_tasks() - {asyncio.current_task()}
-        while self.node.chain.producer.priority:
+        while self.node.chain.filler.priority:
             await asyncio.wait(others)
         return found
 

@@ -19,7 +19,7 @@ import pytest
 from entresol.chain.fees import FeeModel
 from entresol.errors import EntresolError, LayerOneFailed, LayerOneMismatch, LayerOneRejected
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
-from entresol.rollup.settlement.pending_tx import SettlementJournal
+from entresol.rollup.settlement.pending_tx import PendingSettlements
 from entresol.rollup.settlement.settler import SettlementConfig
 from tests.robustness.wrong_values import Path, paths, wrong_at
 from tests.support.rollup.lying_remote import LyingRemote, view
@@ -236,7 +236,7 @@ async def persist_with(scenario: Scenario, wrong: dict[str, int]) -> None:
     pending = scenario.pending()
     payload = msgspec.structs.replace(pending.transactions()[0].payload, **wrong)
     raw = sign(payload, OPERATOR.secret).raw
-    await SettlementJournal(scenario.batches).persist(
+    await PendingSettlements(scenario.batches).persist(
         msgspec.structs.replace(pending, attempts=(raw,))
     )
 

@@ -27,7 +27,7 @@ from entresol.replication.postgres.reporting import Reporter
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.deposits import DepositWatcher
 from entresol.rollup.settlement.settler import Settler
-from entresol.rollup.worker import Worker
+from entresol.rollup.step_loop import StepLoop
 from entresol.sequencer.local import LocalSequencer
 from entresol.server.config import ServerConfig
 from tests.support.polling import eventually_on_loop
@@ -94,7 +94,7 @@ TASKS: list[tuple[str, type, str, str]] = [
     ("pair", LocalSequencer, "_tick", "the timer of blocks"),
     ("pair", StateDumper, "_run", "the dump of states"),
     # The worker that runs first is that of the gas price.
-    ("pair", Worker, "run", "gas price of L1"),
+    ("pair", StepLoop, "run", "gas price of L1"),
     ("pair", DepositWatcher, "run", "deposits"),
     ("pair", Batcher, "run", "batches"),
     ("pair", Settler, "run", "settlement"),

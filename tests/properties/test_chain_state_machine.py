@@ -119,7 +119,7 @@ class ChainMachine(RuleBasedStateMachine):
     def the_pending_block_is_what_would_be_built_now(self) -> None:
         cached = self.chain.builder.pending_block()
         timestamp = self.chain.next_block.timestamp()
-        filled = self.chain.producer.fill(timestamp, *self.chain.edits.stored())
+        filled = self.chain.filler.fill(timestamp, *self.chain.edits.stored())
         built = filled.finish(self.chain.ledger.trie)
         assert cached.header == built.header
 
@@ -141,7 +141,7 @@ class ChainMachine(RuleBasedStateMachine):
     @invariant()
     def every_deposit_is_included_or_waits(self) -> None:
         included = [it for it in self.included() if isinstance(it.payload, PriorityTransaction)]
-        numbers = [it.payload.nonce for it in [*included, *self.chain.producer.priority]]
+        numbers = [it.payload.nonce for it in [*included, *self.chain.filler.priority]]
         assert numbers == list(range(self.deposits))
 
     @invariant()

@@ -171,13 +171,13 @@ def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     for nonce in range(50):
         client.chain.add(transaction(nonce))
     transitions = []
-    create = client.chain.producer.create
+    create = client.chain.filler.create
 
     def counted(*arguments: Any) -> BlockExecutor:
         transitions.append(create(*arguments))
         return transitions[-1]
 
-    monkeypatch.setattr(client.chain.producer, "create", counted)
+    monkeypatch.setattr(client.chain.filler, "create", counted)
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     responses = client.post([call] * 500)
     assert len(responses) == 500

@@ -12,7 +12,7 @@ from tools.walks.recorder import NATIVE, Function
 
 EVENTS: Final = ("chain/events.py", "listeners.py")
 """Who calls listeners: they are told what happened, and nobody waits for what they do with it."""
-RUNNERS: Final = ("background_task.py", "offload.py", "rollup/worker.py")
+RUNNERS: Final = ("background_task.py", "offload.py", "rollup/step_loop.py")
 """Who runs what it was made for: tasks, work for a thread, steps of a service."""
 
 WayUp: TypeAlias = Literal["events", "tasks", "interfaces"]

@@ -1,1 +1,1 @@
-"""One chain of either layer: genesis, ledger, mempool, block producer, fees and events."""
+"""One chain of either layer: genesis, ledger, mempool, block builder, fees and events."""

@@ -18,7 +18,7 @@ from entresol.chain.mempool.sidecars import BlobSidecars
 from entresol.chain.mempool.validation import check_transaction
 from entresol.chain.mining_schedule import MiningMode, MiningSchedule
 from entresol.chain.sealing.block_builder import BlockAppender, BlockBuilder
-from entresol.chain.sealing.block_producer import BlockProducer, NextBlock
+from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
 from entresol.chain.sealing.pool_inclusion import Rejections
 from entresol.errors import MissingSidecar
 from entresol.execution.account_senders import runs_in_steps, validate
@@ -94,12 +94,12 @@ class Chain:
         self.sidecars = BlobSidecars()
         self.rejections = Rejections(self.pool)
         self.schedule = MiningSchedule(self._set_pool_order)
-        self.producer = BlockProducer(ledger, self.pool)
+        self.filler = BlockFiller(ledger, self.pool)
         self._appender = BlockAppender(
-            self.next_block, self.pool, self.producer, self.sidecars, self.events
+            self.next_block, self.pool, self.filler, self.sidecars, self.events
         )
         self.builder = BlockBuilder(
-            self.next_block, self.pool, self.producer, self.rejections, self._appender
+            self.next_block, self.pool, self.filler, self.rejections, self._appender
         )
         self.history = History(self)
         self.clock.before_change(self.flush)
@@ -196,7 +196,7 @@ class Chain:
 
     def is_due(self, now: float) -> bool:
         """Return whether the next block is due at `now`, a monotonic time, and if so schedule the next one."""
-        has_work = self.schedule.mode is MiningMode.DELAYED and self.producer.has_work
+        has_work = self.schedule.mode is MiningMode.DELAYED and self.filler.has_work
         return self.schedule.is_due(now, has_work=has_work)
 
     def is_known(self, transaction_hash: Hash32) -> bool:
@@ -237,13 +237,13 @@ class Chain:
 
     def enqueue(self, payload: PriorityTransaction) -> Hash32:
         """Add a priority transaction from L1 to the queue."""
-        transaction = self.producer.enqueue(payload)
+        transaction = self.filler.enqueue(payload)
         self.events.publish(TransactionPending(transaction))
         return transaction.hash
 
     def drop_pending(self) -> None:
         """Drop every transaction that is in no block."""
-        self.producer.priority.replace(())
+        self.filler.priority.replace(())
         self.pool.clear(self.latest)
 
     # Change what the next block is built on

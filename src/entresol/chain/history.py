@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from entresol.chain.ledger import RevertedBlocks
     from entresol.chain.mempool import Mempool
     from entresol.chain.mempool.sidecars import BlobSidecars
-    from entresol.chain.sealing.block_producer import BlockProducer, NextBlock
+    from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
     from entresol.primitives.records import StoredChange
     from entresol.primitives.transactions import Transaction
     from entresol.storage.store import Store
@@ -53,7 +53,7 @@ class RevertibleChain(Protocol):
 
     next_block: NextBlock
     pool: Mempool
-    producer: BlockProducer
+    filler: BlockFiller
     sidecars: BlobSidecars
     events: ChainEvents
     finality: Finality
@@ -90,7 +90,7 @@ class History:
             finality=chain.finality,
             base_fee=chain.pool.base_fee,
             edited=self._next.edits.checkpoint(),
-            priority=tuple(chain.producer.priority),
+            priority=tuple(chain.filler.priority),
             pool=chain.pool.checkpoint(),
             batches=self._batches.mark() if with_batches else None,
         )
@@ -112,7 +112,7 @@ class History:
             chain.pool.adopt(pool)
         if mark.pool is not None:
             chain.pool.restore_penalties(mark.pool, mark.number)
-        chain.producer.priority.replace(mark.priority)
+        chain.filler.priority.replace(mark.priority)
         self._next.clock.state = mark.clock
         chain.configure(mark.settings)
         chain.finality = mark.finality
@@ -132,7 +132,7 @@ class History:
         chain.finality = chain.finality.at_most(number)
         transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
-        chain.producer.priority.push_front(from_l1)
+        chain.filler.priority.push_front(from_l1)
         others = [
             with_sidecar(it, chain.sidecars.get(it.hash))
             for it in transactions
@@ -167,7 +167,7 @@ class History:
         chain.finality = Finality()
         chain.instance_id = Hash32(secrets.token_bytes(Hash32.size))
         chain.configure(BlockSettings())
-        chain.producer.priority.replace(())
+        chain.filler.priority.replace(())
         chain.pool.reset(self._next.latest, self._next.base_fee())
         clock.state = clock.at(max(ledger.head.timestamp, clock.now()))
         head = ledger.head

@@ -180,7 +180,7 @@ class LinkedChains:
 def _follow_l1_revert(chain: Chain, block: int) -> None:
     """Drop what L1 did above a block, after it was reverted to that: settled steps, and deposits in the queue."""
     # The deposit watcher enqueues again what L1 still has.
-    chain.producer.priority.replace(())
+    chain.filler.priority.replace(())
     chain.batches.revert_settlement_above(block)
     chain.set_finality(
         min(chain.finality.safe, chain.batches.last_settled_block(SettlementStep.COMMIT)),

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from entresol.errors import DevnetStopped, InvalidConfig, SnapshotLost
 from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
 from entresol.inprocess.channel import LayerChannel
-from entresol.inprocess.console import ConsoleRecorder
 from entresol.inprocess.layer import DevnetAccount, DevnetLayer
 from entresol.inprocess.loop_thread import LoopThread
 from entresol.inprocess.saved_controls import SavedControls
+from entresol.inprocess.shell import ConsoleRecorder
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.recipes.pair import open_pair
 from entresol.terminal.call_tree import abis_of
-from entresol.terminal.console import OUT, Console
 from entresol.terminal.log import NodeLog
+from entresol.terminal.writer import OUT, TerminalWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -245,7 +245,7 @@ class Devnet:
         if self.config.log.silent:
             return None
         coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
-        log = NodeLog(self.config.log, Console(), colours=coloured)
+        log = NodeLog(self.config.log, TerminalWriter(), colours=coloured)
         LOGGER.addHandler(log.handler)
         return log
 

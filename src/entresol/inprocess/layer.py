@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.accounts import DevAccount
     from entresol.inprocess.async_layer_provider import AsyncLayerProvider
     from entresol.inprocess.channel import LayerChannel
-    from entresol.inprocess.console import ConsoleRecorder
     from entresol.inprocess.layer_provider import LayerProvider
+    from entresol.inprocess.shell import ConsoleRecorder
 
 
 class DevnetAccount(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from web3.types import RPCEndpoint, RPCResponse
 
     from entresol.inprocess.channel import LayerChannel
-    from entresol.inprocess.console import ConsoleRecorder
+    from entresol.inprocess.shell import ConsoleRecorder
 
 
 class LayerProvider(JSONBaseProvider):

@@ -35,7 +35,7 @@ def chain_samples(chain: Chain) -> Iterator[Sample]:
     yield Sample("safe_block", "Number of the last safe block.", safe)
     yield Sample("finalized_block", "Number of the last finalized block.", finalized)
     yield Sample("pool_transactions", "Transactions in the pool.", len(chain.pool))
-    pending = len(chain.producer.priority)
+    pending = len(chain.filler.priority)
     yield Sample("pool_priority_transactions", "Pending priority transactions.", pending)
 
 

@@ -12,7 +12,7 @@ from entresol.chain.journal import StoreJournal
 from entresol.errors import StoreDamaged
 from entresol.listeners import Listeners
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
-from entresol.rollup.worker import Backoff, WakeLimit, Worker
+from entresol.rollup.step_loop import Backoff, StepLoop, WakeLimit
 from entresol.storage.replication.entries import BatchEntry
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Batcher:
         self._settlement = settlement
         self.sealed: Listeners[[Batch]] = Listeners()
         """Notified of each sealed batch."""
-        self._worker = Worker(
+        self._steps = StepLoop(
             self._poll,
             log,
             failing="cannot seal a batch",
@@ -84,7 +84,7 @@ class Batcher:
     @property
     def problem(self) -> str | None:
         """Why no batch can be sealed at the moment."""
-        return self._worker.problem
+        return self._steps.problem
 
     @property
     def last(self) -> Batch:
@@ -138,10 +138,10 @@ class Batcher:
 
     async def run(self, chain_events: ChainEvents) -> None:
         """Seal batches for ever."""
-        wake = WakeLimit(self._worker.wake, COLLECT_SECONDS)
+        wake = WakeLimit(self._steps.wake, COLLECT_SECONDS)
         subscription = chain_events.subscribe(*BLOCK_EVENTS, backlog=1, wake=wake)
         try:
-            await self._worker.run()
+            await self._steps.run()
         finally:
             wake.close()
             chain_events.unsubscribe(subscription)

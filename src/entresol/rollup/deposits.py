@@ -12,7 +12,7 @@ from entresol.errors import DepositsMissing, LayerOneMismatch, LayerOneRejected
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
 from entresol.primitives.l1_to_l2_gas import body_gas
 from entresol.primitives.values import Hash32
-from entresol.rollup.worker import Backoff, Worker
+from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.storage.batch_table import DepositCursor
 from entresol.storage.replication.entries import DepositsEntry
 
@@ -193,7 +193,7 @@ class DepositWatcher:
         self._cursor: DepositCursor | None = None
         self._gaps = 0
         self._origins: dict[bytes, tuple[int, Hash32]] = {}
-        self._worker = Worker(
+        self._steps = StepLoop(
             self._poll,
             log,
             failing="cannot read deposits",
@@ -205,19 +205,19 @@ class DepositWatcher:
     @property
     def problem(self) -> str | None:
         """Why deposits cannot be read at the moment."""
-        return self._worker.problem
+        return self._steps.problem
 
     @property
     def next_id(self) -> int:
         """The id of the next deposit, after those that are pending."""
-        last = self._chain.producer.priority.last
+        last = self._chain.filler.priority.last
         return self._chain.blocks.next_priority_id() if last is None else last.payload.nonce + 1
 
     async def step(self) -> int:
         """Read some blocks of L1, and return how many new deposits they have."""
         removals = self._chain.use.removals
         await self._drop_reorged()
-        if len(self._chain.producer.priority) >= MAX_QUEUED:
+        if len(self._chain.filler.priority) >= MAX_QUEUED:
             return 0
         config = self._config
         head = await self._l1.block_number(config.finality)
@@ -238,7 +238,7 @@ class DepositWatcher:
         self._cursor = DepositCursor(found.last.number, found.last.hash, self.next_id)
         if found.total is not None:
             self._gaps = 0
-            if not self._chain.producer.priority:
+            if not self._chain.filler.priority:
                 block, block_hash, next_id = self._cursor
                 entry = DepositsEntry(block, bytes(block_hash), next_id)
                 await self._journal.write(entry)
@@ -246,7 +246,7 @@ class DepositWatcher:
 
     async def run(self) -> None:
         """Follow L1 for ever."""
-        await self._worker.run()
+        await self._steps.run()
 
     async def _poll(self) -> float:
         return 0.0 if await self.step() else self._config.poll_seconds
@@ -325,7 +325,7 @@ class DepositWatcher:
 
     async def _drop_reorged(self) -> None:
         """Drop the pending deposits whose L1 block a reorg has removed, and all after them."""
-        queue = self._chain.producer.priority
+        queue = self._chain.filler.priority
         self._origins = {
             it.hash: self._origins[it.hash] for it in queue if it.hash in self._origins
         }
@@ -360,7 +360,7 @@ class DepositWatcher:
             transaction_hash = self._chain.enqueue(deposit.payload)
             self._origins[transaction_hash] = (deposit.block, deposit.block_hash)
             expected += 1
-        if self._chain.producer.priority:
+        if self._chain.filler.priority:
             self._sequencer.wake()
         return expected - first
 

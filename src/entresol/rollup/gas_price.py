@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
 from entresol.errors import LayerOneFailed
-from entresol.rollup.worker import Backoff, Worker
+from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
     from entresol.l1.fee_limits import FeeLimits
@@ -45,7 +45,7 @@ class GasPriceWatcher:
         self._l1 = l1
         self._fees = fees
         self._limits = limits
-        self._worker = Worker(
+        self._steps = StepLoop(
             self.step,
             logger,
             failing="cannot read the gas price of L1",
@@ -56,11 +56,11 @@ class GasPriceWatcher:
     @property
     def problem(self) -> str | None:
         """Why the last attempt failed; None if it succeeded."""
-        return self._worker.problem
+        return self._steps.problem
 
     async def run(self) -> None:
         """Follow the gas price for ever."""
-        await self._worker.run()
+        await self._steps.run()
 
     async def step(self) -> float:
         """Read the gas price once, and return the seconds until the next time."""

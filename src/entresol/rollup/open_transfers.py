@@ -65,7 +65,7 @@ class OpenTransfers:
         self._blocks = chain.blocks
         self._batches = chain.batches
         self._table = chain.open_logs
-        self._queue = chain.producer.priority
+        self._queue = chain.filler.priority
         self._chain_id = chain.rules.chain_id
         self._l1 = l1
         self._nullifier = nullifier

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.background_task import BackgroundTask, cancel
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.mining_schedule import MiningMode
-from entresol.chain.sealing.block_producer import INLINE_GAS, are_heavy
+from entresol.chain.sealing.block_filler import INLINE_GAS, are_heavy
 from entresol.errors import ChainReplaced, GasBudgetSpent, StoreFailed
 from entresol.execution.work_budget import WorkBudget
 
@@ -130,7 +130,7 @@ class Automine:
 
     async def _seal_all(self, *, is_long: bool) -> None:
         """Seal what is pending; `is_long` says that the next block takes longer than its gas."""
-        while self._chain.schedule.is_automine and self._chain.producer.has_work:
+        while self._chain.schedule.is_automine and self._chain.filler.has_work:
             try:
                 header = await self._sealer.seal_work(is_long=is_long)
             except Exception as error:
@@ -140,7 +140,7 @@ class Automine:
                     pause = RETRY_SECONDS
                     logger.exception("a block could not be sealed; trying again")
                 self._fail(error)
-                if self._chain.producer.has_work:
+                if self._chain.filler.has_work:
                     await asyncio.sleep(pause)
             else:
                 if header is not None and not header.gas_used:
@@ -202,7 +202,7 @@ class BlockSealer:
     @property
     def has_heavy_deposits(self) -> bool:
         """Whether the pending priority transactions take long to execute."""
-        return are_heavy(self._chain.producer.priority)
+        return are_heavy(self._chain.filler.priority)
 
     @property
     def is_heavy(self) -> bool:

@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.terminal.call_tree import abis_of
-from entresol.terminal.console import OUT, Console, FormatText, LineWriter
 from entresol.terminal.formats import (
     ConsoleLogged,
     JsonLogFormat,
@@ -23,6 +22,7 @@ from entresol.terminal.transactions import (
     RejectionLog,
     TransactionLog,
 )
+from entresol.terminal.writer import OUT, FormatText, LineWriter, TerminalWriter
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -67,7 +67,7 @@ class NodeLog:
     @classmethod
     def to_terminal(cls, config: LogConfig) -> Self:
         """Return a log that writes to the terminal, and receives the messages of all modules."""
-        return cls.to_console(config, Console())
+        return cls.to_console(config, TerminalWriter())
 
     @classmethod
     def to_console(cls, config: LogConfig, console: LineWriter) -> Self:

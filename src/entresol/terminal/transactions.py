@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from entresol.server.handler import ClientConnection
     from entresol.server.responses import HttpResponse
     from entresol.storage.store_view import BlockReader
-    from entresol.terminal.console import FormatText
     from entresol.terminal.formats import LogFormat
+    from entresol.terminal.writer import FormatText
 
 
 CALLS: Final = 1

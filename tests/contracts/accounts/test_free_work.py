@@ -12,7 +12,7 @@ import pytest
 from entresol._native import address_of, execute, public_key, zk_parties
 from entresol.chain.mempool.account_rules import MAX_FAILURES, PAYMASTER_LIMIT, THROTTLE_BLOCKS
 from entresol.chain.sealing.block_builder import BlockBuilder
-from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.dev.reverts import Reverts
 from entresol.errors import (
     AccountRejection,
@@ -268,7 +268,7 @@ def test_a_block_beyond_its_budget_leaves_pool_queue_and_penalties_as_they_were(
             read(chain.builder, budget=WorkBudget(INLINE_GAS))
     assert (chain.number, chain.pool.version, chain.latest, chain.clock.state) == before
     assert list(chain.pool.best()) == [late, long]
-    assert len(chain.producer.priority) == 1
+    assert len(chain.filler.priority) == 1
     assert not len(chain.pool.penalties)
     assert chain.rejections.of(late.hash) is None
     chain.builder.seal()

@@ -10,7 +10,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import ChainRules
-from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.primitives.transactions import (
     FeeMarketTransaction,

@@ -192,7 +192,7 @@ class ScriptedWorld(LayerTwo):
 
     def open(self) -> BlockExecutor:
         """Return the next block, empty."""
-        return self.chain.producer.open(self.chain.head.timestamp + 1)
+        return self.chain.filler.open(self.chain.head.timestamp + 1)
 
     def nonce(self, address: Address) -> int:
         """Return the nonce of an account with a key, or the creations of a contract."""

@@ -31,8 +31,8 @@ from entresol.replication.postgres.connection import ClusterAddress, ClusterData
 from entresol.replication.workers.channel import Channel
 from entresol.server.config import ServerConfig
 from entresol.terminal.config import LogConfig
-from entresol.terminal.console import Console
 from entresol.terminal.log import NodeLog
+from entresol.terminal.writer import TerminalWriter
 
 NOWHERE = "127.0.0.1:1"
 """Where nothing listens."""
@@ -118,7 +118,7 @@ async def _worker(folder: Path) -> AsyncIterator[Node]:
     assert isinstance(workers, WorkerPool)
     here, there = socket.socketpair()
     here.setblocking(False)
-    log = NodeLog(LogConfig(silent=True), Console(), colours=False)
+    log = NodeLog(LogConfig(silent=True), TerminalWriter(), colours=False)
     try:
         for part in parts:
             await part.start()

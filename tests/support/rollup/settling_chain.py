@@ -62,7 +62,7 @@ class SettlingChain(Chain):
 
     def deposit(self) -> Hash32:
         """Enqueue the next transaction from L1."""
-        queued = len(self.producer.priority)
+        queued = len(self.filler.priority)
         return self.enqueue(deposit(self.blocks.next_priority_id() + queued))
 
     def seal_messages(self, *messages: int) -> None:

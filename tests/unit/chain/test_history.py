@@ -61,7 +61,7 @@ def test_exchanged_blocks_have_neither_deposits_nor_edits_nor_settings_of_those_
     manual.history.exchange(other.ledger.store)
     assert manual.head == head
     assert (balance(manual, NOBODY), manual.edits.exist) == (0, False)
-    assert not manual.producer.priority
+    assert not manual.filler.priority
     assert manual.settings == BlockSettings()
     assert manual.instance_id != before
     other.close()

@@ -101,7 +101,7 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
     assert (l1.number, l2.number) == (2, 1)
     assert [l2.batches.last_settled(step) for step in SettlementStep] == [1, 1, 0]
     assert (l2.finality.safe, l2.finality.finalized) == (1, 0)
-    assert not l2.producer.has_work
+    assert not l2.filler.has_work
 
 
 def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> None:
@@ -119,7 +119,7 @@ def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> 
     linked.reset()
     for chain, genesis_hash, instance in zip(chains, genesis, instances, strict=True):
         assert (chain.number, chain.ledger.head_hash) == (0, genesis_hash)
-        assert not chain.producer.has_work
+        assert not chain.filler.has_work
         assert len(chain.pool) == 0
         assert balance(chain, ALICE) == balance(chain, ALICE, 0) > 1
         assert chain.instance_id != instance

@@ -205,7 +205,7 @@ def test_the_deposits_of_a_batch_fit_into_one_l1_transaction(
 ) -> None:
     for _ in range(MAX_PRIORITY_TRANSACTIONS + 2):
         chain.deposit()
-    while chain.producer.priority:
+    while chain.filler.priority:
         chain.builder.seal()
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     completed(batcher.seal(0.0))
@@ -306,7 +306,7 @@ def test_batches_cover_all_blocks_without_gaps_after_any_actions(actions: list[s
         chain.blocks, chain.batches, SealingPolicy(max_age=1e9, max_blocks=3, max_logs=4)
     )
     act: dict[str, Callable[[], object]] = {
-        "deposit": lambda: chain.deposit() if len(chain.producer.priority) < 3 else None,
+        "deposit": lambda: chain.deposit() if len(chain.filler.priority) < 3 else None,
         "message": lambda: chain.send_message(5) if not len(chain.pool) else None,
         "transfer": chain.transfer,
         "seal": chain.builder.seal,
@@ -369,10 +369,10 @@ def test_a_failure_is_logged_and_retried_until_it_succeeds(
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
     chain.builder.seal()
-    assert asyncio.run(batcher._worker.step()) == RETRY_SECONDS
-    assert asyncio.run(batcher._worker.step()) == RETRY_SECONDS
+    assert asyncio.run(batcher._steps.step()) == RETRY_SECONDS
+    assert asyncio.run(batcher._steps.step()) == RETRY_SECONDS
     assert batcher.problem is not None
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     chain.history.rewind(0)
-    assert asyncio.run(batcher._worker.step()) == math.inf
+    assert asyncio.run(batcher._steps.step()) == math.inf
     assert batcher.problem is None

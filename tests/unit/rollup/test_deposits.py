@@ -150,7 +150,7 @@ def test_blocks_that_l1_does_not_have_confirm_nothing() -> None:
         await scenario.post(DEPOSITS[0])
         with pytest.raises(LayerOneMismatch, match="has no block 4 at the moment"):
             await scenario.watcher.step()
-        assert not scenario.chain.producer.priority
+        assert not scenario.chain.filler.priority
 
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
@@ -241,7 +241,7 @@ def test_a_missing_deposit_blocks_later_ones(steered: SteeredLayerOne) -> None:
         for _ in range(2):
             with pytest.raises(LayerOneMismatch, match="deposit 1 is missing"):
                 await scenario.watcher.step()
-        assert not scenario.chain.producer.priority
+        assert not scenario.chain.filler.priority
 
     run(steered, play)
 
@@ -439,7 +439,7 @@ def test_a_pending_deposit_is_dropped_if_a_reorg_removes_its_block(
         scenario.layer_one.restore(before)
         scenario.layer_one.mine(3)
         assert await scenario.watcher.step() == 0
-        assert [it.payload for it in scenario.chain.producer.priority] == DEPOSITS[:1]
+        assert [it.payload for it in scenario.chain.filler.priority] == DEPOSITS[:1]
         await scenario.post(OTHERS[1])
         assert await scenario.watcher.step() == 1
         scenario.chain.builder.seal()
@@ -573,7 +573,7 @@ def test_a_log_with_another_type_is_rejected_and_blocks_are_sealed(kind: int) ->
         await scenario.post(deposit(0), msgspec.structs.replace(deposit(1), type=kind))
         with pytest.raises(LayerOneMismatch, match=r"is not readable: .*type"):
             await scenario.watcher.step()
-        assert not scenario.chain.producer.priority
+        assert not scenario.chain.filler.priority
         scenario.chain.builder.seal()
         assert scenario.chain.number == 1
 
@@ -620,7 +620,7 @@ def test_a_deposit_with_more_gas_than_the_contract_allows_is_not_queued() -> Non
         with pytest.raises(LayerOneMismatch, match="gas in block 1, which its contract"):
             await scenario.watcher.step()
         assert scenario.executed() == []
-        assert not scenario.chain.producer.priority
+        assert not scenario.chain.filler.priority
 
     lying(play, kind=OutspokenLayerOne)
 

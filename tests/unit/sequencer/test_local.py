@@ -11,7 +11,7 @@ from entresol._native import Overlay
 from entresol.chain.chain import Chain
 from entresol.chain.sealing import pool_inclusion
 from entresol.chain.sealing.block_builder import QUICK_EDITS
-from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.dev.reverts import Reverts
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.execution.work_budget import WorkBudget
@@ -140,7 +140,7 @@ def test_a_block_that_takes_longer_than_its_gas_begins_again_on_a_thread(
     asyncio.run(live())
     assert threads == ["MainThread", "MainThread", "seal", "seal"]
     assert len(chain.blocks.record(1).transactions) == 2
-    assert not chain.producer.has_work
+    assert not chain.filler.has_work
     chain.verify()
 
 

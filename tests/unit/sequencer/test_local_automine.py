@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.sealing.block_producer import INLINE_GAS, INLINE_TRANSACTIONS
+from entresol.chain.sealing.block_filler import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.pending_block import OpenBlock
 from entresol.dev.reverts import Reverts
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull

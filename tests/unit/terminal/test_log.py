@@ -14,9 +14,9 @@ from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.responses import BAD_REQUEST
 from entresol.terminal.config import LogConfig
-from entresol.terminal.console import Console
 from entresol.terminal.log import NodeLog
 from entresol.terminal.transactions import MAX_LOGGED
+from entresol.terminal.writer import TerminalWriter
 from tests.support.example_namespace import Toy, request
 
 
@@ -28,7 +28,7 @@ class Streams:
         self.handles = [os.open(path, os.O_WRONLY | os.O_CREAT) for path in self._paths]
 
     def log(self, **settings: Any) -> NodeLog:
-        return NodeLog(LogConfig(**settings), Console(*self.handles))
+        return NodeLog(LogConfig(**settings), TerminalWriter(*self.handles))
 
     def read(self) -> tuple[str, str]:
         out, err = (path.read_text(encoding="utf-8") for path in self._paths)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.build_state import stored_edits
 from entresol.chain.events import BlockSealed, ChainEvents
-from entresol.chain.sealing.block_producer import begin_block
+from entresol.chain.sealing.block_filler import begin_block
 from entresol.chain.sealing.pending_block import OpenBlock, PendingBlock
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.mempool import Mempool
     from entresol.chain.mempool.sidecars import BlobSidecars
-    from entresol.chain.sealing.block_producer import BlockProducer, NextBlock
+    from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
     from entresol.chain.sealing.pool_inclusion import Rejections
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
     from entresol.execution.work_budget import WorkBudget
@@ -67,14 +67,14 @@ class BlockAppender:
         self,
         next_block: NextBlock,
         pool: Mempool,
-        producer: BlockProducer,
+        filler: BlockFiller,
         sidecars: BlobSidecars,
         events: ChainEvents,
     ) -> None:
         self._next = next_block
         self._ledger = next_block.ledger
         self._pool = pool
-        self._producer = producer
+        self._filler = filler
         self._sidecars = sidecars
         self._events = events
         self._writing: BlockWrite | None = None
@@ -123,7 +123,7 @@ class BlockAppender:
         self._on_new_head(record, record.decoded(), sealed)
 
     def _on_sealed(self, executed: ExecutedBlock) -> None:
-        self._producer.on_sealed(executed)
+        self._filler.on_sealed(executed)
         header, ledger = executed.header, self._ledger
         self._next.clock.on_sealed(header.timestamp)
         ledger.settings = ledger.settings.after_block()
@@ -160,7 +160,7 @@ class BlockBuilder:
         self,
         next_block: NextBlock,
         pool: Mempool,
-        producer: BlockProducer,
+        filler: BlockFiller,
         rejections: Rejections,
         appender: BlockAppender,
     ) -> None:
@@ -168,10 +168,10 @@ class BlockBuilder:
         self._ledger = next_block.ledger
         self._edits = next_block.edits
         self._pool = pool
-        self._producer = producer
+        self._filler = filler
         self._rejections = rejections
         self._appender = appender
-        self._pending = PendingBlock(next_block, pool, producer)
+        self._pending = PendingBlock(next_block, pool, filler)
 
     # The pending block
 
@@ -206,11 +206,11 @@ class BlockBuilder:
     @property
     def is_heavy(self) -> bool:
         """Whether the next block takes more than a few milliseconds to execute, or to hash what was edited."""
-        return self._edits.accounts > QUICK_EDITS or self._producer.is_heavy
+        return self._edits.accounts > QUICK_EDITS or self._filler.is_heavy
 
     def seal_pending(self, *, budget: WorkBudget | None = None) -> None:
         """Seal blocks until no pending transaction can be included; raise `GasBudgetSpent` beyond a budget for all."""
-        while self._producer.has_work:
+        while self._filler.has_work:
             header = self.seal_work(budget=budget)
             if header is not None and not header.gas_used:
                 return
@@ -227,7 +227,7 @@ class BlockBuilder:
     def _fill(self, limit: int | None = None, budget: WorkBudget | None = None) -> BlockExecutor:
         """Return the next block, and drop what it has rejected from the pool; a spent budget drops nothing."""
         self._appender.flush()
-        block = self._producer.fill(
+        block = self._filler.fill(
             self._next.timestamp(), *self._edits.stored(), limit=limit, budget=budget
         )
         self._rejections.apply(block.rejected)
@@ -245,10 +245,10 @@ class BlockBuilder:
         Executing it raises `GasBudgetSpent` if it takes more work than is left of a budget.
         """
         self._appender.flush()
-        producer, state = self._producer, self._next.build_state
-        executor = producer.create(self._next.timestamp())
+        filler, state = self._filler, self._next.build_state
+        executor = filler.create(self._next.timestamp())
         executor.budget = budget
-        parts = producer.first_priority(), producer.best_for(executor), self._ledger.trie, state
+        parts = filler.first_priority(), filler.best_for(executor), self._ledger.trie, state
         if self._edits.accounts <= QUICK_EDITS:
             begin_block(executor, *self._edits.stored())
             return OpenBlock(executor, *parts)
@@ -262,7 +262,7 @@ class BlockBuilder:
 
     def is_next(self, block: OpenBlock) -> bool:
         """Return whether nothing has changed since the block was opened, so that it is still the next one."""
-        return block.state == self._next.build_state and self._producer.has_all(block.transactions)
+        return block.state == self._next.build_state and self._filler.has_all(block.transactions)
 
     def write_open(self, block: OpenBlock) -> BlockWrite | None:
         """Write a finished block, to `show` it once it is durable; None if it is not the next."""

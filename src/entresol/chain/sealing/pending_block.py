@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.chain.sealing.block_producer import include_priority
+from entresol.chain.sealing.block_filler import include_priority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol._native import Overlay, Snapshot
     from entresol.chain.mempool import Mempool
-    from entresol.chain.sealing.block_producer import BlockProducer, BuildState, NextBlock
+    from entresol.chain.sealing.block_filler import BlockFiller, BuildState, NextBlock
     from entresol.chain.sealing.pool_inclusion import PoolInclusion
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
     from entresol.execution.evm_env import BlockEnv
@@ -52,14 +52,14 @@ class PendingBlock:
     until a block is sealed, and is not executed again for the same parent.
 
     Remembers: the block and its inputs, and what is invalid on its parent. Persists: nothing. Assumes: one thread, and
-    that callers do not change the block. Fails: as the producer does, and keeps what it had then.
+    that callers do not change the block. Fails: as the filler does, and keeps what it had then.
     """
 
-    def __init__(self, next_block: NextBlock, pool: Mempool, producer: BlockProducer) -> None:
+    def __init__(self, next_block: NextBlock, pool: Mempool, filler: BlockFiller) -> None:
         self._next = next_block
         self._ledger = next_block.ledger
         self._pool = pool
-        self._producer = producer
+        self._filler = filler
         self._inputs: _Inputs | None = None
         self._executor: BlockExecutor
         self._executed: ExecutedBlock | None = None
@@ -76,7 +76,7 @@ class PendingBlock:
         if self._inputs is None or not self._inputs.equals(inputs):
             if self._inputs is None or self._inputs.state is not inputs.state:
                 self._invalid.clear()
-            executor = self._producer.fill(
+            executor = self._filler.fill(
                 inputs.env.timestamp, *self._next.edits.stored(), known=self._invalid, budget=budget
             )
             self._invalid.update(it.transaction.hash for it in executor.rejected)
@@ -104,7 +104,7 @@ class PendingBlock:
             env=ledger.next_block_env(self._next.timestamp()),
             state=self._next.latest,
             pool=self._pool.version,
-            priority=tuple(self._producer.priority),
+            priority=tuple(self._filler.priority),
         )
 
 

@@ -73,7 +73,7 @@ class ApiServices:
         threads = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="node")
         self.executor = ChainThreads(threads, chain.use)
         self.threads = ClientThreads(POLICY.workers, self.limits.long_call_limit, chain.use)
-        self.pending = PendingTransactions(chain.pool, chain.producer.priority)
+        self.pending = PendingTransactions(chain.pool, chain.filler.priority)
         self.pending_builder = PendingBuilder(chain, self.executor)
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)
         self.fees = new_fee_history(chain)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneFailed
 from entresol.node.metrics import Sample
-from entresol.rollup.worker import Backoff, Worker
+from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ class L1Clock:
         self._monotonic = monotonic
         self._head: L1Block | None = None
         self._read_at = 0.0
-        self._worker = Worker(
+        self._steps = StepLoop(
             self._poll, log, failing="cannot read the time of L1", backoff=Backoff(POLL_SECONDS)
         )
         self.skew_seconds: int | None = None
@@ -63,7 +63,7 @@ class L1Clock:
 
     async def run(self) -> None:
         """Compare for ever."""
-        await self._worker.run()
+        await self._steps.run()
 
     async def step(self) -> None:
         """Compare once; log a difference when it appears, and when it is gone."""

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.node.config.schema import ETHER
-from entresol.rollup.worker import Backoff, Worker
+from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
@@ -29,7 +29,7 @@ class OperatorBalance:
         self.key = key
         self._address = key.address
         self._low = low
-        self._worker = Worker(
+        self._steps = StepLoop(
             self._poll, log, failing=f"cannot read the balance of {key.name}", backoff=Backoff(1.0)
         )
         self.wei: int | None = None
@@ -47,7 +47,7 @@ class OperatorBalance:
 
     async def run(self) -> None:
         """Follow the balance for ever."""
-        await self._worker.run()
+        await self._steps.run()
 
     async def step(self) -> None:
         """Read the balance; log a warning when it gets low."""

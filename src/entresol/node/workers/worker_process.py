@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
     from entresol.node.explorer.explorer_page import ExplorerPage
-    from entresol.terminal.console import FormatText
+    from entresol.terminal.writer import FormatText
 
 
 logger = logging.getLogger(__name__)

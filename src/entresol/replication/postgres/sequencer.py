@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import GasBudgetSpent, ProducerUnavailable
 from entresol.execution.work_budget import WorkBudget
 from entresol.replication.postgres.journal import ClusterJournal, PoolRows
@@ -134,7 +134,7 @@ class ClusterSealer:
         chain = self._chain
         if chain.is_due(time.monotonic()):
             await self.seal()
-        while chain.schedule.is_automine and chain.producer.has_work:
+        while chain.schedule.is_automine and chain.filler.has_work:
             header = await self._seal_work()
             if header is not None and not header.gas_used:
                 break
@@ -158,7 +158,7 @@ class ClusterSealer:
 
     async def _build(self) -> OpenBlock:
         """Build the next block: on the thread, if it takes longer than the event loop has time for."""
-        if not self._chain.producer.is_heavy:
+        if not self._chain.filler.is_heavy:
             with contextlib.suppress(GasBudgetSpent):
                 return self._built_here()
         loop, block = asyncio.get_running_loop(), self._chain.builder.open_block()

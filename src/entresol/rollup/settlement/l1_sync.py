@@ -11,7 +11,7 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.settlement.pending_tx import SettlementJournal, SettlementOperation
+from entresol.rollup.settlement.pending_tx import PendingSettlements, SettlementOperation
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -49,7 +49,7 @@ class L1Sync:
     ) -> None:
         self._chain = chain
         self._batches = chain.batches
-        self._journal = SettlementJournal(chain.batches, journal)
+        self._journal = PendingSettlements(chain.batches, journal)
         self._l1 = contract.l1
         self._contract = contract
         self._confirmations = confirmations

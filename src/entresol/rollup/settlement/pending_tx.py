@@ -116,7 +116,7 @@ class PendingSettlement(RecordPart, frozen=True):
         ]
 
 
-class SettlementJournal:
+class PendingSettlements:
     """The pending transaction of each step, and the transactions of the steps that are done.
 
     Remembers: nothing. Persists: a transaction before it is sent, until its effect is recorded, by entries of the

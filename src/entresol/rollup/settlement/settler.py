@@ -22,14 +22,14 @@ from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.settlement.l1_sync import L1Sync
 from entresol.rollup.settlement.pending_tx import (
     PendingSettlement,
-    SettlementJournal,
+    PendingSettlements,
     SettlementOperation,
 )
 from entresol.rollup.settlement.settlement_plan import SettlementPlan
 from entresol.rollup.settlement.step_sender import StepHooks, StepSender
 from entresol.rollup.settlement.stop import SettlementStop
 from entresol.rollup.settlement.tx_manager import TxManager
-from entresol.rollup.worker import Backoff, Worker
+from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -99,7 +99,7 @@ class Settler:
         self._plan = SettlementPlan(
             chain.rules.chain_id, chain.blocks, contract.address, self._l1_sync, config.max_batches
         )
-        self._journal = SettlementJournal(chain.batches, journal)
+        self._journal = PendingSettlements(chain.batches, journal)
         self._stop = SettlementStop(
             chain.batches, self._l1_sync, Backoff(config.retry_seconds, config.max_retry_seconds)
         )
@@ -111,7 +111,7 @@ class Settler:
             )
             for operator, steps in operators.items()
         ]
-        self._worker = Worker(
+        self._steps = StepLoop(
             self._poll,
             log,
             failing="cannot follow L1" if config.is_on_request else "cannot settle batches",
@@ -125,7 +125,7 @@ class Settler:
     def problem(self) -> str | None:
         """Why batches cannot be settled at the moment."""
         found = [it.problem for it in self._senders]
-        return self._worker.problem or "; ".join(it for it in found if it is not None) or None
+        return self._steps.problem or "; ".join(it for it in found if it is not None) or None
 
     @property
     def stopped(self) -> str | None:
@@ -149,11 +149,11 @@ class Settler:
 
     def wake(self) -> None:
         """Check for work at once: there is a new batch."""
-        self._worker.wake()
+        self._steps.wake()
 
     async def run(self) -> None:
         """Settle for ever, or only follow L1."""
-        await self._worker.run()
+        await self._steps.run()
 
     async def step(self, now: float) -> bool:
         """Send or follow one transaction of each key, and return whether there may be more to do at once.
@@ -221,11 +221,11 @@ class Settler:
         return 0.0 if more else self._config.poll_seconds
 
     async def _wait(self, seconds: float) -> None:
-        if self._worker.problem is None and any(map(self.pending, SettlementStep)):
+        if self._steps.problem is None and any(map(self.pending, SettlementStep)):
             # The next block may include one.
             await self._l1.wait_for_block(seconds)
         else:
-            await self._worker.sleep(seconds)
+            await self._steps.sleep(seconds)
 
     async def _step_or_wait(self, sender: StepSender, now: float) -> None:
         """Run a step, and wait if there is no more to do; raises why settlement stopped, or the sender failed."""

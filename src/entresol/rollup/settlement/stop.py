@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import SettlementStep
     from entresol.rollup.settlement.l1_sync import L1Sync
     from entresol.rollup.settlement.pending_tx import SettlementOperation
-    from entresol.rollup.worker import Backoff
+    from entresol.rollup.step_loop import Backoff
     from entresol.storage.batch_table import BatchTable
 
 log = logging.getLogger(__name__)

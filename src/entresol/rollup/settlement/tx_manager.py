@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from entresol.l1.operator import Operator
     from entresol.primitives.batches import SettlementStep, SettlementTransaction
     from entresol.primitives.values import Address, Hash32
-    from entresol.rollup.settlement.pending_tx import SettlementJournal, SettlementOperation
+    from entresol.rollup.settlement.pending_tx import PendingSettlements, SettlementOperation
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class TxManager:
 
     def __init__(
         self,
-        journal: SettlementJournal,
+        journal: PendingSettlements,
         operator: Operator,
         steps: Sequence[SettlementStep],
         timelock: Address,

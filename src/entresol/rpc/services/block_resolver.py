@@ -59,7 +59,7 @@ class BlockResolver:
 
     def state(self, block: BlockNumber) -> State:
         """Return the state after a block."""
-        if block.tag is BlockTag.PENDING and self._chain.producer.has_work:
+        if block.tag is BlockTag.PENDING and self._chain.filler.has_work:
             return self._pending().overlay
         return self._chain.state_after(self.sealed(block))
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.sealing.block_producer import INLINE_GAS
+from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import ChainReplaced, GasBudgetSpent
 from entresol.execution.work_budget import WorkBudget
 from entresol.offload import BuildFirst
@@ -47,7 +47,7 @@ class PendingBuilder:
         """Return the pending block with its transactions executed."""
         if self._pinned is not None:
             return self._pinned.executor
-        if self._chain.producer.has_work:
+        if self._chain.filler.has_work:
             if (cached := self._chain.builder.cached_pending()) is not None:
                 return cached
             self._check()

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from msgspec import Raw
 
     from entresol.chain.mempool.pool_index import PoolView
-    from entresol.chain.sealing.block_producer import PriorityQueue
+    from entresol.chain.sealing.block_filler import PriorityQueue
 
 
 Result: TypeAlias = msgspec.Raw | Offload[msgspec.Raw] | None

@@ -54,7 +54,7 @@ def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
     manual.builder.seal()
     locations = [manual.blocks.locate_transaction(sent) for sent in (first, second)]
     assert locations == [(1, 0), (1, 1)]
-    assert not manual.producer.priority
+    assert not manual.filler.priority
 
 
 def test_a_deposit_credits_its_target_and_refunds_the_rest(manual: Chain) -> None:
@@ -84,7 +84,7 @@ def test_an_absurd_gas_limit_of_a_priority_transaction_does_not_halt_the_chain(
 ) -> None:
     manual.enqueue(replace(deposit(0), gas_limit=2**256 - 1))
     manual.builder.seal()
-    assert not manual.producer.priority
+    assert not manual.filler.priority
 
 
 @pytest.mark.parametrize("gas_limit", [90_000_000, 2**63 - 1, 2**64, 2**256 - 1])
@@ -103,7 +103,7 @@ def test_a_priority_transaction_with_more_gas_than_any_l1_accepts_fails_within_a
     status = L2ToL1Log.of_status(0, sent, succeeded=False)
     assert L2ToL1Log.unpack(failed.l2_to_l1_logs[0]) == status
     assert manual.builder.seal().gas_limit == manual.rules.gas_limit
-    assert not manual.producer.priority
+    assert not manual.filler.priority
     manual.verify()
 
 

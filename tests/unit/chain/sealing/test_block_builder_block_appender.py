@@ -159,7 +159,7 @@ def test_a_block_that_cannot_be_durable_is_not_shown_and_leaves_nothing(
             chain.builder.show(write)
     assert chain.number == 1
     chain.pool.remove(transaction(0).hash, "its sender has the error")
-    chain.producer.priority.replace(())
+    chain.filler.priority.replace(())
     InlineSequencer(chain).submit(transaction(0, by=1).raw)
     chain.builder.seal()
     assert chain.blocks.locate_transaction(transaction(0).hash) is None

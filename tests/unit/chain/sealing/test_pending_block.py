@@ -27,8 +27,8 @@ class Counted:
         self.chain.schedule.seal_on_request()
         InlineSequencer(self.chain).submit(transaction(0, wei=9).raw)
         self.built = 0
-        self._fill = self.chain.producer.fill
-        self.chain.producer.fill = self._count  # type: ignore[method-assign]
+        self._fill = self.chain.filler.fill
+        self.chain.filler.fill = self._count  # type: ignore[method-assign]
 
     def _count(self, *arguments: Any, **options: Any) -> BlockExecutor:
         self.built += 1
@@ -108,9 +108,7 @@ def test_a_change_of_an_input_rebuilds_the_block(
     again = counted.chain.builder.pending()
     assert again is not first
     chain = counted.chain
-    built = chain.producer.fill(again.env.timestamp, *chain.edits.stored()).finish(
-        chain.ledger.trie
-    )
+    built = chain.filler.fill(again.env.timestamp, *chain.edits.stored()).finish(chain.ledger.trie)
     assert chain.builder.pending_block().header == built.header
 
 

@@ -36,7 +36,7 @@ def test_an_opened_block_is_the_one_that_sealing_would_make(manual: Chain) -> No
         for number in range(3):
             chain.enqueue(deposit(number))
     assert sealed(manual, executed(manual)) == other.builder.seal()
-    assert not manual.producer.priority
+    assert not manual.filler.priority
     assert len(manual.blocks.record(1).transactions) == 4
     manual.verify()
     other.close()
@@ -57,7 +57,7 @@ def test_deposits_that_arrive_meanwhile_are_in_the_block_after_it(manual: Chain)
     block = executed(manual)
     manual.enqueue(deposit(1))
     assert sealed(manual, block) is not None
-    assert len(manual.producer.priority) == 1
+    assert len(manual.filler.priority) == 1
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_deposits_that_arrive_meanwhile_are_in_the_block_after_it(manual: Chain)
         lambda chain: chain.builder.seal(),
         lambda chain: chain.edit(ALICE, lambda overlay: overlay.set_balance(ALICE, ETHER)),
         lambda chain: chain.clock.increase(100),
-        lambda chain: chain.producer.priority.replace([]),
+        lambda chain: chain.filler.priority.replace([]),
         lambda chain: chain.pool.remove(transaction(0).hash, "by hand"),
         lambda chain: chain.history.rewind(0),
     ],

@@ -14,7 +14,7 @@ from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from entresol.rollup.settlement.pending_tx import (
     PendingSettlement,
-    SettlementJournal,
+    PendingSettlements,
     SettlementOperation,
 )
 from entresol.storage import tables
@@ -112,10 +112,10 @@ def test_a_transaction_of_a_version_with_one_key_is_pending_for_its_step(tmp_pat
     database = KeyValueStore(tmp_path, create=True)
     database.write([(tables.PENDING_SETTLEMENT, bytes.fromhex(STORED))])
     for _ in range(2):
-        journal = SettlementJournal(BatchTable(database))
+        journal = PendingSettlements(BatchTable(database))
         pending = [journal.pending(step) for step in SettlementStep]
         assert [it and it.encode().hex() for it in pending] == [None, STORED, None]
         assert database.get(tables.PENDING_SETTLEMENT) is None
     completed(journal.drop(PROVE))
-    assert SettlementJournal(BatchTable(database)).pending(PROVE) is None
+    assert PendingSettlements(BatchTable(database)).pending(PROVE) is None
     database.close()

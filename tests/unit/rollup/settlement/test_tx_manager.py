@@ -13,7 +13,7 @@ from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.l1.layer_one import L1Fees
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import sign
-from entresol.rollup.settlement.pending_tx import SettlementJournal
+from entresol.rollup.settlement.pending_tx import PendingSettlements
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import SteeredLayerOne
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, run
@@ -42,7 +42,7 @@ def sign_attempt(scenario: Scenario, max_fee: int) -> None:
     payload = msgspec.structs.replace(first.payload, max_fee_per_gas=max_fee)
     signed = sign(payload, OPERATOR.secret)
     attempt = msgspec.structs.replace(first, hash=signed.hash, raw=signed.raw)
-    completed(SettlementJournal(scenario.batches).persist(pending.with_attempt(attempt)))
+    completed(PendingSettlements(scenario.batches).persist(pending.with_attempt(attempt)))
 
 
 def test_a_stuck_transaction_is_replaced_with_a_higher_fee(steered: SteeredLayerOne) -> None:

@@ -85,13 +85,13 @@ def test_it_is_found_out_once_that_a_block_takes_longer_than_its_gas(
     client("evm_setAutomine", False)
     InlineSequencer(client.chain).submit(long_transaction(0, wei=1).raw)
     begun = []
-    fill = client.chain.producer.fill
+    fill = client.chain.filler.fill
 
     def counted(*inputs: Any, **options: Any) -> object:
         begun.append(inputs)
         return fill(*inputs, **options)
 
-    monkeypatch.setattr(client.chain.producer, "fill", counted)
+    monkeypatch.setattr(client.chain.filler, "fill", counted)
     for _ in range(3):
         assert asyncio.run(ask(client, "eth_getBalance", str(BLAKE2F), "pending")) == "0x1"
         client.chain.clock.increase(1, client.chain.head.timestamp)

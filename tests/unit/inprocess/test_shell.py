@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entresol.execution.console import ConsoleCalls
-from entresol.inprocess.console import MAX_BYTES, MAX_RECORDED, ConsoleRecorder
+from entresol.inprocess.shell import MAX_BYTES, MAX_RECORDED, ConsoleRecorder
 from entresol.primitives import abi
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.terminal.console import MAX_BACKLOG_BYTES, Console
+from entresol.terminal.writer import MAX_BACKLOG_BYTES, TerminalWriter
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def test_lines_are_written_in_order(pipe: tuple[int, int]) -> None:
-    console = Console(pipe[1], pipe[1])
+    console = TerminalWriter(pipe[1], pipe[1])
     for number in range(3):
         console.write(f"line {number}")
     console.close()
@@ -28,7 +28,7 @@ def test_what_is_formatted_later_is_written_in_turn(pipe: tuple[int, int]) -> No
     def fails() -> str:
         raise ValueError("no text")
 
-    console = Console(pipe[1], pipe[1])
+    console = TerminalWriter(pipe[1], pipe[1])
     console.write("first")
     console.write_later(lambda: "second", 6)
     console.write_later(lambda: None, 0)
@@ -40,7 +40,7 @@ def test_what_is_formatted_later_is_written_in_turn(pipe: tuple[int, int]) -> No
 
 
 def test_what_is_formatted_later_counts_for_the_backlog(pipe: tuple[int, int]) -> None:
-    console = Console(pipe[1], pipe[1])
+    console = TerminalWriter(pipe[1], pipe[1])
     console.write_later(lambda: "large", MAX_BACKLOG_BYTES + 1)
     console.write_later(lambda: "too much", 1)
     console.close()
@@ -50,7 +50,7 @@ def test_what_is_formatted_later_counts_for_the_backlog(pipe: tuple[int, int]) -
 
 def test_problems_go_to_stderr(pipe: tuple[int, int]) -> None:
     reading, writing = os.pipe()
-    console = Console(pipe[1], writing)
+    console = TerminalWriter(pipe[1], writing)
     console.write("work")
     console.write("problem", to_stderr=True)
     console.close()
@@ -60,7 +60,7 @@ def test_problems_go_to_stderr(pipe: tuple[int, int]) -> None:
 
 
 def test_a_reader_that_does_not_read_blocks_no_writer(pipe: tuple[int, int]) -> None:
-    console = Console(pipe[1], pipe[1], backlog=5)
+    console = TerminalWriter(pipe[1], pipe[1], backlog=5)
     # More than a pipe holds, so that the thread blocks in the middle of the write.
     console.write("x" * (1 << 20))
     assert os.read(pipe[0], 1) == b"x"
@@ -78,7 +78,7 @@ def test_a_reader_that_does_not_read_blocks_no_writer(pipe: tuple[int, int]) -> 
 
 def test_a_non_blocking_stream_gets_everything(pipe: tuple[int, int]) -> None:
     os.set_blocking(pipe[1], False)
-    console = Console(pipe[1], pipe[1])
+    console = TerminalWriter(pipe[1], pipe[1])
     text = "x" * (1 << 20)
     console.write(text)
     read = b""
@@ -91,7 +91,7 @@ def test_a_non_blocking_stream_gets_everything(pipe: tuple[int, int]) -> None:
 def test_nothing_is_written_once_the_reader_has_closed() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    console = Console(writing, writing)
+    console = TerminalWriter(writing, writing)
     console.write("first")
     console.close()
     console.write("second")
@@ -99,7 +99,7 @@ def test_nothing_is_written_once_the_reader_has_closed() -> None:
 
 
 def test_a_lone_surrogate_is_replaced(pipe: tuple[int, int]) -> None:
-    console = Console(pipe[1], pipe[1])
+    console = TerminalWriter(pipe[1], pipe[1])
     console.write("\ud800")
     console.close()
     assert os.read(pipe[0], 1000) == b"?\n"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from entresol.errors import LayerOneMismatch, LayerOneUnreachable
-from entresol.rollup.worker import Backoff, WakeLimit, Worker
+from entresol.rollup.step_loop import Backoff, StepLoop, WakeLimit
 
 log = logging.getLogger("entresol.test")
 
@@ -35,8 +35,10 @@ class Component:
 
 def worker(
     component: Component, backoff: Backoff = BACKOFF, recovered: str | None = None
-) -> Worker:
-    return Worker(component.step, log, failing="cannot work", recovered=recovered, backoff=backoff)
+) -> StepLoop:
+    return StepLoop(
+        component.step, log, failing="cannot work", recovered=recovered, backoff=backoff
+    )
 
 
 def delays(component: Component, backoff: Backoff = BACKOFF) -> list[float]:
@@ -115,7 +117,7 @@ def test_an_unexpected_error_is_retried_and_logged_once_with_its_traceback(
 def test_a_wait_that_fails_does_not_end_the_loop() -> None:
     waits = 0
 
-    def fail_once(_worker: Worker, _seconds: float) -> None:
+    def fail_once(_worker: StepLoop, _seconds: float) -> None:
         nonlocal waits
         waits += 1
         if waits == 1:
@@ -126,7 +128,7 @@ def test_a_wait_that_fails_does_not_end_the_loop() -> None:
 
 
 def run_until_idle(
-    component: Component, wait: Callable[[Worker, float], None], backoff: Backoff = BACKOFF
+    component: Component, wait: Callable[[StepLoop, float], None], backoff: Backoff = BACKOFF
 ) -> None:
     """Run a worker that waits by calling `wait`, until it would wait for ever."""
 
@@ -138,7 +140,7 @@ def run_until_idle(
             raise IdleError
         wait(running, seconds)
 
-    running = Worker(component.step, log, failing="cannot work", backoff=backoff, wait=waited)
+    running = StepLoop(component.step, log, failing="cannot work", backoff=backoff, wait=waited)
     with pytest.raises(IdleError):
         asyncio.run(running.run())
 

@@ -74,7 +74,7 @@ def describe(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error}"
 
 
-class Worker:
+class StepLoop:
     """Repeats a component's step until it is cancelled.
 
     The step returns the seconds until the next one: 0 for at once, `math.inf` for not before `wake`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.chain.sealing.block_producer import PriorityQueue
+from entresol.chain.sealing.block_filler import PriorityQueue
 from entresol.primitives.transactions import Transaction
 from tests.support.rollup.settling_chain import deposit
 

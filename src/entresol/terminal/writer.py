@@ -40,7 +40,7 @@ class LineWriter(Protocol):
         """Write what is pending."""
 
 
-class Console:
+class TerminalWriter:
     """Writes lines in order, from a thread of its own.
 
     A stopped terminal, or a pipe that is not read, would block the event loop in the middle of a write.

@@ -85,7 +85,7 @@ class PriorityQueue:
             self._queued = OrderedDict((it.hash, it) for it in transactions)
 
 
-class BlockProducer:
+class BlockFiller:
     """Builds the next block on the ledger.
 
     Remembers: the queue of priority transactions. Persists: nothing; after a restart the deposit watcher
