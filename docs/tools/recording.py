@@ -101,7 +101,7 @@ class Recorder:
 
     async def world(self) -> World:
         """Return what examples refer to."""
-        chain = (await self._fresh()).chain
+        chain = (await self.node()).chain
         store = chain.blocks
         return World(
             alice=str(ALICE.address),
@@ -133,14 +133,16 @@ class Recorder:
             response["result"] = STAND_IN
         return Exchange(request, response)
 
-    async def _fresh(self) -> Node:
+    async def node(self, *, settles: bool = True) -> Node:
+        """Return the node, a fresh one with four blocks if there is none, which are batch 1 if it `settles`."""
         if self._node is None:
             self._node = pair(NodeConfig(chain=ChainConfig(timestamp=0)))
             self._node.chain.clock.restart(lambda: MIDNIGHT)
             self._node.chain.instance_id = Hash32.parse(STAND_IN)
             for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):
                 InlineSequencer(self._node.chain).submit(transaction.raw)
-            await self._settle(self._node)
+            if settles:
+                await self._settle(self._node)
         return self._node
 
     async def _settle(self, node: Node) -> None:
@@ -156,7 +158,7 @@ class Recorder:
         await node.rollup.settler.step(0.0)
 
     async def _call(self, made: Call) -> dict[str, Any]:
-        node = await self._fresh()
+        node = await self.node()
         body = json.dumps(_request(made.method, made.params)).encode()
         response = node.handler(body, LocalConnection())
         if response is not None and not isinstance(response, bytes):

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from entresol.errors import MalformedValue
+from entresol.node.config.schema import ChainConfig, NodeConfig
+from entresol.node.recipes.pair import pair
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.openrpc import Choice
 from entresol.rpc.models.tracers import Prestate, TracerResult
+
+
+def declared_methods() -> dict[str, Method]:
+    """Return the methods of both layers of a node."""
+
+    async def read() -> dict[str, Method]:
+        node = pair(NodeConfig(chain=ChainConfig(timestamp=0)))
+        served = [it.api.dispatcher.methods for it in node.services]
+        await node.stop()
+        return {name: it for methods in served for name, it in methods.items()}
+
+    return asyncio.run(read())
+
 
 _ZERO_HASH: Final = f"0x{'00' * 32}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,7 +13,7 @@ import msgspec
 
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.rpc.jsonrpc.method import Namespace
+from entresol.rpc.jsonrpc.method import Method, Namespace
 from entresol.rpc.threads.client_threads import ClientThreads, current_client
 from entresol.server.handler import completed
 from tests.support.declared_results import check_response
@@ -71,6 +71,11 @@ class DispatcherClient(RpcClient):
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        """The methods that the dispatcher serves."""
+        return self._dispatcher.methods
 
     def post(self, document: object) -> Any:
         """Return the whole response to any JSON document, which must be as its method declares it."""

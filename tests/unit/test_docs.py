@@ -22,6 +22,7 @@ from docs.tools.rpc_markdown import abridged
 from docs.tools.site import staged_names
 from entresol.errors import NonceTooLow
 from entresol.node.config.schema import SETTINGS
+from tests.support.declared_results import check_response, declared_methods
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -31,6 +32,32 @@ OTHER_WORDS = {"build_editable", "mjs"}
 """Names that others define, and ends of files in other languages."""
 FENCED = re.MULTILINE | re.DOTALL
 WHERE = "give it one line in docs/tools/examples.py, then run `make docs`"
+_REJECTED = "it is always rejected"
+_WITHOUT_CONTRACT = "the example has no token; tests/unit/rpc/namespaces/dev/test_tokens.py has"
+_ELSEWHERE = "tests/conformance/test_declared_results.py decodes it"
+NOT_DECODED = {
+    "anvil_dealERC20": _WITHOUT_CONTRACT,
+    "anvil_getBlobByHash": _ELSEWHERE,
+    "anvil_getBlobsByTransactionHash": _ELSEWHERE,
+    "anvil_getIntervalMining": "tests/unit/rpc/namespaces/dev/test_mining_mode.py decodes it",
+    "anvil_impersonateSignature": _REJECTED,
+    "anvil_setChainId": _REJECTED,
+    "anvil_setERC20Allowance": _WITHOUT_CONTRACT,
+    "anvil_setERC20Balance": _WITHOUT_CONTRACT,
+    "anvil_setFeeAmmLiquidity": _REJECTED,
+    "anvil_setFeeToken": _REJECTED,
+    "anvil_setMinGasPrice": _REJECTED,
+    "anvil_setValidatorFeeToken": _REJECTED,
+    "eth_getWork": _REJECTED,
+    "eth_signTypedData_v3": _REJECTED,
+    "eth_submitHashrate": _REJECTED,
+    "eth_submitWork": _REJECTED,
+    "hardhat_dealERC20": _WITHOUT_CONTRACT,
+    "hardhat_setMinGasPrice": _REJECTED,
+    "trace_get": _ELSEWHERE,
+    "zks_getTimestampAsserter": "there is no such contract",
+}
+"""The methods whose example has no result, or null in place of one, and why."""
 
 Recorded = tuple[Mapping[str, Any], dict[str, Exchange]]
 
@@ -73,6 +100,17 @@ def test_only_examples_of_rejections_are_rejected(
     }
     rejected = {name for name in recorded[1] if (it := example_of(name, known)) and it.rejected}
     assert set(failed) == rejected, f"docs/tools/examples.py: {failed}"
+
+
+def test_every_method_returns_what_it_declares(recorded: Recorded) -> None:
+    methods = declared_methods()
+    decoded = {
+        name
+        for name, it in recorded[1].items()
+        if check_response(methods, it.request, it.response)
+        and (it.response["result"] is not None or methods[name].result is type(None))
+    }
+    assert set(recorded[1]) - decoded == set(NOT_DECODED)
 
 
 def test_the_page_shows_the_responses_of_a_fresh_node(recorded: Recorded) -> None:

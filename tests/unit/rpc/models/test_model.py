@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from entresol.node.config.schema import ChainConfig, NodeConfig
-from entresol.node.recipes.pair import pair
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import method, methods_of
 from entresol.rpc.jsonrpc.openrpc import openrpc
+from tests.support.declared_results import check_response, declared_methods
 
 ANYTHING = {
     "rpc.discover.methods[]": "the OpenRPC specification describes it, JSON schemas among it",
@@ -21,19 +21,10 @@ ANYTHING = {
 Json = Mapping[str, Any]
 
 
-async def described() -> Json:
-    node = pair(NodeConfig(chain=ChainConfig(timestamp=0)))
-    try:
-        methods = [it.api.dispatcher.methods for it in node.services]
-        return openrpc({name: it for served in methods for name, it in served.items()})
-    finally:
-        await node.stop()
-
-
 @pytest.fixture(scope="module")
 def document() -> Json:
     """Return the description of all methods of both layers."""
-    return asyncio.run(described())
+    return openrpc(declared_methods())
 
 
 def test_every_result_is_described_to_its_last_member(document: Json) -> None:
@@ -58,6 +49,37 @@ def test_a_member_is_required_if_it_is_always_there(
     document: Json, name: str, member: str, *, is_always_there: bool
 ) -> None:
     assert (member in document["components"]["schemas"][name]["required"]) is is_always_there
+
+
+class Flags(JsonModel, frozen=True, kw_only=True):
+    """Flags, of which one has a default that is written."""
+
+    first: bool
+    second: bool | None = None
+
+
+class Flagged:
+    prefix = "flagged"
+
+    @method()
+    def flags(self) -> Flags:
+        """Return flags."""
+        return Flags(first=True)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"first": True}, {"second": None}, {"first": True, "second": None, "third": 1}, None],
+)
+def test_a_response_with_too_many_or_too_few_members_is_not_what_was_declared(
+    result: object,
+) -> None:
+    methods, request = methods_of([Flagged()]), {"id": 1, "method": "flagged_flags"}
+    assert check_response(methods, request, {"result": {"first": True, "second": None}}) == [
+        "flagged_flags"
+    ]
+    with pytest.raises(AssertionError, match="flagged_flags declares another result"):
+        check_response(methods, request, {"result": result})
 
 
 def undescribed(document: Json, schema: Json, path: str, within: frozenset[str]) -> Iterator[str]:
