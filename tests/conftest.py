@@ -19,7 +19,7 @@ from tests.support.run.memory import release_memory
 from tests.support.run.temporary_files import temporary_files
 from tests.support.run.tiers import mark_tiers
 
-# A run starts hundreds of nodes, and each would compile the whole package again.
+# Each node that a test starts would otherwise compile the whole package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

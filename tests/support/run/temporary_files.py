@@ -12,7 +12,7 @@ from typing import Final
 
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the directory itself has a name that nobody can guess
 MIN_FREE_BYTES: Final = 4 << 30
-"""How much must be free in memory; a run needs a tenth of it."""
+"""How much must be free in memory: a guess with room to spare, since what a run needs was not measured."""
 
 # Short, as a socket has a path of at most 107 bytes, and below this come the folders of a process and of a test.
 _PREFIX: Final = "etests-"

@@ -11,20 +11,20 @@ _INTEGRATION: Final = "tests/integration"
 _KILLS: Final = "kills processes at random again and again"
 
 LONG: Final[dict[str, str]] = {
-    f"{_INTEGRATION}/test_cluster_faults.py": "twenty faults of a cluster, one after the other, each with its recovery",
+    f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
     f"{_INTEGRATION}/test_hostile_l1.py::test_kills_beside_a_hostile_l1_lose_double_and_invent_nothing": _KILLS,
     f"{_INTEGRATION}/test_node_crash.py": _KILLS,
     f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
     f"{_INTEGRATION}/test_settlement_crash.py::test_settlement_survives_kills": _KILLS,
     f"{_INTEGRATION}/test_operator_keys.py::test_kills_with_three_keys_lose_and_double_nothing": _KILLS,
     f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,
-    f"{_INTEGRATION}/test_lying_l1_process.py": "an L1 that lies for half a minute; each lie is also a quick test",
+    f"{_INTEGRATION}/test_lying_l1_process.py": "a process beside an L1 that lies about everything",
     f"{_INTEGRATION}/test_largest_requests.py": "the largest request of every method, each measured",
-    f"{_INTEGRATION}/test_failing_requests.py::test_failing_requests_of_any_method_leave_nothing": "thousands of requests of every method that fail, and what they leave",
+    f"{_INTEGRATION}/test_failing_requests.py::test_failing_requests_of_any_method_leave_nothing": "failing requests of every method, and what they leave",
     f"{_INTEGRATION}/test_cluster_slow_database.py": "a database that responds late, for as long as leases last",
     f"{_INTEGRATION}/test_workers_linearizability.py": "a long history of reads and writes, then the search in it",
     "tests/differential/test_roots.py::test_a_long_random_chain_has_the_roots_of_anvils": (
-        "a chain of hundreds of random blocks; shorter ones are compared by each run"
+        "a long random chain"
     ),
     "tests/explorer/test_explorer.py::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
     "tests/explorer/test_explorer.py::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
