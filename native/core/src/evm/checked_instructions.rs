@@ -1,8 +1,8 @@
 //! Instructions that check the limits of an execution before they run.
 //!
 //! Loops and calls make an execution long, so `JUMPDEST` and the instructions that open a frame check the
-//! limits; so does what takes long by itself: see [`super::work`]. A few times the code size bounds everything between
-//! two checks, because only every eighth `JUMPDEST` makes one.
+//! limits; so does what takes long by itself: see [`super::work`]. The code size bounds everything between
+//! two checks: a `JUMPDEST` that uses little gas after the last one makes none.
 
 use revm::bytecode::opcode::*;
 use revm::context_interface::{ContextTr, JournalTr};
@@ -57,7 +57,8 @@ fn check_long_work<C: LimitedContext>(table: &mut [Instruction<EthInterpreter, C
 type Step<'a, C> = InstructionContext<'a, C, EthInterpreter>;
 
 fn checked_jumpdest<C: LimitedContext>(step: Step<'_, C>) -> InstructionExecResult {
-    if step.host.chain_mut().is_jump_checked() {
+    let gas_left = step.interpreter.gas.remaining();
+    if step.host.chain_mut().is_jump_checked(gas_left) {
         let (depth, gas) = position(&step);
         let checked = step.host.chain_mut().check_jumps(depth, gas);
         checked.map_err(|limit| halt(step.host, limit))?;

@@ -15,8 +15,10 @@ use super::work::WordPrice;
 
 /// Checks between two reads of the clock and the cancellation flag.
 const CLOCK_INTERVAL: u32 = 256;
-/// Jump destinations between two checks: a loop is one of a few instructions, of which a check would take half the time.
-const JUMP_INTERVAL: u32 = 8;
+/// Gas within which jump destinations make no further check: in a loop of a few instructions, it would take half the time.
+const JUMP_GAS: u64 = 128;
+/// Checks that are counted for those of jump destinations that made none.
+const JUMP_CHECKS: u32 = 8;
 /// Words that take as long as what is between two checks.
 const WORDS_PER_CHECK: u64 = 64;
 
@@ -67,8 +69,8 @@ pub struct LimitChecker {
     surcharge: u64,
     /// Checks until the clock is read next.
     until_clock: u32,
-    /// Jump destinations until the next check.
-    until_jump_check: u32,
+    /// The gas that was left when a jump destination last made a check.
+    jump_gas: u64,
     /// The limit that stopped the execution.
     pub reached: Option<LimitReached>,
     /// The most gas that a precompile may use, whatever it is given.
@@ -133,12 +135,15 @@ impl LimitChecker {
         self.check_times(1)
     }
 
-    /// Whether a jump destination has to check the limits, by `check_jumps`.
+    /// Whether a jump destination has to check the limits, by `check_jumps`, with so much gas left in its frame.
     #[inline(always)]
-    pub(super) fn is_jump_checked(&mut self) -> bool {
-        let left = self.until_jump_check.checked_sub(1);
-        self.until_jump_check = left.unwrap_or(JUMP_INTERVAL - 1);
-        left.is_none()
+    pub(super) fn is_jump_checked(&mut self, gas_left: u64) -> bool {
+        // In another frame it wraps around, or the two are as close.
+        let is_due = self.jump_gas.wrapping_sub(gas_left) >= JUMP_GAS;
+        if is_due {
+            self.jump_gas = gas_left;
+        }
+        is_due
     }
 
     /// Check the limits at a jump destination, for those that did not.
@@ -147,7 +152,7 @@ impl LimitChecker {
             (progress.on_check)();
         }
         self.check_gas(depth, frame_gas)?;
-        self.check_times(JUMP_INTERVAL)
+        self.check_times(JUMP_CHECKS)
     }
 
     /// Check the limits before an instruction that handles so many words, and count what they cost.
