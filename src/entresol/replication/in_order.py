@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol.background_task import cancel
+from entresol.errors import ProducerUnavailable
 from entresol.rpc.jsonrpc.forwarding import has_id
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class InOrder:
         body = b"[" + b",".join(it.body for it in group) + b"]"
         try:
             found = await self._forward(body, max(it.end for it in group), waits=False)
+            responses = _divided(found, group)
         except asyncio.CancelledError:
             for send in group:
                 send.response.cancel()
@@ -120,7 +122,6 @@ class InOrder:
             for send in group:
                 _fail(send, error)
             return
-        responses = _divided(found, group)
         for index, send in enumerate(group):
             if responses is None:
                 # All was rejected together, for which each alone is no reason.
@@ -163,10 +164,17 @@ def _may_join(send: _Send) -> bool:
 
 
 def _divided(response: bytes | None, group: list[_Send]) -> list[bytes | None] | None:
-    """Return the responses of a batch by item, None for a notification; None if it has others."""
+    """Return the responses of a batch by item, None for a notification; None if it was rejected as a whole.
+
+    A batch that has others may have been carried out, so nothing of it is forwarded again.
+    """
+    if response is not None and response[:1] == b"{":
+        return None
     try:
         found = iter(msgspec.json.decode(response or b"[]", type=list[Raw]))
         responses = [bytes(next(found)) if has_id(it.body) else None for it in group]
+        if next(found, None) is None:
+            return responses
     except (msgspec.DecodeError, StopIteration):
-        return None
-    return responses if next(found, None) is None else None
+        pass
+    raise ProducerUnavailable("sent responses to other requests")

@@ -27,6 +27,7 @@ class Producer:
         self.bodies: list[bytes] = []
         self.respond = asyncio.Event()
         self.batches = True
+        self.drops_last = False
         self.problem: str | None = None
 
     async def forward(self, body: bytes, _end: float, *, waits: bool) -> bytes | None:
@@ -41,6 +42,8 @@ class Producer:
             return str(found["id"]).encode() if "id" in found else None
         if not self.batches:
             return b'{"error":"too long"}'
+        if self.drops_last:
+            found.pop()
         return json.dumps([it["id"] for it in found if "id" in it]).encode() or None
 
 
@@ -127,6 +130,20 @@ def test_each_is_forwarded_alone_if_all_are_rejected_together() -> None:
         producer.respond.set()
         assert [await task for task in tasks] == [b"0", b"1", b"2"]
         assert producer.bodies[2:] == [request(1), request(2)]
+
+    play(scenario)
+
+
+def test_nothing_is_forwarded_again_that_may_have_been_carried_out() -> None:
+    async def scenario(ways: InOrder, producer: Producer) -> None:
+        producer.drops_last = True
+        client = LocalConnection()
+        tasks = [sent(ways, client, request(number)) for number in range(3)]
+        await turns()
+        producer.respond.set()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(it) for it in results] == [bytes, ProducerUnavailable, ProducerUnavailable]
+        assert len(producer.bodies) == 2
 
     play(scenario)
 
