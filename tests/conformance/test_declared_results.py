@@ -25,7 +25,14 @@ from tests.support.chain.every_read import (
     reads_of_pending,
     reads_of_transaction,
 )
-from tests.support.chain.varied_chain import CODES, NOBODY, SENDERS, VariedChain, varied_chain
+from tests.support.chain.varied_chain import (
+    CALLER,
+    CODES,
+    NOBODY,
+    SENDERS,
+    VariedChain,
+    varied_chain,
+)
 from tests.support.declared_results import check_response
 from tests.support.rpc_client import DispatcherClient
 
@@ -55,10 +62,10 @@ async def results_of(client: DispatcherClient, calls: Iterable[Call]) -> Counter
 
 def reads_of(varied: VariedChain) -> Iterator[Call]:
     """Yield calls about all that a chain has; on the latest fork with all options."""
-    client = varied.client
-    tracers = TRACERS if varied.rules.fork == LATEST else FEW_TRACERS
-    blocks = [client("eth_getBlockByNumber", hex(it), True) for it in range(3)]
-    for block in blocks:
+    client, is_latest = varied.client, varied.rules.fork == LATEST
+    tracers = TRACERS if is_latest else FEW_TRACERS
+    for number in range(3):
+        block = client("eth_getBlockByNumber", hex(number), True)
         yield from reads_of_block(block, tracers)
         for transaction in block["transactions"]:
             yield from reads_of_transaction(transaction, tracers)
@@ -67,9 +74,9 @@ def reads_of(varied: VariedChain) -> Iterator[Call]:
     created = [it["contractAddress"] for it in client("eth_getBlockReceipts", "0x2")]
     for address in (*CODES, *SENDERS, NOBODY, *filter(None, created)):
         yield from reads_of_address(str(address), "latest")
-    for address in CODES:
+    for address in CODES if is_latest else (CALLER,):
         yield from calls_of(str(SENDERS[0]), str(address), "latest", tracers)
-    for raw in varied.raw:
+    for raw in varied.raw if is_latest else ():
         yield "trace_rawTransaction", ["0x" + raw.hex(), ["trace", "stateDiff"], "latest"]
     yield from reads_of_node(str(SENDERS[0]))
 

@@ -14,6 +14,7 @@ from entresol.errors import EntresolError
 from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel, Parameter, encode
+from entresol.rpc.jsonrpc.members import sentence_of
 from entresol.rpc.jsonrpc.method import Method, ServedBy, method
 
 Json: TypeAlias = dict[str, Any]
@@ -98,8 +99,12 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
     """Return the document that describes `methods`."""
     served = [methods[name] for name in sorted(methods)]
     _reject_bytes(served)
-    schemas, components = _schemas([hint for one in served for hint in _hints(one)])
+    hints = [hint for one in served for hint in _hints(one)]
+    schemas, components = _schemas(hints)
+    choices = _choices(hints, set())
+    hints += [shape for choice in choices for shape in choice.shapes.values()]
     _say_presence([one.result for one in served], components)
+    _say_meaning(hints, components)
     remaining = iter(schemas)
     return {
         "openrpc": _VERSION,
@@ -161,19 +166,31 @@ def _schemas(hints: list[Any]) -> tuple[list[Json], Json]:
 
 def _say_presence(results: Iterable[Any], components: Json) -> None:
     """Say of the members of results whether they are always there: so is one with a default, which is written, too."""
-    kinds = {
-        kind.cls
-        for result in results
-        for kind in _all_kinds(result)
-        if isinstance(kind, msgspec.inspect.StructType)
-        and not kind.cls.__struct_config__.omit_defaults
-    }
-    for kind in kinds:
+    for kind in _structs(results):
+        if kind.__struct_config__.omit_defaults:
+            continue
         missing = {it.encode_name for it in msgspec.structs.fields(kind) if it.default is UNSET}
         schema = components[kind.__name__]
         schema["required"] = [name for name in schema["properties"] if name not in missing]
         for member in schema["properties"].values():
             member.pop("default", None)
+
+
+def _say_meaning(hints: Iterable[Any], components: Json) -> None:
+    """Say of members what they are, unless they do so themselves."""
+    for kind in _structs(hints):
+        members = components[kind.__name__]["properties"]
+        for name, member in members.items():
+            if "description" not in member and (sentence := sentence_of(kind, name)):
+                # A validator may ignore what is beside a reference.
+                described = {"allOf": [member]} if "$ref" in member else member
+                members[name] = {"description": sentence, **described}
+
+
+def _structs(hints: Iterable[Any]) -> set[type[msgspec.Struct]]:
+    """Return the classes of objects that types contain."""
+    kinds = (kind for hint in hints for kind in _all_kinds(hint))
+    return {kind.cls for kind in kinds if isinstance(kind, msgspec.inspect.StructType)}
 
 
 def _choices(hints: Iterable[Any], seen: set[type]) -> Iterator[type[Choice]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.members import sentences
 from entresol.rpc.jsonrpc.method import method, methods_of
 from entresol.rpc.jsonrpc.openrpc import openrpc
 from tests.support.declared_results import check_response, declared_methods
@@ -36,6 +37,18 @@ def test_every_result_is_described_to_its_last_member(document: Json) -> None:
     assert loose == set(ANYTHING)
 
 
+def test_every_member_of_every_object_has_a_sentence(document: Json) -> None:
+    silent = [
+        f"{name}.{member}"
+        for name, schema in document["components"]["schemas"].items()
+        for member, described in schema.get("properties", {}).items()
+        if not described.get("description", "").endswith(".")
+    ]
+    assert silent == [], (
+        "annotate them with `says`, or give the name a line in `jsonrpc/members.py`"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "member", "is_always_there"),
     [
@@ -49,6 +62,47 @@ def test_a_member_is_required_if_it_is_always_there(
     document: Json, name: str, member: str, *, is_always_there: bool
 ) -> None:
     assert (member in document["components"]["schemas"][name]["required"]) is is_always_there
+
+
+_STEPS = ("commit", "prove", "execute", "precommit")
+_SETTLED = {f"{step}{end}" for step in _STEPS for end in ("TxHash", "TxFinality", "ChainId")} | {
+    "committedAt",
+    "provenAt",
+    "executedAt",
+    "precommittedAt",
+    "status",
+}
+_DETAILS = _SETTLED | {
+    "number", "timestamp", "l1TxCount", "l2TxCount", "rootHash", "l1GasPrice", "l2FairGasPrice",
+    "fairPubdataPrice", "baseSystemContractsHashes",
+}  # fmt: skip
+ERA = {
+    "BlockDetails": _DETAILS | {"l1BatchNumber", "operatorAddress", "protocolVersion"},
+    "L1BatchDetails": _DETAILS | {"commitment"},
+    "TransactionDetails": {
+        "isL1Originated", "status", "fee", "gasPerPubdata", "initiatorAddress", "receivedAt", "ethCommitTxHash",
+        "ethProveTxHash", "ethExecuteTxHash", "ethPrecommitTxHash",
+    },
+    "L2ToL1LogProof": {"id", "proof", "root", "batchNumber"},
+    "BatchStorageProof": {"key", "proof", "value", "index"},
+    "BaseSystemContractsHashes": {"bootloader", "default_aa", "evm_emulator"},
+    "Fee": {"gas_limit", "max_fee_per_gas", "max_priority_fee_per_gas", "gas_per_pubdata_limit"},
+    "ConversionRatio": {"l1", "sl", "numerator", "denominator"},
+}  # fmt: skip
+"""The members of objects of zksync-era, which are all always there."""
+
+
+@pytest.mark.parametrize("name", ERA)
+def test_objects_of_the_zk_stack_have_all_members_always(document: Json, name: str) -> None:
+    schema = document["components"]["schemas"][name]
+    assert set(schema["properties"]) == set(schema["required"]) == ERA[name]
+
+
+def test_no_sentence_is_about_a_member_that_there_is_not(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    members = {it for schema in schemas.values() for it in schema.get("properties", ())}
+    assert {name.rpartition(".")[2] for name in sentences()} <= members
+    assert {name.rpartition(".")[0] for name in sentences()} - {"", "ParityFrame"} <= set(schemas)
 
 
 class Flags(JsonModel, frozen=True, kw_only=True):
