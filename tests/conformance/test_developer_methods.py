@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.clients.layers import running_layers
-from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
 
 METHOD_NOT_FOUND: Final = -32601
 ALICE: Final = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -67,7 +67,7 @@ METHODS: Final = [
 @pytest.fixture(scope="module")
 def layers() -> Iterator[dict[str, HttpRpcClient]]:
     with running_layers("embedded", "--l1-delay", "0") as running:
-        clients = {"L1": HttpRpcClient(running.l1_url), "L2": HttpRpcClient(running.url)}
+        clients = {"L1": CheckedRpcClient(running.l1_url), "L2": CheckedRpcClient(running.url)}
         yield clients
         for client in clients.values():
             client.close()

@@ -24,7 +24,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from tests.support.clients.accounts import ALICE, BOB, send_next, sign_next
 from tests.support.clients.contracts import CONTRACTS
 from tests.support.node_process import RunningNode, running_node
-from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.clients
 
@@ -48,7 +48,7 @@ def node() -> Iterator[RunningNode]:
 
 @pytest.fixture(scope="module")
 def client(node: RunningNode) -> Iterator[HttpRpcClient]:
-    client = HttpRpcClient(node.url)
+    client = CheckedRpcClient(node.url)
     yield client
     client.close()
 

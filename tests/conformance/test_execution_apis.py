@@ -14,7 +14,7 @@ import pytest
 from tests.support.chain.api_client import REVERT
 from tests.support.clients.layers import running_layers
 from tests.support.hex_data import hexed, word
-from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
 
 CALLS: Final = {"tracer": "callTracer"}
 WITH_LOGS: Final = CALLS | {"tracerConfig": {"withLog": True}}
@@ -95,7 +95,7 @@ def traced_block(client: HttpRpcClient) -> Traced:
 @pytest.fixture(scope="module")
 def layers() -> Iterator[dict[str, Traced]]:
     with running_layers("embedded", "--l1-delay", "0", "--no-settle") as running:
-        clients = {"L1": HttpRpcClient(running.l1_url), "L2": HttpRpcClient(running.url)}
+        clients = {"L1": CheckedRpcClient(running.l1_url), "L2": CheckedRpcClient(running.url)}
         yield {name: traced_block(client) for name, client in clients.items()}
         for client in clients.values():
             client.close()

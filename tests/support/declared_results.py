@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from entresol.rpc.jsonrpc.openrpc import Choice
 from entresol.rpc.models.tracers import Prestate, TracerResult
 
 
+@cache
 def declared_methods() -> dict[str, Method]:
     """Return the methods of both layers of a node."""
 

@@ -16,7 +16,7 @@ from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.method import Method, Namespace
 from entresol.rpc.threads.client_threads import ClientThreads, current_client
 from entresol.server.handler import completed
-from tests.support.declared_results import check_response
+from tests.support.declared_results import check_response, declared_methods
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 
@@ -141,6 +141,17 @@ class HttpRpcClient(RpcClient):
     def close(self) -> None:
         """Close the connection; the next call opens another."""
         self._connection.close()
+
+
+class CheckedRpcClient(HttpRpcClient):
+    """A connection to a node of the same sources: every response must be as its method declares it."""
+
+    def post(self, document: object) -> Any:
+        """Return the whole response to any JSON document."""
+        body = msgspec.json.encode(document)
+        response = msgspec.json.decode(self.post_bytes(body))
+        check_response(declared_methods(), msgspec.json.decode(body), response)
+        return response
 
 
 def get(url: str) -> bytes:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from tests.support.node_process import RunningNode
 from tests.support.polling import eventually
-from tests.support.rpc_client import HttpRpcClient
+from tests.support.rpc_client import CheckedRpcClient
 
 MAX_CONNECTIONS = 400
 """The system spreads connections by a hash, so that some attempts find every process."""
@@ -28,7 +28,7 @@ def processes_of(node: RunningNode) -> list[int]:
     return [node.process.pid, *workers_of(node)]
 
 
-class ProcessClient(HttpRpcClient):
+class ProcessClient(CheckedRpcClient):
     """A connection to one process of a node."""
 
     def __init__(self, url: str, pid: int) -> None:

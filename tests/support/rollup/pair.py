@@ -27,7 +27,7 @@ from tests.support.hex_data import hexed
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rpc_client import HttpRpcClient, RpcClient
+from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcClient
 
 CHAIN_ID = 270
 L1_CHAIN_ID = 31337
@@ -79,7 +79,7 @@ class Pair:
         contracts = known["l1"]["contracts"].items()
         return cls(
             HttpRpcClient(l1_url or known["l1"]["http_url"]),
-            HttpRpcClient(known["http_url"]),
+            CheckedRpcClient(known["http_url"]),
             {name: Address.parse(text) for name, text in contracts},
         )
 
