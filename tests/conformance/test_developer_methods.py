@@ -67,7 +67,10 @@ METHODS: Final = [
 @pytest.fixture(scope="module")
 def layers() -> Iterator[dict[str, HttpRpcClient]]:
     with running_layers("embedded", "--l1-delay", "0") as running:
-        clients = {"L1": CheckedRpcClient(running.l1_url), "L2": CheckedRpcClient(running.url)}
+        clients: dict[str, HttpRpcClient] = {
+            "L1": CheckedRpcClient(running.l1_url),
+            "L2": CheckedRpcClient(running.url),
+        }
         yield clients
         for client in clients.values():
             client.close()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from entresol.rpc.namespaces.dev.mine_detailed import MineDetailed
+from entresol.rpc.services.rendered_chain import RenderedChain, Result
+from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient
-from tests.support.chain.dev_chain import ALICE
-from tests.support.rpc_client import RpcError
+from tests.support.chain.dev_chain import ALICE, open_chain
+from tests.support.rpc_client import NamespaceClient, RpcError
 
 RETURNS_7 = "0x60075f5260205ff3"
 
@@ -38,3 +41,22 @@ def test_several_blocks_are_sealed(client: ApiClient) -> None:
 def test_too_many_blocks_are_rejected(client: ApiClient) -> None:
     with pytest.raises(RpcError, match="one request seals at most 1000 blocks"):
         client("evm_mine_detailed", {"blocks": 1_001})
+
+
+class Reverting(RenderedChain):
+    """Finds no block 2, as if it had been reverted since it was sealed."""
+
+    def block(self, number: int, *, full: bool) -> Result:
+        return None if number == 2 else super().block(number, full=full)
+
+
+def test_a_block_that_was_reverted_meanwhile_is_left_out() -> None:
+    chain = open_chain()
+    rendered = Reverting(270, chain.blocks, chain.pool, chain.builder.pending_block)
+    client = NamespaceClient(MineDetailed("evm", chain, InlineSequencer(chain), rendered))
+    try:
+        blocks = client("evm_mine_detailed", {"blocks": 3})
+    finally:
+        client.close()
+        chain.close()
+    assert [block["number"] for block in blocks] == ["0x1", "0x3"]
