@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,17 @@ def test_every_method_returns_what_it_declares(recorded: Recorded) -> None:
         and (it.response["result"] is not None or methods[name].result is type(None))
     }
     assert set(recorded[1]) - decoded == set(NOT_DECODED)
+
+
+def test_what_every_method_returns_satisfies_its_schema(recorded: Recorded) -> None:
+    jsonschema = import_module("jsonschema")
+    document, exchanges = recorded
+    for method in document["methods"]:
+        response = exchanges[method["name"]].response
+        if "result" in response:
+            schema = {**method["result"]["schema"], "components": document["components"]}
+            found = jsonschema.Draft202012Validator(schema).iter_errors(response["result"])
+            assert [it.message for it in found] == [], method["name"]
 
 
 def test_the_page_shows_the_responses_of_a_fresh_node(recorded: Recorded) -> None:
