@@ -30,7 +30,7 @@ _MAX_L1_GAS_PRICE: Final = 10**15
 _MAX_GAS_PRICE: Final = 10**13
 _MAX_PUBDATA_PRICE: Final = 10**15
 
-_MAX_KNOWN: Final = 8
+_MAX_KNOWN_PRICES: Final = 8
 """How many computed prices are remembered."""
 
 
@@ -49,7 +49,7 @@ _WITH_REQUESTS: Final = frozenset({"prague", "osaka"})
 
 _LARGEST_BASE_FEE: Final = 2**64 - 1
 
-MAX_BLOCKS: Final = 1_024
+MAX_HISTORY_BLOCKS: Final = 1_024
 
 MAX_PERCENTILES: Final = 100
 """As many as geth allows."""
@@ -126,7 +126,7 @@ class FeeModel:
         key = self.l1_gas_price, scale
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= _MAX_KNOWN:
+            if len(self._known) >= _MAX_KNOWN_PRICES:
                 self._known.clear()
             known = self._known[key] = self._compute(scale)
         return known
@@ -287,7 +287,7 @@ def block_fees(record: BlockRecord, blob_fees: BlobFees) -> BlockFees:
 
 def first_block(count: int, newest: int, genesis: int = 0) -> int:
     """Return the first of the `count` blocks up to `newest`, of which there are at least one and at most a limit."""
-    return newest + 1 - min(max(count, 1), MAX_BLOCKS, newest + 1 - genesis)
+    return newest + 1 - min(max(count, 1), MAX_HISTORY_BLOCKS, newest + 1 - genesis)
 
 
 def check_percentiles(percentiles: Sequence[float]) -> None:

@@ -19,9 +19,9 @@ GAS_PER_SECOND: Final = 500_000_000
 """How much gas of instructions without a surcharge takes a second: two nanoseconds for a unit."""
 
 
-MAX_GAS: Final = 3_000_000
+MAX_REJECTED_GAS: Final = 3_000_000
 
-MAX_SECONDS: Final = 0.05
+MAX_REJECTED_SECONDS: Final = 0.05
 """How much gas and time of a block may go to what it rejects; the rest waits for the next block."""
 
 
@@ -68,7 +68,7 @@ class RejectedWork:
     @property
     def is_spent(self) -> bool:
         """Whether the block has executed enough in vain."""
-        return self._gas >= MAX_GAS or self._seconds >= MAX_SECONDS
+        return self._gas >= MAX_REJECTED_GAS or self._seconds >= MAX_REJECTED_SECONDS
 
     def add(self, gas: int, seconds: float = 0.0) -> None:
         """Count work that was in vain."""

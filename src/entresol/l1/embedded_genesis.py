@@ -28,13 +28,13 @@ DEVELOPMENT_CHAINS: Final = frozenset({9, 260, 270, 271, 1337, 31337, 31338, 315
 and 31338 for a second one), of Kurtosis (3151908)."""
 
 
-_GAS: Final = 100_000_000
+_SETUP_GAS: Final = 100_000_000
 
 _UNCHECKED: Final = Checks(
     base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
 )
 
-_GENESIS: Final = BlockEnv(number=0, timestamp=0, gas_limit=_GAS)
+_GENESIS: Final = BlockEnv(number=0, timestamp=0, gas_limit=_SETUP_GAS)
 
 
 @cache
@@ -92,7 +92,7 @@ def run_unchecked(
     overlay: Overlay, rules: Rules, sender: Address, to: Address | None, data: bytes
 ) -> ExecutionResult:
     """Execute a transaction, whose sender needs no funds; the caller applies its changes."""
-    message = TxEnv(sender=sender, gas_limit=_GAS, to=to, data=data, gas_price=0)
+    message = TxEnv(sender=sender, gas_limit=_SETUP_GAS, to=to, data=data, gas_price=0)
     return execute(overlay, rules, _GENESIS, message, checks=_UNCHECKED)
 
 

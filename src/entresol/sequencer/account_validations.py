@@ -34,7 +34,7 @@ _Debtor: TypeAlias = "tuple[Address, ...]"
 
 _BURST_SECONDS: Final = 5.0
 """A bucket holds what its rate gives in so much time."""
-_MAX_KNOWN: Final = 4_096
+_MAX_DEBTORS: Final = 4_096
 
 
 _MAX_KEYS: Final = 4
@@ -81,11 +81,11 @@ class ValidationBudget:
         """Forget all addresses, and what they have taken."""
         self._totals = {_NEW: _Bucket(), _KNOWN: _Bucket()}
         self._each: dict[_Lane, BoundedMap[_Debtor, _Bucket]] = {
-            lane: BoundedMap(_MAX_KNOWN) for lane in (_NEW, _KNOWN)
+            lane: BoundedMap(_MAX_DEBTORS) for lane in (_NEW, _KNOWN)
         }
-        self._has_passed_last: BoundedMap[_Debtor, bool] = BoundedMap(2 * _MAX_KNOWN)
+        self._has_passed_last: BoundedMap[_Debtor, bool] = BoundedMap(2 * _MAX_DEBTORS)
         """Of those that have passed a validation, senders and keys, whether their last one has."""
-        self._keys: BoundedMap[Address, tuple[Address, ...]] = BoundedMap(_MAX_KNOWN)
+        self._keys: BoundedMap[Address, tuple[Address, ...]] = BoundedMap(_MAX_DEBTORS)
         """The keys that have passed for a sender, the last one last."""
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from entresol.sequencer.sequencer import Sequencer
 
 
-MAX_FAILURES: Final = 64
+MAX_FAILED_BLOCKS: Final = 64
 """Of how many blocks failures are remembered, until senders have their responses."""
 
 
@@ -41,7 +41,9 @@ class SentFailures:
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
-        self._failures: BoundedMap[Hash32, Mapping[int, ExecutionFailed]] = BoundedMap(MAX_FAILURES)
+        self._failures: BoundedMap[Hash32, Mapping[int, ExecutionFailed]] = BoundedMap(
+            MAX_FAILED_BLOCKS
+        )
         chain.events.listen(self._on_event, *BLOCK_EVENTS)
 
     def error_of(self, sent: Hash32) -> TransactionFailed | None:

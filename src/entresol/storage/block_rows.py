@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from entresol.storage.database.key_value import KeyValueStore, Row
 
 
-MAX_BLOCKS: Final = 1_000_000
+MAX_NONEMPTY_BLOCKS: Final = 1_000_000
 """How many are remembered, eight bytes each; older blocks count as unknown."""
 
 
@@ -41,9 +41,9 @@ _EVM_PREFIX: Final = bytes([EVM_VERSION, 0])
 
 _NATIVE_TYPES = frozenset({1, 2, 3, 4})
 
-_SIZE: Final = 32
+_PRICE_SIZE: Final = 32
 
-_HIGHEST: Final = 2 ** (8 * _SIZE) - 1
+_HIGHEST_PRICE: Final = 2 ** (8 * _PRICE_SIZE) - 1
 
 
 class NonEmptyBlocks:
@@ -52,7 +52,9 @@ class NonEmptyBlocks:
     Remembers: them, in order, and from which block on they are known. Persists: nothing. Assumes: one writer.
     """
 
-    def __init__(self, head: int | None, first: int = 0, max_blocks: int = MAX_BLOCKS) -> None:
+    def __init__(
+        self, head: int | None, first: int = 0, max_blocks: int = MAX_NONEMPTY_BLOCKS
+    ) -> None:
         """Count the blocks from `first`, the genesis, up to `head` as unknown."""
         self._max_blocks = max_blocks
         self.reset(head, first)
@@ -250,12 +252,12 @@ class Prices(NamedTuple):
 
     def pack(self) -> bytes:
         """Return the prices as a row has them, each at most what fits."""
-        return b"".join(min(price, _HIGHEST).to_bytes(_SIZE) for price in self)
+        return b"".join(min(price, _HIGHEST_PRICE).to_bytes(_PRICE_SIZE) for price in self)
 
     @classmethod
     def unpack(cls, row: bytes) -> Prices:
         """Read what `pack` writes."""
-        return cls(int.from_bytes(row[:_SIZE]), int.from_bytes(row[_SIZE:]))
+        return cls(int.from_bytes(row[:_PRICE_SIZE]), int.from_bytes(row[_PRICE_SIZE:]))
 
 
 class PriceTable:

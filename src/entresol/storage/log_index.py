@@ -30,7 +30,7 @@ READ_AHEAD: Final = 64
 Search: TypeAlias = Callable[[bytes, int], int | None]
 
 
-_KEY: Final = slice(1, None)
+_OPEN_LOG_KEY: Final = slice(1, None)
 
 _HASH_SIZE: Final = 32
 
@@ -264,7 +264,7 @@ class OpenLogTable:
         # The end of a key is greater than any that follows it immediately.
         start = tables.OPEN_LOGS + after + b"\0" if after else tables.OPEN_LOGS
         found = self._db.read(start, tables.OPEN_LOGS, count)
-        return [OpenLog.of(key[_KEY], value) for key, value in found]
+        return [OpenLog.of(key[_OPEN_LOG_KEY], value) for key, value in found]
 
     def close(self, logs: Iterable[tuple[OpenLog, Hash32]], l1_block: int, l1_hash: Hash32) -> None:
         """Close logs, each given with the hash of its block, as of a block of L1."""

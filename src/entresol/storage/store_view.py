@@ -28,9 +28,9 @@ from entresol.storage.tables import StateKeys
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-MAX_RECORDS: Final = 4_096
-MAX_NUMBERS: Final = 16_384
-MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_CACHED_RECORDS: Final = 4_096
+MAX_CACHED_NUMBERS: Final = 16_384
+MAX_CACHED_BYTES: Final = 64 * 1024 * 1024
 
 # What the parts of a record take in memory besides their bytes, roughly.
 _RECORD_BYTES: Final = 2_048
@@ -40,9 +40,11 @@ _PART_BYTES: Final = 384
 class ReadCache:
     """Records by number, and numbers by hash; any thread may read beside the writer, which evicts reverted blocks."""
 
-    def __init__(self, max_records: int = MAX_RECORDS, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, max_records: int = MAX_CACHED_RECORDS, max_bytes: int = MAX_CACHED_BYTES
+    ) -> None:
         self._records: BoundedMap[int, BlockRecord] = BoundedMap(max_records, max_weight=max_bytes)
-        self._numbers: BoundedMap[bytes, int] = BoundedMap(MAX_NUMBERS)
+        self._numbers: BoundedMap[bytes, int] = BoundedMap(MAX_CACHED_NUMBERS)
         self._lock = Lock()
         self._generation = 0
 
@@ -68,7 +70,7 @@ class ReadCache:
         """Drop what is known of blocks above `number`, and what other threads are reading now."""
         with self._lock:
             self._records.pop_all(number.__lt__)
-            self._numbers = BoundedMap(MAX_NUMBERS)
+            self._numbers = BoundedMap(MAX_CACHED_NUMBERS)
             self._generation += 1
 
     def _read(

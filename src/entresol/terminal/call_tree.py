@@ -53,12 +53,12 @@ _CREATIONS: Final = frozenset({"CREATE", "CREATE2"})
 
 _SELECTOR: Final = 4
 
-FLAG: Final = "--abi"
+ABI_FLAG: Final = "--abi"
 
-MAX_FILES: Final = 10_000
+MAX_ABI_FILES: Final = 10_000
 """Files that are read of one folder."""
 
-MAX_FILE_BYTES: Final = 64 << 20
+MAX_ABI_FILE_BYTES: Final = 64 << 20
 
 
 class _Signature(NamedTuple):
@@ -315,7 +315,7 @@ def abis_of(config: LogConfig) -> AbiRegistry:
         if not path.is_dir():
             entries = read_abi(path)
             if entries is None or not registry.add(entries):
-                raise InvalidConfig(FLAG, f"{path} is neither an ABI nor an artifact with one")
+                raise InvalidConfig(ABI_FLAG, f"{path} is neither an ABI nor an artifact with one")
             continue
         for file in _files(path):
             # Folders of artifacts also have build information, which is none.
@@ -326,11 +326,11 @@ def abis_of(config: LogConfig) -> AbiRegistry:
 def read_abi(path: Path) -> list[dict[str, Any]] | None:
     """Return the ABI in a file, decoded from JSON, or None if it has none."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        if path.stat().st_size > MAX_ABI_FILE_BYTES:
             return None
         found = _artifact(path.read_bytes())
     except OSError as error:
-        raise InvalidConfig(FLAG, f"{path}: {error.strerror or error}") from error
+        raise InvalidConfig(ABI_FLAG, f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError):
         return None
     return found.abi if isinstance(found, _Artifact) else found
@@ -338,7 +338,7 @@ def read_abi(path: Path) -> list[dict[str, Any]] | None:
 
 def _files(folder: Path) -> Iterator[Path]:
     for count, path in enumerate(sorted(folder.rglob("*.json"))):
-        if count == MAX_FILES:
-            raise InvalidConfig(FLAG, f"{folder} has more than {MAX_FILES:,} JSON files")
+        if count == MAX_ABI_FILES:
+            raise InvalidConfig(ABI_FLAG, f"{folder} has more than {MAX_ABI_FILES:,} JSON files")
         if path.is_file():
             yield path

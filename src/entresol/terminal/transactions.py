@@ -44,18 +44,18 @@ MAX_EVENTS: Final = 100
 """Events that are shown of one transaction."""
 
 
-MARK: Final = b"_send"
+SEND_MARK: Final = b"_send"
 """What the body of a request that sends transactions contains: all such methods have it in their name."""
 
-MAX_SECONDS: Final = 0.1
+MAX_HELD_SECONDS: Final = 0.1
 """How long a block is held back: a sender may wait for another block, or for one that never comes."""
 
 TEXT_SIZE: Final = 2
 """Characters of the text of a block for each byte of its record, roughly."""
 
-WINDOW_SECONDS: Final = 1.0
+REJECTION_WINDOW_SECONDS: Final = 1.0
 
-MAX_LOGGED: Final = 20
+MAX_LOGGED_REJECTIONS: Final = 20
 """How many rejections of one window are logged one by one; the rest are counted."""
 
 
@@ -119,7 +119,7 @@ class OpenSends:
     @contextmanager
     def holding(self, body: bytes) -> Iterator[None]:
         """Hold back blocks until the request `body` is logged, if it sends transactions."""
-        if MARK not in body:
+        if SEND_MARK not in body:
             yield
             return
         number = next(self._numbers)
@@ -139,7 +139,7 @@ class OpenSends:
             return
         last = next(self._numbers)
         self._held.append((last, write))
-        loop.call_later(MAX_SECONDS, self._release, last + 1)
+        loop.call_later(MAX_HELD_SECONDS, self._release, last + 1)
 
     def _release(self, first_open: int) -> None:
         """Write what is held back only for requests before `first_open`."""
@@ -296,9 +296,9 @@ class RejectionLog:
         now = monotonic()
         if now >= self._end:
             self.step()
-            self._end = now + WINDOW_SECONDS
+            self._end = now + REJECTION_WINDOW_SECONDS
         self._count += 1
-        if self._count <= MAX_LOGGED:
+        if self._count <= MAX_LOGGED_REJECTIONS:
             entry = RequestRejected(response.status, response.reason, connection.peer, self._layer)
             self._write(self._format.rejection(entry))
         elif self._timer is None:
@@ -306,7 +306,7 @@ class RejectionLog:
 
     def step(self) -> None:
         """Log how many rejections were suppressed, and end the window."""
-        suppressed, self._count = self._count - MAX_LOGGED, 0
+        suppressed, self._count = self._count - MAX_LOGGED_REJECTIONS, 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

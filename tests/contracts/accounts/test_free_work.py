@@ -25,7 +25,7 @@ from entresol.errors import (
 from entresol.execution.account_senders import runs_in_steps
 from entresol.execution.evm_env import tx_env_of
 from entresol.execution.involved import Involved
-from entresol.execution.work_budget import GAS_PER_SECOND, MAX_GAS, WorkBudget
+from entresol.execution.work_budget import GAS_PER_SECOND, MAX_REJECTED_GAS, WorkBudget
 from entresol.primitives.transactions import Paymaster, Transaction, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
@@ -217,7 +217,7 @@ def test_a_block_executes_little_in_vain_and_the_rest_waits(world: World) -> Non
     world.replace_paymaster(LOOP)
     world.chain.builder.seal()
     dropped = [it for it in late if it.hash not in world.chain.pool]
-    assert len(dropped) == MAX_GAS // 300_000
+    assert len(dropped) == MAX_REJECTED_GAS // 300_000
     assert world.included() == [BOB]
     world.chain.builder.seal()
     assert not len(world.chain.pool)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.chain.fees import MAX_BLOCKS, MAX_PERCENTILES
+from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.node.config.limits import LimitsConfig
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
@@ -125,7 +125,7 @@ def _state(full: FullNode) -> Iterator[Request]:
         yield "zks_getProof", (alice, words(count), 1)
     percentiles = [number / 2 for number in range(MAX_PERCENTILES)]
     yield "eth_feeHistory", (4, hex(full.long_blocks[-1]), percentiles)
-    yield "eth_feeHistory", (MAX_BLOCKS, "latest", percentiles)
+    yield "eth_feeHistory", (MAX_HISTORY_BLOCKS, "latest", percentiles)
     yield "eth_feeHistory", (1, "latest", [0.0] * (BODY_BYTES // 4))
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from entresol.chain.chain import Chain
 from entresol.chain.fees import (
-    MAX_BLOCKS,
+    MAX_HISTORY_BLOCKS,
     BlockFees,
     block_fees,
     check_percentiles,
@@ -66,7 +66,7 @@ def test_a_deposit_has_no_tip(chain: Chain) -> None:
 
 @pytest.mark.parametrize(
     ("count", "newest", "first"),
-    [(2, 5, 4), (0, 5, 5), (100, 1, 0), (10**6, 5_000, 5_001 - MAX_BLOCKS)],
+    [(2, 5, 4), (0, 5, 5), (100, 1, 0), (10**6, 5_000, 5_001 - MAX_HISTORY_BLOCKS)],
 )
 def test_a_history_ends_at_genesis_or_at_its_limit(count: int, newest: int, first: int) -> None:
     assert first_block(count, newest) == first

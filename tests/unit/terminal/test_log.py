@@ -15,7 +15,7 @@ from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.responses import BAD_REQUEST
 from entresol.terminal.config import LogConfig
 from entresol.terminal.log import NodeLog
-from entresol.terminal.transactions import MAX_LOGGED
+from entresol.terminal.transactions import MAX_LOGGED_REJECTIONS
 from entresol.terminal.writer import TerminalWriter
 from tests.support.example_namespace import Toy, request
 
@@ -73,7 +73,7 @@ def test_suppressed_rejections_are_counted_when_the_node_stops(streams: Streams)
     assert reject is not None
 
     async def flood() -> None:
-        for _ in range(MAX_LOGGED + 5):
+        for _ in range(MAX_LOGGED_REJECTIONS + 5):
             reject(BAD_REQUEST, LocalConnection())
         log.unfollow()
 
@@ -81,7 +81,7 @@ def test_suppressed_rejections_are_counted_when_the_node_stops(streams: Streams)
     log.close()
     lines = streams.read()[0].splitlines()
     assert all(line.startswith("L1 (rejected) ") for line in lines)
-    assert (len(lines), lines[-1]) == (MAX_LOGGED + 1, "L1 (rejected) 5 more")
+    assert (len(lines), lines[-1]) == (MAX_LOGGED_REJECTIONS + 1, "L1 (rejected) 5 more")
 
 
 @pytest.mark.parametrize("settings", [{}, {"silent": True}])

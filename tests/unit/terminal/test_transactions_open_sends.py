@@ -91,7 +91,7 @@ def test_a_request_that_fails_holds_nothing_back_any_more() -> None:
 def test_a_block_is_not_held_back_for_a_sender_that_waits_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(transactions, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(transactions, "MAX_HELD_SECONDS", 0.0)
 
     async def work(sends: OpenSends, lines: list[str]) -> None:
         written = asyncio.Event()

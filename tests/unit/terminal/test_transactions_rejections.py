@@ -11,7 +11,7 @@ from entresol.server.documents import DocumentRejections
 from entresol.server.responses import HttpResponse, wrong_host
 from entresol.terminal import transactions
 from entresol.terminal.formats import TextLogFormat
-from entresol.terminal.transactions import MAX_LOGGED, RejectionLog
+from entresol.terminal.transactions import MAX_LOGGED_REJECTIONS, RejectionLog
 
 REJECTIONS = DocumentRejections(JSON_RPC, body_limit=1_000)
 
@@ -70,28 +70,28 @@ def test_a_rejection_is_logged_with_its_reason(
 def test_rejections_within_the_limit_are_all_logged(recorded: Recorded) -> None:
     for second in range(5):
         recorded.now = 1_000.0 + second
-        recorded.reject(MAX_LOGGED)
-    assert len(recorded.lines) == 5 * MAX_LOGGED
+        recorded.reject(MAX_LOGGED_REJECTIONS)
+    assert len(recorded.lines) == 5 * MAX_LOGGED_REJECTIONS
 
 
 def test_a_flood_is_counted_with_the_next_rejection(recorded: Recorded) -> None:
-    on_loop(lambda: recorded.reject(MAX_LOGGED + 1_000))
-    assert len(recorded.lines) == MAX_LOGGED
+    on_loop(lambda: recorded.reject(MAX_LOGGED_REJECTIONS + 1_000))
+    assert len(recorded.lines) == MAX_LOGGED_REJECTIONS
     recorded.now += 1.0
     recorded.reject()
-    assert recorded.lines[MAX_LOGGED] == "(rejected) 1,000 more"
-    assert len(recorded.lines) == MAX_LOGGED + 2
+    assert recorded.lines[MAX_LOGGED_REJECTIONS] == "(rejected) 1,000 more"
+    assert len(recorded.lines) == MAX_LOGGED_REJECTIONS + 2
 
 
 def test_a_flood_that_ends_is_counted_too(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactions, "WINDOW_SECONDS", 0.01)
+    monkeypatch.setattr(transactions, "REJECTION_WINDOW_SECONDS", 0.01)
 
     async def flood() -> None:
-        recorded.reject(MAX_LOGGED + 3)
+        recorded.reject(MAX_LOGGED_REJECTIONS + 3)
         async with asyncio.timeout(20):
             await recorded.summary.wait()
 
     asyncio.run(flood())
-    assert recorded.lines[MAX_LOGGED:] == ["(rejected) 3 more"]
+    assert recorded.lines[MAX_LOGGED_REJECTIONS:] == ["(rejected) 3 more"]

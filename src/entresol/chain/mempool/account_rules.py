@@ -45,7 +45,7 @@ ACCOUNT_LIMIT: Final = 4
 """How many transactions a contract account may have in the pool."""
 
 
-_ANY: Final = Address(b"\xff" * 20)
+_ANY_CREATED: Final = Address(b"\xff" * 20)
 
 PAYMASTER_LIMIT: Final = 64
 """How many pending transactions a paymaster may pay for."""
@@ -55,7 +55,7 @@ MAX_FAILURES: Final = 3
 THROTTLE_BLOCKS: Final = 100
 """After so many failures within so many blocks somebody is rejected, for as many blocks."""
 
-_MAX_KNOWN: Final = 4_096
+_MAX_FAILING: Final = 4_096
 
 
 def check_zk_sender(
@@ -76,7 +76,7 @@ def check_zk_sender(
         raise signature_error or (
             SenderNotEOA() if paymaster is None else PaymasterNotSupported(paymaster)
         )
-    check_addresses(_ANY if is_impersonated else payload.sender, paymaster)
+    check_addresses(_ANY_CREATED if is_impersonated else payload.sender, paymaster)
     if not is_contract:
         if signature_error is not None:
             raise signature_error
@@ -186,10 +186,10 @@ class Penalties:
 
     def __init__(self) -> None:
         self.block = 0
-        self._failures: BoundedMap[Culprit, tuple[_Failure, ...]] = BoundedMap(_MAX_KNOWN)
-        self._until: BoundedMap[Culprit, int] = BoundedMap(_MAX_KNOWN)
-        self._rejected: BoundedMap[Hash32, tuple[int, ...]] = BoundedMap(_MAX_KNOWN)
-        self._paid: BoundedMap[Address, bool] = BoundedMap(_MAX_KNOWN)
+        self._failures: BoundedMap[Culprit, tuple[_Failure, ...]] = BoundedMap(_MAX_FAILING)
+        self._until: BoundedMap[Culprit, int] = BoundedMap(_MAX_FAILING)
+        self._rejected: BoundedMap[Hash32, tuple[int, ...]] = BoundedMap(_MAX_FAILING)
+        self._paid: BoundedMap[Address, bool] = BoundedMap(_MAX_FAILING)
 
     def __len__(self) -> int:
         """Return how many have failed."""

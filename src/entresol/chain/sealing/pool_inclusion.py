@@ -36,7 +36,7 @@ MIN_TRANSACTION_GAS: Final = 21_000
 
 log = logging.getLogger(__name__)
 
-_MAX_KNOWN: Final = 4_096
+_MAX_REJECTIONS: Final = 4_096
 
 
 class PoolInclusion:
@@ -138,7 +138,7 @@ class Rejections:
     def __init__(self, pool: Mempool) -> None:
         self._pool = pool
         self._listeners: list[OnRejected] = []
-        self._errors: BoundedMap[Hash32, InvalidTransaction] = BoundedMap(_MAX_KNOWN)
+        self._errors: BoundedMap[Hash32, InvalidTransaction] = BoundedMap(_MAX_REJECTIONS)
 
     def listen(self, listener: OnRejected) -> None:
         """Call `listener` with each further transaction that is rejected."""

@@ -25,7 +25,7 @@ from entresol.rpc.services.native_reads import (
     MAX_FEE_HISTORY_BYTES,
     new_bridge_estimates,
 )
-from entresol.storage.store_view import MAX_BYTES as MAX_RECORD_BYTES
+from entresol.storage.store_view import MAX_CACHED_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_PRICE: Final = 2**63
 
 
-MAX_RECORDS: Final = 256
+MAX_REVERTED_RECORDS: Final = 256
 """Of how many blocks the records are remembered until subscribers are notified, which is in the next turn."""
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -185,7 +185,7 @@ class ShippedEvents:
 
     def __init__(self, records: Records) -> None:
         self.events = ChainEvents()
-        self._sealed: BoundedMap[int, BlockRecord] = BoundedMap(MAX_RECORDS)
+        self._sealed: BoundedMap[int, BlockRecord] = BoundedMap(MAX_REVERTED_RECORDS)
         self._records = records
 
     def get_record(self, number: int) -> BlockRecord | None:

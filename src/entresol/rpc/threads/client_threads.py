@@ -31,7 +31,7 @@ _thread: Final = threading.local()
 # A weak reference: tasks that a request starts keep its context, and may outlive its connection by far.
 _CLIENT: Final[ContextVar[ref[ClientConnection] | None]] = ContextVar("client", default=None)
 
-MAX_QUEUED: Final = 500
+MAX_QUEUED_CALLS: Final = 500
 """As many calls as a batch may have."""
 
 MAX_CLIENTS_QUEUED: Final = 20
@@ -119,7 +119,7 @@ class ClientThreads:
     """
 
     def __init__(
-        self, threads: int, max_queued: int = MAX_QUEUED, use: ChainUse | None = None
+        self, threads: int, max_queued: int = MAX_QUEUED_CALLS, use: ChainUse | None = None
     ) -> None:
         self._use = ChainUse() if use is None else use
         self._threads = threads
