@@ -43,7 +43,7 @@ class Traced:
     def ours(self, options: Options) -> Trace:
         """Return our trace."""
         tracer = Tracer(
-            json.dumps(options).encode(),
+            json.dumps(_engine_options(options)).encode(),
             transaction_hash=self.signed.hash,
             transaction_index=self.index,
             block_hash=unhex(self.mined.block["hash"]),
@@ -66,6 +66,13 @@ class Traced:
             assert replayed.pop("transactionHash") == transaction_hash
             return replayed
         return self.both.anvil("debug_traceTransaction", transaction_hash, options)
+
+
+def _engine_options(options: Options) -> Options:
+    """Return the options as the engine takes them: what `trace_` methods use has no name for clients."""
+    if options.get("tracer") not in {"localizedTracer", "replayTracer"}:
+        return options
+    return {"ownTracer" if key == "tracer" else key: value for key, value in options.items()}
 
 
 def traced(both: Peers) -> Iterator[Traced]:

@@ -117,7 +117,7 @@ def test_the_preimage_tracer_lists_what_was_hashed() -> None:
 
 
 def test_the_otterscan_tracer_lists_frames_in_order() -> None:
-    traced = trace(CALL_BOB + "33 ff", {"tracer": "otterscanTracer"})
+    traced = trace(CALL_BOB + "33 ff", {"ownTracer": "otterscanTracer"})
     assert [(it["type"], it["depth"], it["from"], it["value"]) for it in traced] == [
         ("CALL", 0, hexed(ALICE), "0x0"),
         ("CALL", 1, hexed(CONTRACT), "0x3"),
@@ -127,13 +127,13 @@ def test_the_otterscan_tracer_lists_frames_in_order() -> None:
 
 def test_the_localized_tracer_lists_the_frames_of_a_filter() -> None:
     wanted = {"toAddress": [hexed(BOB)], "mode": "union"}
-    (only,) = trace(CALL_BOB, {"tracer": "localizedTracer", "tracerConfig": wanted})
+    (only,) = trace(CALL_BOB, {"ownTracer": "localizedTracer", "tracerConfig": wanted})
     assert only["action"]["to"] == hexed(BOB)
     assert only["traceAddress"] == [0]
 
 
 def test_the_replay_tracer_has_the_types_that_it_lists() -> None:
-    every = trace(CALL_BOB, {"tracer": "replayTracer", "tracerConfig": ["trace", "stateDiff"]})
+    every = trace(CALL_BOB, {"ownTracer": "replayTracer", "tracerConfig": ["trace", "stateDiff"]})
     assert [frame["traceAddress"] for frame in every["trace"]] == [[], [0]]
     assert hexed(BOB) in every["stateDiff"]
     assert every["vmTrace"] is None
@@ -227,14 +227,14 @@ def test_the_noop_tracer_records_nothing() -> None:
 
 
 def test_the_access_list_tracer_lists_what_was_touched() -> None:
-    traced = trace(CALL_BOB + STORE, {"tracer": "accessListTracer"})
+    traced = trace(CALL_BOB + STORE, {"ownTracer": "accessListTracer"})
     touched = {item["address"]: item["storageKeys"] for item in traced}
     assert touched == {hexed(CONTRACT): [hexed(word(1))], hexed(BOB): [hexed(word(1))]}
 
 
 def test_the_transfer_tracer_lists_value_moved() -> None:
     world = InMemoryState.with_contract(CALL_BOB)
-    tracer = Tracer(b'{"tracer": "transferTracer"}')
+    tracer = Tracer(b'{"ownTracer": "transferTracer"}')
     result = execute(Snapshot(world), RULES, BLOCK, to_contract(value=5), tracer=tracer)
     assert result.trace is not None
     assert json.loads(result.trace) == [
@@ -244,7 +244,7 @@ def test_the_transfer_tracer_lists_value_moved() -> None:
 
 
 def test_the_internal_operations_tracer_leaves_out_the_top() -> None:
-    traced = trace(CALL_BOB, {"tracer": "internalOperationsTracer"})
+    traced = trace(CALL_BOB, {"ownTracer": "internalOperationsTracer"})
     assert traced == [{"type": 0, "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"}]
 
 
@@ -269,6 +269,11 @@ def test_a_reverting_creation_is_traced() -> None:
     ("options", "reason"),
     [
         (b'{"tracer": "magicTracer"}', "tracer not found: magicTracer; there are 4byteTracer, "),
+        (b'{"tracer": "replayTracer", "tracerConfig": []}', "tracer not found: replayTracer; "),
+        (
+            b'{"tracer": "muxTracer", "tracerConfig": {"otterscanTracer": null}}',
+            "tracer not found: otterscanTracer; ",
+        ),
         (b'{"tracer": 7}', "invalid type: integer `7`"),
         (b'{"tracer": "callTracer", "tracerConfig": 7}', "tracerConfig: invalid type: integer `7`"),
         (

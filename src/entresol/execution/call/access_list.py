@@ -15,7 +15,7 @@ from entresol.execution.reverts import failure_of
 from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
 
-_TRACER: Final = Tracer(b'{"tracer": "accessListTracer"}')
+_TRACER: Final = Tracer(b'{"ownTracer": "accessListTracer"}')
 
 Touched: TypeAlias = dict[Address, set[Hash32]]
 

@@ -21,7 +21,7 @@ MAX_ADDRESSES: Final = 1_000
 
 def replay_options(types: list[TraceType]) -> bytes:
     """Return the options of a tracer that makes these types of traces."""
-    return encode({"tracer": "replayTracer", "tracerConfig": types})
+    return encode({"ownTracer": "replayTracer", "tracerConfig": types})
 
 
 def frame_options(
@@ -35,7 +35,7 @@ def frame_options(
         "toAddress": to_address or [],
         "mode": mode or "union",
     }
-    return encode({"tracer": "localizedTracer", "tracerConfig": config})
+    return encode({"ownTracer": "localizedTracer", "tracerConfig": config})
 
 
 class TracedCall:

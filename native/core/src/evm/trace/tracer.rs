@@ -53,6 +53,8 @@ pub(super) enum Kind {
 #[serde(rename_all = "camelCase")]
 struct Options {
     tracer: Option<String>,
+    /// One of those that only methods of other namespaces use.
+    own_tracer: Option<String>,
     #[serde(default)]
     tracer_config: Value,
 }
@@ -60,12 +62,15 @@ struct Options {
 impl Tracer {
     /// Read the options object of the `debug_trace` methods.
     ///
-    /// Beside those of [`NAMES`] there are `accessListTracer`, `transferTracer`,
-    /// `internalOperationsTracer` and `otterscanTracer`, `localizedTracer` for frames of Parity that match
-    /// a filter, and `replayTracer` for the types of traces that Parity knows.
+    /// `ownTracer`, which no client can name, is one beside those of [`NAMES`]: `accessListTracer`,
+    /// `transferTracer`, `internalOperationsTracer` and `otterscanTracer`, `localizedTracer` for frames of
+    /// Parity that match a filter, and `replayTracer` for the types of traces that Parity knows.
     pub fn parse(text: &[u8], position: Position) -> Result<Self, TraceError> {
         let malformed = |error: serde_json::Error| TraceError::Tracer(error.to_string());
         let options: Options = serde_json::from_slice(text).map_err(malformed)?;
+        if let Some(name) = options.own_tracer {
+            return Ok(Self { kind: Kind::parse_own(&name, options.tracer_config)?, position });
+        }
         let kind = match options.tracer.as_deref().unwrap_or_default() {
             "" => Kind::StructLog(serde_json::from_slice(text).map_err(malformed)?),
             name => Kind::parse(name, options.tracer_config)?,
@@ -85,6 +90,12 @@ impl Kind {
             "muxTracer" => Self::Mux(mux(read(config)?)?),
             "noopTracer" => Self::Noop,
             "prestateTracer" => Self::Prestate(read::<PrestateOptions>(config)?.check()?),
+            unknown => return Err(not_found(unknown)),
+        })
+    }
+
+    fn parse_own(name: &str, config: Value) -> Result<Self, TraceError> {
+        Ok(match name {
             "accessListTracer" => Self::AccessList,
             "transferTracer" => Self::Transfers,
             "internalOperationsTracer" => Self::InternalOperations,

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from entresol.execution.trace.budget import TraceBudget
     from entresol.rpc.services.trace_runner import TraceRunner
 
-_OPERATIONS: Final = b'{"tracer":"internalOperationsTracer"}'
-_FRAMES: Final = b'{"tracer":"otterscanTracer"}'
+_OPERATIONS: Final = b'{"ownTracer":"internalOperationsTracer"}'
+_FRAMES: Final = b'{"ownTracer":"otterscanTracer"}'
 _NOTHING: Final = b'{"tracer":"noopTracer"}'
 
 
