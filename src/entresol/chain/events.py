@@ -86,6 +86,27 @@ class EventSubscription:
             self._wake()
 
 
+class Listening:
+    """A listener that is called only while there is something to tell it for.
+
+    Remembers: whether it listens. Persists: nothing.
+    """
+
+    def __init__(self, events: ChainEvents, listener: Listener, *kinds: type[Event]) -> None:
+        self._events = events
+        self._listener = listener
+        self._kinds = kinds
+        self._is_on = False
+
+    def switch(self, *, on: bool) -> None:
+        """Listen from now on, or no more."""
+        if on and not self._is_on:
+            self._events.listen(self._listener, *self._kinds)
+        elif self._is_on and not on:
+            self._events.remove(self._listener)
+        self._is_on = on
+
+
 class ChainEvents:
     """Publishes events, in order, to every listener and subscription, the oldest first.
 

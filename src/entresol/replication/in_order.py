@@ -135,7 +135,7 @@ class InOrder:
         except asyncio.CancelledError:
             send.response.cancel()
             raise
-        except Exception as error:  # noqa: BLE001 - whoever waits has it
+        except Exception as error:  # noqa: BLE001 - the client that waits has it
             _fail(send, error)
         else:
             if not send.response.done():

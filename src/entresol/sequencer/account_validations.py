@@ -60,7 +60,7 @@ _NEW: Final = _Lane(each=0.002, total=0.01)
 _KNOWN: Final = _Lane(each=0.02, total=0.05)
 """Of senders and keys that have passed a validation before, so that a flood of others does not keep them out.
 
-Each has its own failures to answer for, whoever is to blame. Only who has failed since it passed last shares the total.
+Each has its own failures to answer for, also where another is to blame. Only one that has failed since it passed last shares the total.
 """
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from entresol.replication.upstream import ChannelUpstream
-from entresol.replication.workers.channel import LAYER_ONE, WorkerCall, client_number, encode_page
+from entresol.replication.workers.channel import client_number
+from entresol.replication.workers.messages import LAYER_ONE, WorkerCall, encode_page
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 

@@ -180,8 +180,8 @@ class Penalties:
     """Rejects who lets transactions fail again and again when blocks are built, since nobody pays for that.
 
     A transaction that is sent again and fails again counts once for those who are to blame: anybody can send it. It is
-    rejected itself then. Whoever has paid for a transaction, and let none fail since, is not rejected with a paymaster
-    that others have failed with. `block` is the number of the head.
+    rejected itself then. A sender that has paid for a transaction, and let none fail since, is not rejected with a
+    paymaster that others have failed with. `block` is the number of the head.
     """
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from entresol.chain.events import BlocksReverted, TransactionPending
+from entresol.chain.events import BlocksReverted, Listening, TransactionPending
 from entresol.errors import FilterNotFound
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32, Quantity
@@ -84,8 +84,9 @@ class Filters:
         self._cursors: BoundedMap[int, _Cursor] = BoundedMap(max_filters, on_remove=self._removed)
         self._pending = PendingHashes()
         self._reorgs = ReorgLog()
-        self._chain_events = chain_events
-        self._is_listening = False
+        self._listening = Listening(
+            chain_events, self._on_event, BlocksReverted, TransactionPending
+        )
 
     def __len__(self) -> int:
         return len(self._cursors)
@@ -101,7 +102,7 @@ class Filters:
 
     def close(self) -> None:
         """Listen to the chain's events no more."""
-        self._chain_events.remove(self._on_event)
+        self._listening.switch(on=False)
 
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         """Install a filter for logs of new blocks, and return its id."""
@@ -217,13 +218,9 @@ class Filters:
 
     def _listen_if_needed(self) -> None:
         """Listen to the chain's events while there are filters."""
-        is_needed = bool(self._cursors)
-        if is_needed and not self._is_listening:
-            self._chain_events.listen(self._on_event, BlocksReverted, TransactionPending)
-        elif self._is_listening and not is_needed:
-            self._chain_events.remove(self._on_event)
+        self._listening.switch(on=bool(self._cursors))
+        if not self._cursors:
             self._reorgs.clear()
-        self._is_listening = is_needed
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, TransactionPending):

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from entresol._native import keccak256
-from entresol.chain.events import BlockSealed, BlocksReverted, TransactionPending
+from entresol.chain.events import BlockSealed, BlocksReverted, Listening, TransactionPending
 from entresol.errors import TooManySubscriptions
 from entresol.listeners import Listeners
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
@@ -97,8 +97,7 @@ class Subscriptions:
         self._is_woken = False
         self._queue: deque[tuple[int, Event]] = deque()
         self._running: Iterator[None] | None = None
-        self._chain_events = chain_events
-        self._is_listening = False
+        self._listening = Listening(chain_events, self._on_event)
 
     def __len__(self) -> int:
         return sum(map(len, self._by_kind.values()))
@@ -114,7 +113,7 @@ class Subscriptions:
 
     def close(self) -> None:
         """Listen to the chain's events no more."""
-        self._chain_events.remove(self._on_event)
+        self._listening.switch(on=False)
 
     def subscribe(
         self, connection: Subscriber, kind: object, options: SubscriptionOptions | None = None
@@ -278,12 +277,7 @@ class Subscriptions:
 
     def _changed(self) -> None:
         """Listen to the chain's events while there are subscriptions, and say that these have changed."""
-        is_needed = any(self._by_kind.values())
-        if is_needed and not self._is_listening:
-            self._chain_events.listen(self._on_event)
-        elif self._is_listening and not is_needed:
-            self._chain_events.remove(self._on_event)
-        self._is_listening = is_needed
+        self._listening.switch(on=any(self._by_kind.values()))
         self.changed.notify()
 
 

@@ -84,7 +84,8 @@ class BatchStatus:
         # The same by the first block of each, in order: batches follow one another without gaps.
         self._first_blocks: list[int] = []
         self._ordered: list[BatchSettlement] = []
-        self._unsettled = self._settlement(None)
+        self.unsettled = self._settlement(None)
+        """The settlement of what is in no batch."""
 
     @property
     def batches(self) -> BatchTable:
@@ -115,7 +116,7 @@ class BatchStatus:
                 return found
         position = self.batches.position_of_block(block)
         settlement = None if position is None else self.of_batch(position.batch)
-        return self._unsettled if settlement is None else settlement
+        return self.unsettled if settlement is None else settlement
 
     def of_batch(self, number: int) -> BatchSettlement | None:
         """Return the settlement of a sealed batch."""

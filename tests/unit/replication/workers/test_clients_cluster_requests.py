@@ -7,14 +7,9 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Literal, Self
 
-from entresol.replication.workers.channel import (
-    CLUSTER,
-    CallResponse,
-    Channel,
-    WorkerCall,
-    WorkerMessage,
-)
+from entresol.replication.workers.channel import CallResponse, Channel
 from entresol.replication.workers.clients import NUMBER_BYTES, ClusterRequests
+from entresol.replication.workers.messages import CLUSTER, WorkerCall, WorkerMessage
 from entresol.server.handler import ClientConnection
 from tests.support.polling import PATIENCE_SECONDS
 

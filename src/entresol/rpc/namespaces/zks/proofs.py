@@ -150,7 +150,7 @@ class ZksProofs:
             with self._lock:
                 return _log_proof(prove())
 
-        # Whoever has it builds a tree.
+        # The thread that has it builds a tree.
         if not self._lock.acquire(blocking=False):
             return Offload(work)
         try:

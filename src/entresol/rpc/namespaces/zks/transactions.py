@@ -136,7 +136,7 @@ class ZksTransactions:
             status="pending",
             fee=0,
             received=time.time(),
-            hashes=_NO_HASHES,
+            hashes=self._batch_status.unsettled.hashes,
         )
 
     @method(served_by=ServedBy.REPLICA)
@@ -258,9 +258,6 @@ class ZksTransactions:
 
 _MAX_DETAILS: Final = 4_096
 """How many details of transactions are cached, half a kilobyte each."""
-_NO_HASHES: Final = (
-    '"ethCommitTxHash":null,"ethProveTxHash":null,"ethExecuteTxHash":null,"ethPrecommitTxHash":null'
-)
 
 
 def _details(
