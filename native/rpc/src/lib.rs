@@ -10,6 +10,7 @@ pub mod call;
 pub mod failure;
 pub mod fee_history;
 pub mod fill;
+pub mod header;
 pub mod hex;
 pub mod latency;
 pub mod logs;
