@@ -13,7 +13,7 @@ from entresol._native import keccak256
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
 from entresol.primitives.batches import SettlementStep
@@ -136,7 +136,7 @@ class Recorder:
     async def node(self, *, settles: bool = True) -> Node:
         """Return the node, a fresh one with four blocks if there is none, which are batch 1 if it `settles`."""
         if self._node is None:
-            self._node = pair(NodeConfig(chain=ChainConfig(timestamp=0)))
+            self._node = ecosystem(NodeConfig(chain=ChainConfig(timestamp=0)))
             self._node.chain.clock.restart(lambda: MIDNIGHT)
             self._node.chain.instance_id = Hash32.parse(STAND_IN)
             for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):

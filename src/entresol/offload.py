@@ -1,6 +1,6 @@
 """How a call ends if not with a value: with work for a thread (`Offload`), or with an awaitable.
 
-A hop to a worker thread and back takes about 0.1 ms, longer than most calls. So a method that needs a fraction of a
+A hop to a thread and back takes about 0.1 ms, longer than most calls. So a method that needs a fraction of a
 millisecond runs on the event loop, and others return `Offload`. (The server has a limit of its own for the responses
 that it compresses on the loop, because it knows nothing of JSON-RPC.)
 """
@@ -18,7 +18,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Offload(Generic[_T_co]):
-    """What a method returns if it turns out to need a worker thread: the work that is left."""
+    """What a method returns if it turns out to need a thread: the work that is left."""
 
     __slots__ = ("work",)
 
@@ -107,7 +107,7 @@ class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Data that is hashed, executed or rendered on the loop."""
 
     call_gas: int = 200_000
-    """Gas that a call or an estimate may use on the loop; it starts over on a worker once it needs more."""
+    """Gas that a call or an estimate may use on the loop; it starts over on a thread once it needs more."""
     simulated_items: int = 4
     """Blocks and calls of a simulation on the loop: each block hashes tries."""
     overrides: int = 128
@@ -139,10 +139,10 @@ class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     batch_seconds: float = 0.002
     """How long the calls of a batch run before the loop serves others."""
 
-    workers: int = 4
-    """Worker threads of a chain. They mostly run native code, which releases the GIL."""
+    threads: int = 4
+    """Threads of a chain. They mostly run native code, which releases the GIL."""
     turn_seconds: float = 0.0005
-    """How long a worker runs Python code before it yields the GIL."""
+    """How long a thread runs Python code before it yields the GIL."""
     pause_seconds: float = 0.00002
     """How long it sleeps then: as short as wakes another thread."""
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from entresol import errors
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.mempool import PoolConfig

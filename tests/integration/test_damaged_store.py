@@ -16,7 +16,7 @@ import pytest
 from entresol.errors import INTERNAL
 from entresol.node.api.api import Api
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.server.config import ServerConfig
 from tests.support.clients.accounts import signed_transfer
@@ -82,7 +82,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
     )
 
     async def fill() -> None:
-        node = pair(config)
+        node = ecosystem(config)
         api = node.layer_two.api
         await call(api, "anvil_setCode", [COUNTER, COUNT])
         for _ in range(BLOCKS):
@@ -90,7 +90,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
         await node.stop()
 
     async def read() -> tuple[list[tuple[str, Any]], tuple[int, str, bytes]]:
-        node = pair(config)
+        node = ecosystem(config)
         damage(path)
         responses = [(it[0], await call(node.layer_two.api, *it)) for it in REQUESTS]
         health = node.layer_two.health_page()

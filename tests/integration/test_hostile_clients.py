@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 from websockets.frames import Opcode
 
-from entresol.server.limits import allow_open_files
+from entresol.server.request_rate import allow_open_files
 from tests.support.http_server import RawConnection, post_request, raw_response, upgrade_request
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS

@@ -13,7 +13,7 @@ import pytest
 from websockets.frames import Opcode
 
 from entresol.node.config.api import ApiConfig
-from entresol.node.config.limits import LimitsConfig
+from entresol.node.config.api_limits import LimitsConfig
 from entresol.server.config import ServerConfig
 from tests.support.clients.accounts import signed_transfer
 from tests.support.http_server import (

@@ -17,11 +17,11 @@ from entresol.node.chain_service import ChainService
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.node.settlement.l1_clock import L1Clock
 from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.state_files import StateDumper
-from entresol.node.workers import pool
+from entresol.node.workers import supervisor
 from entresol.replication.pending_feed import PendingFollower
 from entresol.replication.postgres.reporting import Reporter
 from entresol.rollup.batcher import Batcher
@@ -33,7 +33,7 @@ from entresol.server.config import ServerConfig
 from tests.support.polling import eventually_on_loop
 from tests.support.rollup.recipes import made
 
-PARTS = {"pair": 8, "remote": 6, "layer_one": 4, "member": 7, "worker": 5}
+PARTS = {"ecosystem": 8, "remote": 6, "layer_one": 4, "member": 7, "worker": 5}
 
 
 class PartError(Exception):
@@ -91,14 +91,14 @@ def test_a_node_whose_part_fails_to_start_leaves_nothing_open(
 
 
 TASKS: list[tuple[str, type, str, str]] = [
-    ("pair", LocalSequencer, "_tick", "the timer of blocks"),
-    ("pair", StateDumper, "_run", "the dump of states"),
+    ("ecosystem", LocalSequencer, "_tick", "the timer of blocks"),
+    ("ecosystem", StateDumper, "_run", "the dump of states"),
     # The worker that runs first is that of the gas price.
-    ("pair", StepLoop, "run", "gas price of L1"),
-    ("pair", DepositWatcher, "run", "deposits"),
-    ("pair", Batcher, "run", "batches"),
-    ("pair", Settler, "run", "settlement"),
-    ("pair", OperatorBalance, "run", "balance of the operator"),
+    ("ecosystem", StepLoop, "run", "gas price of L1"),
+    ("ecosystem", DepositWatcher, "run", "deposits"),
+    ("ecosystem", Batcher, "run", "batches"),
+    ("ecosystem", Settler, "run", "settlement"),
+    ("ecosystem", OperatorBalance, "run", "balance of the operator"),
     ("remote", L1Clock, "run", "clock of L1"),
     ("layer_one", LocalSequencer, "_tick", "the timer of blocks"),
     ("layer_one", StateDumper, "_run", "the dump of states"),
@@ -174,14 +174,14 @@ class FailingProcess:
 
 
 def test_a_node_whose_workers_do_not_run_is_degraded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "WorkerProcess", FailingProcess)
-    monkeypatch.setattr(pool, "START_SECONDS", 0.01)
+    monkeypatch.setattr(supervisor, "WorkerProcess", FailingProcess)
+    monkeypatch.setattr(supervisor, "START_SECONDS", 0.01)
     config = NodeConfig(
         l1=L1Config(l1=False), server=ServerConfig(port=0), api=ApiConfig(workers=2)
     )
 
     async def play() -> tuple[str, str]:
-        node = pair(config)
+        node = ecosystem(config)
         await node.start()
         try:
             return status(node.layer_two)

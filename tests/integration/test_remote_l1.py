@@ -19,11 +19,11 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.layer_one import MAX_REORG_DEPTH
-from entresol.node.chains import open_layer_two
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.recipes.pair import open_pair
+from entresol.node.open_chains import open_layer_two
+from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,
     ManifestFile,
@@ -80,7 +80,7 @@ def opened(config: NodeConfig) -> SettlementContracts:
     """Open a node, and return the contracts that it found or deployed."""
 
     async def whole() -> SettlementContracts:
-        node = await open_pair(config)
+        node = await open_ecosystem(config)
         assert node.rollup is not None
         await node.stop()
         return node.rollup.settlement_layer.contracts

@@ -13,7 +13,7 @@ from entresol.node.api.api import Api
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.node import Node
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
@@ -107,7 +107,7 @@ def test_nothing_fails_internally_while_the_chain_is_replaced(
         return [(it[1], task.result()) for it, task in zip(calls, running, strict=True)]
 
     async def live() -> list[Any]:
-        node = pair(config)
+        node = ecosystem(config)
         assert node.layer_one is not None
         await node.start()
         try:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from websockets.frames import CloseCode, Opcode
 
-from entresol.rpc.jsonrpc.batch import Response
+from entresol.rpc.jsonrpc.request_batch import Response
 from entresol.server.handler import ClientConnection
 from tests.support.http_server import RawConnection, RunningServer, post_request, running_server
 from tests.support.polling import eventually

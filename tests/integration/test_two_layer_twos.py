@@ -12,10 +12,10 @@ from entresol.chain.genesis.accounts import DevAccount
 from entresol.dev.control import DevControl
 from entresol.inprocess.loop_thread import LoopThread
 from entresol.node.builder import NodeBuilder
-from entresol.node.chains import OPERATOR, open_layer_one, open_layer_two
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.node import Node
+from entresol.node.open_chains import OPERATOR, open_layer_one, open_layer_two
 from entresol.node.parts.layers import (
     embedded_settlement_layer,
     serve_layer_one,

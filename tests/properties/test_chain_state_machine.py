@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.dev.reverts import Reverts

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from entresol._native import Overlay, address_of, keccak256, public_key, rlp_encode
 from entresol._native import sign as sign_digest
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidTransaction, PoolRejection

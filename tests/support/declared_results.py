@@ -11,7 +11,7 @@ import msgspec
 
 from entresol.errors import MalformedValue
 from entresol.node.config.schema import ChainConfig, NodeConfig
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.openrpc import Choice
@@ -23,7 +23,7 @@ def declared_methods() -> dict[str, Method]:
     """Return the methods of both layers of a node."""
 
     async def read() -> dict[str, Method]:
-        node = pair(NodeConfig(chain=ChainConfig(timestamp=0)))
+        node = ecosystem(NodeConfig(chain=ChainConfig(timestamp=0)))
         served = [it.api.dispatcher.methods for it in node.services]
         await node.stop()
         return {name: it for methods in served for name, it in methods.items()}

@@ -1,4 +1,4 @@
-"""What runs on the event loop, and what is offloaded to a worker thread."""
+"""What runs on the event loop, and what is offloaded to a thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.config.limits import LimitsConfig
+from entresol.node.config.api_limits import LimitsConfig
 from entresol.offload import POLICY, started
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
 
-from entresol.chain.build_state import Clock, Edits, PreparedEdit
+from entresol.chain.clock import Clock
+from entresol.chain.edits import Edits, PreparedEdit
 from entresol.chain.events import ChainEvents, TransactionPending
 from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.history import History
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.build_state import BlockSettings
+    from entresol.chain.edits import BlockSettings
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from entresol.chain.build_state import BlockSettings, ClockState
+from entresol.chain.clock import ClockState
+from entresol.chain.edits import BlockSettings
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import keccak256
-from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain_use import ChainUse
+from entresol.chain.edits import BlockSettings
 from entresol.chain.genesis.genesis_block import genesis_block
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
 from entresol.errors import (

@@ -74,9 +74,9 @@ def _check_command(words: Sequence[str]) -> None:
 def _run(config: NodeConfig) -> int:
     if config.cluster.cluster is not None:
         return run_node(config, _cluster_module("recipes.member").open_member)
-    from entresol.node.recipes.pair import open_pair  # noqa: PLC0415
+    from entresol.node.recipes.ecosystem import open_ecosystem  # noqa: PLC0415
 
-    return run_node(config, open_pair)
+    return run_node(config, open_ecosystem)
 
 
 def _rebuild(config: NodeConfig) -> int:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SWITCH_SECONDS: Final = 1e-3
-"""The interpreter's switch interval: worker threads of calls often need the GIL."""
+"""The interpreter's switch interval: threads of calls often need the GIL."""
 
 
 def run_node(config: NodeConfig, open_node: OpenNode) -> int:
     """Open a node, serve until SIGINT or SIGTERM, and return the exit code."""
     import uvloop  # noqa: PLC0415
 
-    from entresol.server.limits import allow_open_files  # noqa: PLC0415
+    from entresol.server.request_rate import allow_open_files  # noqa: PLC0415
     from entresol.terminal.log import NodeLog  # noqa: PLC0415
 
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -43,7 +43,7 @@ def run_node(config: NodeConfig, open_node: OpenNode) -> int:
 
 async def _serve(config: NodeConfig, log: NodeLog, open_node: OpenNode) -> None:
     from entresol.node.startup.banner import banner, ready_line  # noqa: PLC0415
-    from entresol.node.startup.garbage import collect_less  # noqa: PLC0415
+    from entresol.node.startup.garbage_collector import collect_less  # noqa: PLC0415
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

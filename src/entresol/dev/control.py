@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.node_chains import NodeChains
 from entresol.dev.reverts import Checkpoints, Reverts
-from entresol.dev.state_file.linked_state import LinkedState
+from entresol.dev.state_file.node_state import NodeState
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -21,12 +21,12 @@ class DevControl:
         self._reverts = tuple(map(Reverts, chains))
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
         self.checkpoints = Checkpoints(*self._reverts)
-        self.linked = LinkedChains(*self._reverts, foreign_l1=foreign_l1)
-        self.states = LinkedState(self.linked, settling)
+        self.node_chains = NodeChains(*self._reverts, foreign_l1=foreign_l1)
+        self.states = NodeState(self.node_chains, settling)
 
     def checkpoint_bytes(self, chain: Chain) -> int:
         """Return how much memory the transactions of a chain's checkpoints take."""
-        return self.linked.reverts_of(chain).checkpoints.weight
+        return self.node_chains.reverts_of(chain).checkpoints.weight
 
     def close(self) -> None:
         """Close what the chains have held to return to."""

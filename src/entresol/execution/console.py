@@ -85,7 +85,7 @@ class ConsoleCapture:
             try:
                 result = run(limits)
             except GasBudgetSpent:
-                # It starts over on a worker.
+                # It starts over on a thread.
                 raise
             except BaseException:
                 self._finish()

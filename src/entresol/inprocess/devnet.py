@@ -20,7 +20,7 @@ from entresol.inprocess.shell import ConsoleRecorder
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
-from entresol.node.recipes.pair import open_pair
+from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.terminal.call_tree import abis_of
 from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
@@ -250,7 +250,7 @@ class Devnet:
         return log
 
     async def _start(self) -> None:
-        node = self._node = await open_pair(self.config, self._log)
+        node = self._node = await open_ecosystem(self.config, self._log)
         await node.start()
         info = node.info()
         if self.config.log.config_out is not None:

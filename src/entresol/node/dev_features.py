@@ -16,7 +16,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.node.config.schema import MAX_ACCOUNTS
-from entresol.server.access import is_loopback
+from entresol.server.access_control import is_loopback
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import ChainConfig, NodeConfig
@@ -49,7 +49,7 @@ def serves_dev_methods(config: NodeConfig) -> bool:
 
 @cache
 def development_accounts(config: ChainConfig) -> Funding:
-    """Return the accounts that the genesis of a development pair funds, the derived ones first."""
+    """Return the accounts that the genesis of a development node funds, the derived ones first."""
     return (*requested_accounts(config), *ZK_STACK_ACCOUNTS)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.server.memory import RequestBytes, UnsentBytes
-    from entresol.server.state import Counters
+    from entresol.server.server_state import Counters
 
 
 class Sample(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.dev.state_file.linked_state import LinkedState
+    from entresol.dev.state_file.node_state import NodeState
     from entresol.node.config.schema import NodeConfig
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ FILE_NAME: Final = "state.json"
 
 
 def load_at_start(
-    config: NodeConfig, states: LinkedState, layer_two: Chain, layer_one: Chain | None
+    config: NodeConfig, states: NodeState, layer_two: Chain, layer_one: Chain | None
 ) -> None:
     """Load the files that flags name into new chains; reject what a chain on disk or on another L1 would lose."""
     _check_init(config)
@@ -98,7 +98,7 @@ class StateDumper:
     """
 
     def __init__(
-        self, config: NodeConfig, states: LinkedState, layer_two: Chain, layer_one: Chain | None
+        self, config: NodeConfig, states: NodeState, layer_two: Chain, layer_one: Chain | None
     ) -> None:
         files = config.state_files
         self._states = states

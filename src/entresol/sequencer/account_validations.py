@@ -1,4 +1,4 @@
-"""Validate transactions that an account or a paymaster has to agree to, on a worker and one at a time."""
+"""Validate transactions that an account or a paymaster has to agree to, on a thread and one at a time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ZK_PREFIX: Final = bytes([ZkTransaction.type])
 
 
 class _Lane(NamedTuple):
-    """Seconds of a worker that failed validations may take in a second: of one culprit, and in total."""
+    """Seconds of a thread that failed validations may take in a second: of one culprit, and in total."""
 
     each: float
     total: float
@@ -65,7 +65,7 @@ Each has its own failures to answer for, also where another is to blame. Only on
 
 
 class ValidationBudget:
-    """Leaky buckets of worker time that failed validations have taken, after the reputation of ERC-7562.
+    """Leaky buckets of thread time that failed validations have taken, after the reputation of ERC-7562.
 
     Anybody can send rubbish in the name of a contract account, but only its owner signs with a key that it accepts. So
     a key that has passed before has a bucket of its own, beside that of its sender.
@@ -298,7 +298,7 @@ class AccountValidations:
     async def _run(
         self, transaction_hash: Hash32, involved: Involved, validation: Callable[[], None]
     ) -> float:
-        """Run a validation on a worker, and return the time that it took; raise why it has failed."""
+        """Run a validation on a thread, and return the time that it took; raise why it has failed."""
         loop = asyncio.get_running_loop()
         ended = await loop.run_in_executor(self._executor, _timed, validation)
         if ended.error is None:

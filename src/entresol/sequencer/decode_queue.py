@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_DECODED: Final = 256
 """How many transactions are decoded at once; 256 transfers take 7 ms on two cores."""
 INLINE_DECODED: Final = 8
-"""How many are decoded on the event loop: a hop to a worker takes as long as two of them."""
+"""How many are decoded on the event loop: a hop to a thread takes as long as two of them."""
 
 
 Decoded: TypeAlias = "Transaction | Exception | None"

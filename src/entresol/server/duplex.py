@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from entresol.server.memory import LONG_BYTES, HeldBytes, HeldOutbox
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
-from entresol.server.state import ServerState
+from entresol.server.server_state import ServerState
 
 logger = logging.getLogger(__name__)
 

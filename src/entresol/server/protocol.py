@@ -10,7 +10,7 @@ from typing import cast
 
 from entresol.server.handler import ClientConnection, Outbox
 from entresol.server.responses import TOO_MUCH_UNSENT, HttpResponse, text
-from entresol.server.state import ServerState
+from entresol.server.server_state import ServerState
 
 logger = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from enum import Enum, auto
 
 from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, ListenFailed
 from entresol.server.config import ServerConfig
-from entresol.server.documents import DocumentFormat
+from entresol.server.document_format import DocumentFormat
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
 from entresol.server.ipc.connection import IpcConnection
 from entresol.server.ipc.unix_path import UnixPath
 from entresol.server.memory import RequestBytes, UnsentBytes
-from entresol.server.state import Counters, ServerState
+from entresol.server.server_state import Counters, ServerState
 from entresol.server.static_files import StaticFiles, no_files
 
 MAX_SWEEP_SECONDS = 1.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from entresol._native import address_of, public_key
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import ChainRules

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.events import BlocksReverted
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.logs import LocatedLog, logs_of_block

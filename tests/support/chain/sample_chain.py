@@ -11,8 +11,8 @@ import msgspec
 
 from entresol._native import address_of, keccak256, public_key, rlp_encode
 from entresol._native import sign as sign_digest
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives.values import Address

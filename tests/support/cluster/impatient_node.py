@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 
-from entresol.node.workers import pool
+from entresol.node.workers import supervisor
 
 
 def command(seconds: float) -> tuple[str, ...]:
@@ -16,7 +16,7 @@ def command(seconds: float) -> tuple[str, ...]:
 def main() -> None:
     """Run a node after replacing the limit."""
     _, seconds, *arguments = sys.argv
-    vars(pool)["START_SECONDS"] = float(seconds)
+    vars(supervisor)["START_SECONDS"] = float(seconds)
     sys.argv = ["entresol", *arguments]
     runpy.run_module("entresol", run_name="__main__")
 

@@ -11,8 +11,8 @@ from eth_abi.abi import encode as abi_encode
 from eth_abi.grammar import TupleType, parse
 
 from entresol._native import address_of, keccak256, public_key
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules

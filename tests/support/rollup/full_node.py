@@ -12,7 +12,7 @@ from entresol.chain.mempool.validation import GasSchedule
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
@@ -75,7 +75,7 @@ class FullNode:
     def __init__(self) -> None:
         self.accounts = development_accounts(ChainConfig())
         self.alice = str(self.accounts[0].address)
-        self.node = pair(
+        self.node = ecosystem(
             NodeConfig(
                 chain=ChainConfig(mining=False),
                 l1=L1Config(l1_port=0),

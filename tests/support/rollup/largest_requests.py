@@ -10,7 +10,7 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
-from entresol.node.config.limits import LimitsConfig
+from entresol.node.config.api_limits import LimitsConfig
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import ServerConfig

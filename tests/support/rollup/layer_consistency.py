@@ -17,7 +17,7 @@ from entresol.l1.contracts import (
 from entresol.l1.layer_one import L1Log
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.pair import open_pair
+from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.rollup import Rollup
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction
@@ -59,7 +59,7 @@ async def _check(
 @asynccontextmanager
 async def opened(data_dir: Path, l1: L1Config) -> AsyncIterator[Node]:
     """Open the layers of a node without running it."""
-    node = await open_pair(NodeConfig(chain=ChainConfig(data_dir=str(data_dir)), l1=l1))
+    node = await open_ecosystem(NodeConfig(chain=ChainConfig(data_dir=str(data_dir)), l1=l1))
     try:
         yield node
     finally:

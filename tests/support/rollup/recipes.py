@@ -13,19 +13,19 @@ import msgspec
 
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.l1.remote.remote import RemoteLayerOne
-from entresol.node.chains import OPERATOR, open_layer_two
 from entresol.node.cluster.joining import Joined
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.node import Node
+from entresol.node.open_chains import OPERATOR, open_layer_two
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.node.recipes.layer_one import layer_one
 from entresol.node.recipes.member import member
-from entresol.node.recipes.pair import pair
 from entresol.node.recipes.worker import worker
 from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
-from entresol.node.workers.pool import WorkerPool
+from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.node.workers.worker_process import WorkerStart
 from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
 from entresol.replication.workers.channel import Channel
@@ -46,7 +46,7 @@ async def made(recipe: str, folder: Path) -> AsyncIterator[Node]:
             yield node
     else:
         make = {
-            "pair": _pair,
+            "ecosystem": _ecosystem,
             "remote": _remote,
             "layer_one": _layer_one,
             "member": _member,
@@ -55,7 +55,7 @@ async def made(recipe: str, folder: Path) -> AsyncIterator[Node]:
 
 
 def pair_config(folder: Path, **api: Any) -> NodeConfig:
-    """Return the configuration of a pair in a folder, which also dumps its L2."""
+    """Return the configuration of an ecosystem in a folder, which also dumps its L2."""
     return NodeConfig(
         chain=ChainConfig(data_dir=str(folder / "chain")),
         l1=L1Config(l1_port=0, l1_delay=0),
@@ -65,8 +65,8 @@ def pair_config(folder: Path, **api: Any) -> NodeConfig:
     )
 
 
-async def _pair(folder: Path) -> Node:
-    return pair(pair_config(folder))
+async def _ecosystem(folder: Path) -> Node:
+    return ecosystem(pair_config(folder))
 
 
 async def _remote(folder: Path) -> Node:
@@ -76,7 +76,7 @@ async def _remote(folder: Path) -> Node:
         l1=L1Config(l1_url=f"http://{NOWHERE}"),
         server=ServerConfig(port=0),
     )
-    return pair(config, remote=_settlement_layer())
+    return ecosystem(config, remote=_settlement_layer())
 
 
 async def _layer_one(folder: Path) -> Node:
@@ -113,9 +113,9 @@ def _settlement_layer() -> SettlementLayer:
 
 @contextlib.asynccontextmanager
 async def _worker(folder: Path) -> AsyncIterator[Node]:
-    producer = pair(pair_config(folder, workers=2))
+    producer = ecosystem(pair_config(folder, workers=2))
     *parts, workers = producer.parts
-    assert isinstance(workers, WorkerPool)
+    assert isinstance(workers, WorkerSupervisor)
     here, there = socket.socketpair()
     here.setblocking(False)
     log = NodeLog(LogConfig(silent=True), TerminalWriter(), colours=False)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.fees import FeePolicy
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules

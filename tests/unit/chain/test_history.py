@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
+from entresol.chain.edits import BlockSettings
 from entresol.chain.finality import BlockTag
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import (

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from entresol.chain.build_state import LATEST
 from entresol.chain.chain import Chain
+from entresol.chain.clock import LATEST
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import BlockTag
 from entresol.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
-from entresol.dev.linked_chains import identity_of
+from entresol.dev.node_chains import identity_of
 from entresol.dev.replaced_stores import MAX_REPLACED
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_genesis

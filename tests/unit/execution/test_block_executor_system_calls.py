@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.execution.block_executor import (

@@ -17,9 +17,9 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.contracts import Artifact, artifact
 from entresol.errors import GenesisMismatch, InvalidConfig
-from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import development_accounts, funded_accounts, init_signers
+from entresol.node.open_chains import open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.storage import tables
@@ -61,7 +61,7 @@ def configured(
 def of_an_earlier_version(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Create the chains with other contracts, and without the rows that this version added."""
     with monkeypatch.context() as patch:
-        for module in ("rollup.system_contracts", "l1.deployment", "node.chains"):
+        for module in ("rollup.system_contracts", "l1.deployment", "node.open_chains"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
         with opened(config) as chains:
             for chain in chains:

@@ -16,7 +16,7 @@ from entresol.node.metrics import (
 )
 from entresol.server.config import ServerConfig
 from entresol.server.memory import RequestBytes, UnsentBytes
-from entresol.server.state import Counters
+from entresol.server.server_state import Counters
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
 from tests.support.rollup.settling_chain import SettlingChain

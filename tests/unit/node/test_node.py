@@ -15,8 +15,8 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
-from entresol.node.recipes import pair as recipe
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes import ecosystem as recipe
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.headers import Header
 from entresol.sequencer import local
 from entresol.server.config import ServerConfig
@@ -90,7 +90,7 @@ def test_a_node_that_fails_to_start_dumps_no_state(tmp_path: Path) -> None:
 
 
 async def _start(config: NodeConfig) -> None:
-    await pair(config).start()
+    await ecosystem(config).start()
 
 
 def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
@@ -102,7 +102,7 @@ def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
     )
 
     async def live() -> None:
-        node = pair(config)
+        node = ecosystem(config)
         sealed = asyncio.Event()
         seal, failures = node.chain.builder.seal, [StoreFull(node.chain.blocks.path)]
 
@@ -135,9 +135,9 @@ def test_a_node_that_fails_to_open_closes_both_of_its_chains(
         patch.setattr(recipe, "Rollup", fail)
         # The error keeps what was open alive, so that only closing releases the directory.
         with pytest.raises(StoreFull) as caught:
-            pair(config)
+            ecosystem(config)
     assert caught.tb is not None
-    asyncio.run(pair(config).stop())
+    asyncio.run(ecosystem(config).stop())
 
 
 def test_development_accounts_are_derived_once() -> None:

@@ -18,7 +18,7 @@ from entresol.execution.work_budget import WorkBudget
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
-from entresol.sequencer.local import QUICK_SYNC_SECONDS, BlockSealer
+from entresol.sequencer.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.state.state_trie import StateTrie
 from entresol.storage.block_rows import rows_of

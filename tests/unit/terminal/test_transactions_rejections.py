@@ -7,7 +7,7 @@ import pytest
 
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.errors import JSON_RPC
-from entresol.server.documents import DocumentRejections
+from entresol.server.document_format import DocumentRejections
 from entresol.server.responses import HttpResponse, wrong_host
 from entresol.terminal import transactions
 from entresol.terminal.formats import TextLogFormat

@@ -1,4 +1,4 @@
-//! Handover of the GIL from the main thread to a worker thread.
+//! Handover of the GIL from the main thread to a thread.
 //!
 //! The GIL is not fair to a thread that waits for it. An event loop releases it at every `select`, which
 //! wakes the waiting thread, and acquires it again before that thread runs. The waiting thread requests

@@ -5,7 +5,7 @@
 //! time at the price of a switch interval, or of a scheduling delay where all cores are busy. So the
 //! thread holds the GIL after a read, and releases it when the program computes for long: before a
 //! precompile, and after a number of limit checks without a read. [`handover`] makes the main thread
-//! release the GIL for worker threads.
+//! release the GIL for other threads.
 
 pub mod handover;
 

@@ -20,7 +20,8 @@ from entresol.chain.mempool.events import (
     TransactionAdded,
     TransactionDropped,
 )
-from entresol.chain.mempool.ordering import IncomingTransaction, Pricing, select_own_victims
+from entresol.chain.mempool.eviction import IncomingTransaction, select_own_victims
+from entresol.chain.mempool.ordering import Pricing
 from entresol.chain.mempool.pool_index import PoolCheckpoint, PoolIndex
 from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
 from entresol.chain.mempool.validation import (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import msgspec
 
 from entresol.chain.mempool.account_rules import PaymasterDebts
-from entresol.chain.mempool.ordering import EvictionQueue, HeadQueue, Pricing
+from entresol.chain.mempool.eviction import EvictionQueue
+from entresol.chain.mempool.ordering import HeadQueue, Pricing
 from entresol.chain.mempool.senders import QueueLifetime
 from entresol.chain.mempool.validation import read_sender
 from entresol.execution.account_senders import AccountReader, transaction_count

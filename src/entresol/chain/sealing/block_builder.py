@@ -6,7 +6,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.build_state import stored_edits
+from entresol.chain.edits import stored_edits
 from entresol.chain.events import BlockSealed, ChainEvents
 from entresol.chain.sealing.block_filler import begin_block
 from entresol.chain.sealing.pending_block import OpenBlock, PendingBlock

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
     from entresol._native import Overlay, Snapshot
-    from entresol.chain.build_state import BlockSettings, Clock, ClockState, Edits
+    from entresol.chain.clock import Clock, ClockState
+    from entresol.chain.edits import BlockSettings, Edits
     from entresol.chain.ledger import Ledger
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import ExecutedBlock

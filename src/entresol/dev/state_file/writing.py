@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import Snapshot, keccak256
-from entresol.chain.build_state import stored_edits
+from entresol.chain.edits import stored_edits
 from entresol.dev.state_file.bytecode_json import bytecode_fields
 from entresol.dev.state_file.header_json import header_fields
 from entresol.dev.state_file.state_file import VERSION, ChainPart, FileAccount

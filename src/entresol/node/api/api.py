@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from entresol.execution.console import ConsoleCalls
     from entresol.node.api.dialect import Dialect
     from entresol.node.config.api import ApiConfig
-    from entresol.node.config.limits import LimitsConfig
+    from entresol.node.config.api_limits import LimitsConfig
     from entresol.node.settlement.l2_components import L2Components
     from entresol.primitives.batches import Batch
     from entresol.replication.workers.publisher import ShippedEvents

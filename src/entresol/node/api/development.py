@@ -60,7 +60,7 @@ def _both_layers(
     limit = services.limits.load_state_limit_bytes
     client_version = services.dialect.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, services.threads))
-    reverts = RevertRunner(executor, [it.use for it in control.linked.chains])
+    reverts = RevertRunner(executor, [it.use for it in control.node_chains.chains])
     return [
         Evm(chain, sequencer, control.checkpoints, reverts),
         AccountEdits(chain),
@@ -78,7 +78,7 @@ def _both_layers(
         MineDetailed("anvil", chain, sequencer, rendered),
         AnvilNode(chain, control.checkpoints, client_version, set_logging),
         AnvilPool(chain.pool),
-        AnvilReorg(chain, sequencer, control.linked, reverts, keyring, filler),
+        AnvilReorg(chain, sequencer, control.node_chains, reverts, keyring, filler),
         AnvilState(chain, control.states, reverts, executor, limit),
         AnvilTokens(tokens),
         RejectedControls(),
@@ -89,7 +89,7 @@ def _both_layers(
         HardhatMine(chain, sequencer),
         HardhatNode(chain, client_version, set_logging),
         HardhatPool(chain.pool, chain.blocks),
-        HardhatReset(control.linked, reverts),
+        HardhatReset(control.node_chains, reverts),
         HardhatState(chain, control.states, reverts, executor, limit),
         HardhatTokens(tokens),
     ]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
 from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
-from entresol.rpc.namespaces.debug.ranges import DebugRanges
 from entresol.rpc.namespaces.debug.raw import DebugRaw
 from entresol.rpc.namespaces.debug.state import DebugState
+from entresol.rpc.namespaces.debug.state_ranges import DebugRanges
 from entresol.rpc.namespaces.debug.traces import DebugTraces
 from entresol.rpc.namespaces.ots.blocks import OtsBlocks
 from entresol.rpc.namespaces.ots.search import OtsSearch

@@ -17,7 +17,7 @@ from entresol.node.api.adapters import (
 from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
-from entresol.node.config.limits import LimitsConfig
+from entresol.node.config.api_limits import LimitsConfig
 from entresol.offload import POLICY
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
 from entresol.rpc.pubsub.filters import Filters
@@ -70,9 +70,9 @@ class ApiServices:
         self.dialect = dialect or dialect_of(self.config)
         self.limits = limits or LimitsConfig()
         self.keyring = keyring or Keyring()
-        threads = ThreadPoolExecutor(POLICY.workers, thread_name_prefix="node")
+        threads = ThreadPoolExecutor(POLICY.threads, thread_name_prefix="node")
         self.executor = ChainThreads(threads, chain.use)
-        self.threads = ClientThreads(POLICY.workers, self.limits.long_call_limit, chain.use)
+        self.threads = ClientThreads(POLICY.threads, self.limits.long_call_limit, chain.use)
         self.pending = PendingTransactions(chain.pool, chain.filler.priority)
         self.pending_builder = PendingBuilder(chain, self.executor)
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)

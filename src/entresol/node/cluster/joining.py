@@ -13,9 +13,9 @@ from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
 from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import is_http_url
-from entresol.node.chains import OPERATOR, open_with_genesis
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys
+from entresol.node.open_chains import OPERATOR, open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
 from entresol.node.settlement.settlement_layer import SettlementLayer

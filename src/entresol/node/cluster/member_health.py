@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.node.settlement.rollup import Rollup
-    from entresol.node.workers.pool import WorkerPool
+    from entresol.node.workers.supervisor import WorkerSupervisor
     from entresol.replication.postgres.member import Member
 
 
@@ -21,7 +21,7 @@ class MemberHealth:
         self,
         member: Member,
         max_lag: float,
-        workers: WorkerPool | None,
+        workers: WorkerSupervisor | None,
         part_problem: Callable[[], str | None],
     ) -> None:
         """Tell the state of a member; `part_problem` returns what fails and is tried again, of all parts."""

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from entresol.chain.build_state import LATEST
+from entresol.chain.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
@@ -300,7 +300,7 @@ ANVIL_SETTINGS: Final = Settings(AnvilConfig)
 def anvil_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that count: the one that anvil reads, and those of flags that anvil does not have.
 
-    Others are those of a pair, and do not change it.
+    Others are those of two layers, and do not change it.
     """
     own = {it.variable for it in ANVIL_SETTINGS.all if it.section == "tools"}
     found = {name: value for name, value in environment.items() if name in own}

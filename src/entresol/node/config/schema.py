@@ -6,14 +6,14 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from entresol.chain.build_state import LATEST
+from entresol.chain.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.l1.layer_one import L1Finality
 from entresol.node.config.api import PRESETS, ApiConfig
+from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
-from entresol.node.config.limits import LimitsConfig
 from entresol.node.config.loader import Settings
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig

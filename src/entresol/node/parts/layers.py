@@ -10,9 +10,9 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.chain_service import ServiceHooks
-from entresol.node.chains import OPERATOR
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
 from entresol.node.explorer.explorer_routes import explorer_page
+from entresol.node.open_chains import OPERATOR
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.settlement_layer import SettlementLayer, contracts_on
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.rollup import Rollup
-    from entresol.node.workers.pool import WorkerPool
+    from entresol.node.workers.supervisor import WorkerSupervisor
     from entresol.sequencer.local import LocalSequencer
 
 
@@ -38,7 +38,7 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
     *,
     fees: FeeModel,
     rollup: Rollup | None,
-    workers: WorkerPool | None = None,
+    workers: WorkerSupervisor | None = None,
 ) -> ChainService:
     """Return the service of an L2, whose health is that of the whole node."""
     config = builder.config
@@ -75,7 +75,7 @@ def serve_layer_one(
     control: DevControl,
     *,
     rollup: Rollup | None,
-    workers: WorkerPool | None = None,
+    workers: WorkerSupervisor | None = None,
 ) -> ChainService:
     """Return the service of the development L1."""
     config, l1 = builder.config, builder.config.l1

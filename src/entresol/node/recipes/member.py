@@ -14,7 +14,7 @@ from entresol.node.parts.part import Closing
 from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
-from entresol.node.workers.pool import WorkerPool
+from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.node.workers.worker_process import WorkerCluster
 from entresol.replication.pending_feed import PendingFeed, PendingFollower
 from entresol.replication.postgres.member import Member
@@ -75,7 +75,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             LogProver(chain.blocks, chain.batches),
             OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
         )
-        workers = WorkerPool.of(config, log, settled, WorkerCluster(joined.genesis, PATH))
+        workers = WorkerSupervisor.of(config, log, settled, WorkerCluster(joined.genesis, PATH))
         shared = None if workers is None else builder.opened(workers.share(chain))
 
         # Other nodes.

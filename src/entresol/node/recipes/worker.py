@@ -12,8 +12,8 @@ from entresol.dev.control import DevControl
 from entresol.dev.keyring import Keyring
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
-from entresol.node.chains import open_layer_one, open_layer_two, open_with_genesis
 from entresol.node.explorer.explorer_routes import connect_layers
+from entresol.node.open_chains import open_layer_one, open_layer_two, open_with_genesis
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.startup.info import NodeInfo
 from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole

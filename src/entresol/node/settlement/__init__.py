@@ -1,1 +1,1 @@
-"""Settlement on an L1: which L1 and which contracts, and the workers between the two chains."""
+"""Settlement on an L1: which L1 and which contracts, and the services between the two chains."""

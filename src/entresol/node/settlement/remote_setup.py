@@ -16,9 +16,9 @@ from entresol.l1.operator import Operator
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators
-from entresol.node.chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
 from entresol.node.config.secrets import operator_keys
 from entresol.node.dev_features import funding
+from entresol.node.open_chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,

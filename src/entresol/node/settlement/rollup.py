@@ -174,7 +174,7 @@ class Rollup:
         return self.clock.problem or next((it for it in failed if it), None) or next(blocked, None)
 
     def metrics(self) -> Iterator[Sample]:
-        """Yield how far batches are settled, and which workers have a problem."""
+        """Yield how far batches are settled, and which services have a problem."""
         # As recorded, not as L1 had them when it was last read: if nothing is settled, nothing reads L1.
         last_settled = self._chain.batches.last_settled
         for step, number in (
@@ -191,7 +191,7 @@ class Rollup:
         for part, problem in self.health().items():
             yield Sample(
                 "settlement_problem",
-                "Whether a worker has a problem.",
+                "Whether a service has a problem.",
                 problem is not None,
                 labels=f'part="{part}"',
             )

@@ -20,7 +20,7 @@ from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
-from entresol.node.chains import OPERATOR, genesis_batch_hash
+from entresol.node.open_chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 import uvloop
 
 from entresol.node.recipes.worker import WorkerNode, worker
-from entresol.node.startup.garbage import collect_less
+from entresol.node.startup.garbage_collector import collect_less
 from entresol.node.workers.worker_process import WorkerConsole, decode_start
 from entresol.replication.workers.channel import CallResponse, Channel
 from entresol.replication.workers.messages import WorkerCall, WorkerMessage
-from entresol.server.limits import allow_open_files
+from entresol.server.request_rate import allow_open_files
 from entresol.terminal.log import NodeLog
 
 if TYPE_CHECKING:

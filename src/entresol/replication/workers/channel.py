@@ -24,7 +24,7 @@ CALL_SECONDS: Final = 300.0
 
 TURN_SECONDS: Final = 0.001
 
-TURN_FRAMES: Final = 32
+TURN_PACKETS: Final = 32
 """How long, and how many calls and responses, a channel serves in one turn of the event loop."""
 
 MAX_QUEUED_BYTES: Final = 16 << 20
@@ -39,8 +39,8 @@ CallResponse: TypeAlias = bytes | Awaitable[bytes | None] | None
 """The response to a call, now or later; None if the call has none."""
 
 
-class FrameKind(IntEnum):
-    """What a frame is."""
+class PacketKind(IntEnum):
+    """What a packet is."""
 
     CALL = 0
     RESPONSE = 1
@@ -56,13 +56,13 @@ class FrameKind(IntEnum):
     """A client will make calls; the payload is its address."""
 
 
-_NUMBERED_BY_SENDER: Final = frozenset({FrameKind.CALL, FrameKind.GONE, FrameKind.COMES})
+_NUMBERED_BY_SENDER: Final = frozenset({PacketKind.CALL, PacketKind.GONE, PacketKind.COMES})
 
 
-class Frame(NamedTuple):
-    """A frame that was received."""
+class Packet(NamedTuple):
+    """A packet that was received."""
 
-    kind: FrameKind
+    kind: PacketKind
     client: int
     """On whose behalf the call is made."""
     number: int
@@ -70,44 +70,44 @@ class Frame(NamedTuple):
     payload: bytes
 
 
-class FrameQueue:
+class PacketQueue:
     """Queue of calls and responses, in which clients take turns.
 
-    A client that makes many calls delays its own only. Remembers: the frames, of which clients have as many as they may
+    A client that makes many calls delays its own only. Remembers: the packets, of which clients have as many as they may
     have requests in progress. Persists: nothing. Fails: never.
     """
 
     def __init__(self) -> None:
-        self._clients: dict[int, dict[tuple[bool, int], Frame]] = {}
+        self._clients: dict[int, dict[tuple[bool, int], Packet]] = {}
         self.size = 0
         """How many bytes the payloads have."""
 
     def __bool__(self) -> bool:
         return bool(self._clients)
 
-    def put(self, frame: Frame) -> None:
+    def put(self, packet: Packet) -> None:
         """Add a call or a response behind the others of its client."""
-        frames = self._clients.setdefault(frame.client, {})
-        frames[_key(frame)] = frame
-        self.size += len(frame.payload)
+        packets = self._clients.setdefault(packet.client, {})
+        packets[_key(packet)] = packet
+        self.size += len(packet.payload)
 
-    def take(self) -> Frame:
-        """Remove and return the next frame of the client whose turn it is."""
-        client, frames = next(iter(self._clients.items()))
+    def take(self) -> Packet:
+        """Remove and return the next packet of the client whose turn it is."""
+        client, packets = next(iter(self._clients.items()))
         del self._clients[client]
-        frame = frames.pop(next(iter(frames)))
-        if frames:
-            self._clients[client] = frames
-        self.size -= len(frame.payload)
-        return frame
+        packet = packets.pop(next(iter(packets)))
+        if packets:
+            self._clients[client] = packets
+        self.size -= len(packet.payload)
+        return packet
 
     def drop_call(self, client: int, number: int) -> None:
         """Remove a call that is cancelled before its turn, if it is here."""
-        frames = self._clients.get(client, {})
-        frame = frames.pop((True, number), None)
-        if frame is not None:
-            self.size -= len(frame.payload)
-            if not frames:
+        packets = self._clients.get(client, {})
+        packet = packets.pop((True, number), None)
+        if packet is not None:
+            self.size -= len(packet.payload)
+            if not packets:
                 del self._clients[client]
 
     def clear(self) -> None:
@@ -116,9 +116,9 @@ class FrameQueue:
         self.size = 0
 
 
-def _key(frame: Frame) -> tuple[bool, int]:
+def _key(packet: Packet) -> tuple[bool, int]:
     # Each side numbers its own calls, and the beginnings and ends of clients among them.
-    return frame.kind in _NUMBERED_BY_SENDER, frame.number
+    return packet.kind in _NUMBERED_BY_SENDER, packet.number
 
 
 class ChannelPeer(Protocol):
@@ -158,7 +158,7 @@ class Channel(asyncio.Protocol):
         self._received = bytearray()
         self._calls: dict[int, asyncio.Future[bytes | None]] = {}
         self._serving: dict[int, asyncio.Future[None]] = {}
-        self._queue = FrameQueue()
+        self._queue = PacketQueue()
         self._is_scheduled = False
         self._unsent_messages = 0
         self._has_dropped = False
@@ -186,7 +186,7 @@ class Channel(asyncio.Protocol):
             self._has_dropped = True
             return
         self._unsent_messages += len(payload)
-        self._write(FrameKind.MESSAGE, 0, 0, payload)
+        self._write(PacketKind.MESSAGE, 0, 0, payload)
 
     async def call(
         self, payload: bytes, seconds: float = CALL_SECONDS, *, client: object = None
@@ -202,12 +202,12 @@ class Channel(asyncio.Protocol):
     def begin_client(self, client: int, address: str) -> None:
         """Report the address of a client by its number, before the calls that are made for it."""
         self._number += 1
-        self._write(FrameKind.COMES, client, self._number, address.encode())
+        self._write(PacketKind.COMES, client, self._number, address.encode())
 
     def end_client(self, client: int) -> None:
         """Report the end of a client by its number, behind the calls that were made for it."""
         self._number += 1
-        self._write(FrameKind.GONE, client, self._number)
+        self._write(PacketKind.GONE, client, self._number)
 
     def close(self) -> None:
         """Close the connection."""
@@ -231,7 +231,7 @@ class Channel(asyncio.Protocol):
             self._peer.on_drained()
 
     def data_received(self, data: bytes) -> None:
-        """Take the frames that are complete, and serve some of them."""
+        """Take the packets that are complete, and serve some of them."""
         received = self._received
         received += data
         start = 0
@@ -242,7 +242,7 @@ class Channel(asyncio.Protocol):
                 break
             payload = bytes(memoryview(received)[start + _HEAD.size : end])
             start = end
-            self._on_frame(Frame(FrameKind(kind), client, number, payload))
+            self._on_packet(Packet(PacketKind(kind), client, number, payload))
         del received[:start]
         if not self._is_scheduled:
             self._serve_turn()
@@ -258,36 +258,36 @@ class Channel(asyncio.Protocol):
             serving.cancel()
         self._peer.on_close()
 
-    # Frames
+    # Packets
 
-    def _on_frame(self, frame: Frame) -> None:
-        match frame.kind:
-            case FrameKind.MESSAGE:
-                self._peer.on_message(frame.payload)
-            case FrameKind.CANCEL:
-                self._queue.drop_call(frame.client, frame.number)
-                serving = self._serving.get(frame.number)
+    def _on_packet(self, packet: Packet) -> None:
+        match packet.kind:
+            case PacketKind.MESSAGE:
+                self._peer.on_message(packet.payload)
+            case PacketKind.CANCEL:
+                self._queue.drop_call(packet.client, packet.number)
+                serving = self._serving.get(packet.number)
                 if serving is not None:
                     serving.cancel()
             case _:
-                self._queue.put(frame)
+                self._queue.put(packet)
 
     def _serve_turn(self) -> None:
         """Serve what a turn of the event loop has time for, and schedule the rest."""
         self._is_scheduled = False
         end = perf_counter() + TURN_SECONDS
-        for _ in range(TURN_FRAMES):
+        for _ in range(TURN_PACKETS):
             if not self._queue or perf_counter() > end:
                 break
-            frame = self._queue.take()
-            if frame.kind is FrameKind.CALL:
-                self._serve(frame)
-            elif frame.kind is FrameKind.COMES:
-                self._peer.on_client(frame.client, frame.payload.decode())
-            elif frame.kind is FrameKind.GONE:
-                self._peer.on_gone(frame.client)
+            packet = self._queue.take()
+            if packet.kind is PacketKind.CALL:
+                self._serve(packet)
+            elif packet.kind is PacketKind.COMES:
+                self._peer.on_client(packet.client, packet.payload.decode())
+            elif packet.kind is PacketKind.GONE:
+                self._peer.on_gone(packet.client)
             else:
-                self._finish(frame)
+                self._finish(packet)
         if self._queue:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._serve_turn)
@@ -308,52 +308,52 @@ class Channel(asyncio.Protocol):
         future = asyncio.get_running_loop().create_future()
         self._calls[number] = future
         try:
-            if not self._write(FrameKind.CALL, client, number, payload):
+            if not self._write(PacketKind.CALL, client, number, payload):
                 raise ProducerUnavailable("has ended")
             response: bytes | None = await future
         except asyncio.CancelledError:
-            self._write(FrameKind.CANCEL, client, number)
+            self._write(PacketKind.CANCEL, client, number)
             raise
         finally:
             del self._calls[number]
         return response
 
-    def _finish(self, frame: Frame) -> None:
-        call = self._calls.get(frame.number)
+    def _finish(self, packet: Packet) -> None:
+        call = self._calls.get(packet.number)
         if call is None or call.done():
             return
-        if frame.kind is FrameKind.FAILED:
+        if packet.kind is PacketKind.FAILED:
             call.set_exception(ProducerUnavailable("failed, and has logged why"))
         else:
-            call.set_result(frame.payload if frame.kind is FrameKind.RESPONSE else None)
+            call.set_result(packet.payload if packet.kind is PacketKind.RESPONSE else None)
 
-    def _serve(self, call: Frame) -> None:
+    def _serve(self, call: Packet) -> None:
         try:
             response = self._peer.on_call(call.payload, call.client)
         except Exception as error:  # noqa: BLE001 - reported
             self._on_bug(error)
-            self._write(FrameKind.FAILED, call.client, call.number)
+            self._write(PacketKind.FAILED, call.client, call.number)
             return
         if inspect.isawaitable(response):
             self._serving[call.number] = asyncio.ensure_future(self._respond_later(call, response))
         else:
             self._respond(call, response)
 
-    async def _respond_later(self, call: Frame, response: Awaitable[bytes | None]) -> None:
+    async def _respond_later(self, call: Packet, response: Awaitable[bytes | None]) -> None:
         try:
             self._respond(call, await response)
         except Exception as error:  # noqa: BLE001 - reported
             self._on_bug(error)
-            self._write(FrameKind.FAILED, call.client, call.number)
+            self._write(PacketKind.FAILED, call.client, call.number)
         finally:
             del self._serving[call.number]
 
-    def _respond(self, call: Frame, response: bytes | None) -> None:
-        kind = FrameKind.NO_RESPONSE if response is None else FrameKind.RESPONSE
+    def _respond(self, call: Packet, response: bytes | None) -> None:
+        kind = PacketKind.NO_RESPONSE if response is None else PacketKind.RESPONSE
         self._write(kind, call.client, call.number, response or b"")
 
-    def _write(self, kind: FrameKind, client: int, number: int, payload: bytes = b"") -> bool:
-        """Write a frame, and return whether the connection is open."""
+    def _write(self, kind: PacketKind, client: int, number: int, payload: bytes = b"") -> bool:
+        """Write a packet, and return whether the connection is open."""
         if self._transport is None:
             return False
         self._transport.writelines((_HEAD.pack(len(payload), kind, client, number), payload))
@@ -361,5 +361,5 @@ class Channel(asyncio.Protocol):
 
 
 def client_number(client: object) -> int:
-    """Return the number of a client in frames: another one may have it after its end."""
+    """Return the number of a client in packets: another one may have it after its end."""
     return id(client) & _MAX_CLIENT

@@ -250,7 +250,7 @@ class Settler:
             raise
         except EntresolError as error:
             sender.failure = error
-            # The worker logs what all of them fail with, so also what the only one does. The same failure has
+            # The loop logs what all of them fail with, so also what the only one does. The same failure has
             # other amounts with each batch and each price.
             is_new = type(error) is not type(before) and len(self._senders) > 1
             log.log(logging.ERROR if is_new else logging.DEBUG, "cannot settle batches: %s", error)

@@ -11,12 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 from msgspec import Raw
 
-from entresol.rpc.jsonrpc.batch import (
-    DeferredResponse,
-    RequestBatch,
-    Response,
-    StartableResponse,
-)
 from entresol.rpc.jsonrpc.envelope import (
     MAX_SEARCHED_BYTES,
     NULL,
@@ -46,6 +40,12 @@ from entresol.rpc.jsonrpc.native_methods import (
     native_dispatcher,
 )
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
+from entresol.rpc.jsonrpc.request_batch import (
+    DeferredResponse,
+    RequestBatch,
+    Response,
+    StartableResponse,
+)
 from entresol.rpc.threads.client_threads import LoopThreads, Threads, serve
 from entresol.server.handler import ClientConnection, completed
 

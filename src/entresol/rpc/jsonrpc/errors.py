@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from entresol.errors import INTERNAL, EntresolError, SimulatedCallRejected
-from entresol.server.documents import DocumentFormat
+from entresol.server.document_format import DocumentFormat
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,6 @@ from msgspec import Raw
 from entresol._native import TraceWriter
 from entresol.errors.base import without_frames
 from entresol.offload import BuildFirst, Offload, built_first, is_awaitable
-from entresol.rpc.jsonrpc.batch import DeferredResponse, StartableResponse
 from entresol.rpc.jsonrpc.codec import MAX_CACHED_PARAMS_BYTES, encode
 from entresol.rpc.jsonrpc.envelope import (
     CLOSING,
@@ -35,15 +34,16 @@ from entresol.rpc.jsonrpc.errors import (
     error_object_of,
 )
 from entresol.rpc.jsonrpc.forwarding import Route, is_absent
+from entresol.rpc.jsonrpc.request_batch import DeferredResponse, StartableResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from entresol.rpc.jsonrpc.batch import Response
     from entresol.rpc.jsonrpc.envelope import Request
     from entresol.rpc.jsonrpc.forwarding import Forwarding
     from entresol.rpc.jsonrpc.method import Method
     from entresol.rpc.jsonrpc.metrics import Metrics
+    from entresol.rpc.jsonrpc.request_batch import Response
     from entresol.rpc.threads.client_threads import Threads
     from entresol.server.handler import ClientConnection
 
@@ -97,7 +97,7 @@ class Responder:
     async def respond_later(
         self, method: Method, request_id: bytes, result: Any, started: float
     ) -> bytes | None:
-        """Await the result, or what a worker makes of it, and respond."""
+        """Await the result, or what a thread makes of it, and respond."""
         code = 0
         try:
             if type(result) is not Offload:
@@ -124,7 +124,7 @@ class Responder:
         return body if request_id else None
 
     async def _respond_on_worker(self, request_id: bytes, work: Callable[[], object]) -> bytes:
-        """Do the work, and encode what may be a long result, on a worker thread."""
+        """Do the work, and encode what may be a long result, on a thread."""
         return await self._threads.run(
             lambda: self.respond(request_id, work()), ends_with_client=True
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from entresol.errors import LayerOneUnreachable, TooManyL1Requests
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.server.limits import RequestRate
+from entresol.server.request_rate import RequestRate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from msgspec import Raw
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
+from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.transactions import TransactionInfo
 
@@ -133,7 +133,7 @@ class TxPool:
 
 
 def _run(listing: PoolListing, work: Callable[[], T]) -> T | Offload[T]:
-    """Render a short listing at once, and a long one on a worker thread."""
+    """Render a short listing at once, and a long one on a thread."""
     return work() if len(listing) <= POLICY.rendered_items else Offload(work)
 
 

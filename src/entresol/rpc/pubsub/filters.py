@@ -140,7 +140,7 @@ class Filters:
         return cursor.next > self._head.number and cursor.reorgs == self._reorgs.end
 
     def poll(self, filter_id: int) -> LogChanges | HashChanges:
-        """Move a filter to the head, and return its changes, which can be read on a worker."""
+        """Move a filter to the head, and return its changes, which can be read on a thread."""
         match self._use(filter_id):
             case LogCursor() as cursor:
                 removed = cursor.rewind(self._missed(filter_id, cursor.reorgs))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from entresol.offload import POLICY
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 
 
 class HashChanges:

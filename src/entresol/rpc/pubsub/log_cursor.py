@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.offload import POLICY
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_last
 
 if TYPE_CHECKING:

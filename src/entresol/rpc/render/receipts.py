@@ -13,7 +13,7 @@ from entresol.primitives.receipts import bloom_of
 from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
 from entresol.primitives.transactions import BlobTransaction, Payload, Transaction
 from entresol.primitives.values import Address, Bloom
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.render.hex import array, data, quantity
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion, effective_gas_price
 

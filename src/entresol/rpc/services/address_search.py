@@ -9,7 +9,7 @@ from entresol.errors import HistoryNotLoaded, SearchTooLong
 from entresol.execution.trace.block_trace import trace_block
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.types.trace_request import frame_options
 
 if TYPE_CHECKING:

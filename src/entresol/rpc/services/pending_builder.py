@@ -1,4 +1,4 @@
-"""The pending block for RPC methods: a heavy one is built on a worker before they run."""
+"""The pending block for RPC methods: a heavy one is built on a thread before they run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 
 ATTEMPTS: Final = 3
-"""How often a block is built on a worker, if the chain changes meanwhile, before it is built on the event loop."""
+"""How often a block is built on a thread, if the chain changes meanwhile, before it is built on the event loop."""
 
 
 class PendingBuilder:
-    """Builds the pending block; one that takes more than a few milliseconds on a worker.
+    """Builds the pending block; one that takes more than a few milliseconds on a thread.
 
     `executor` and `block` raise `BuildFirst` for such a block. What runs after it sees a block with what was in the
     pool when the request came, even if the pool has changed since.
@@ -33,9 +33,9 @@ class PendingBuilder:
     than its gas. Persists: nothing. Assumes: the event loop. Fails: as the chain does.
     """
 
-    def __init__(self, chain: Chain, workers: Executor) -> None:
+    def __init__(self, chain: Chain, threads: Executor) -> None:
         self._chain = chain
-        self._workers = workers
+        self._threads = threads
         self._building = asyncio.Lock()
         self._opened = 0
         self._version = -1
@@ -75,7 +75,7 @@ class PendingBuilder:
             raise BuildFirst(self._build)
 
     def _found_long(self) -> BuildFirst:
-        """Let a worker build a block that takes longer than its gas; that is found out once for what is in the pool."""
+        """Let a thread build a block that takes longer than its gas; that is found out once for what is in the pool."""
         self._long_version = self._chain.pool.version
         return BuildFirst(self._build)
 
@@ -96,7 +96,7 @@ class PendingBuilder:
             block = self._chain.builder.open_block()
             while block.prepare():
                 with contextlib.suppress(ChainReplaced):
-                    await loop.run_in_executor(self._workers, block.execute)
+                    await loop.run_in_executor(self._threads, block.execute)
                 if not self._is_next(block):
                     break
             else:

@@ -19,7 +19,7 @@ from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
 from entresol.rpc.cache.blocks import Key, RenderedCache, ResponseKind
 from entresol.rpc.cache.logs import LogCache
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.render.blocks import (
     block_json,
     full_transactions,

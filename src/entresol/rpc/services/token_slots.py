@@ -27,7 +27,7 @@ MAX_SLOTS: Final = 256
 
 
 class TokenSlots:
-    """Finds slots on the latest state, on a worker thread."""
+    """Finds slots on the latest state, on a thread."""
 
     def __init__(self, resolver: BlockResolver, runner: CallRunner, threads: Threads) -> None:
         self._resolver = resolver

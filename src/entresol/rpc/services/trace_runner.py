@@ -1,4 +1,4 @@
-"""Find what is to be traced, and trace it on a worker thread within limits."""
+"""Find what is to be traced, and trace it on a thread within limits."""
 
 from __future__ import annotations
 

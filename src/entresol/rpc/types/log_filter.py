@@ -73,7 +73,7 @@ def parse_query(value: object) -> LogQuery:
 class SubscriptionOptions:
     """The options of a subscription as a parameter: a filter for `logs`, a boolean for pending transactions.
 
-    They are read here, where a worker may do it, but rejected only by the kind of subscription that has such
+    They are read here, where a thread may do it, but rejected only by the kind of subscription that has such
     options: clients send others with empty ones.
     """
 

@@ -11,7 +11,7 @@ from entresol.errors import MalformedValue, TooManyOverrides
 from entresol.execution.call.overrides import BlockOverrides, StateOverride
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 
 T = TypeVar("T")
 

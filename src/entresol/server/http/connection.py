@@ -19,7 +19,7 @@ from entresol.server.responses import (
     HttpResponse,
     encode,
 )
-from entresol.server.state import ServerState
+from entresol.server.server_state import ServerState
 from entresol.server.websocket.connection import WebSocketConnection
 from entresol.server.websocket.handshake import handshake
 

@@ -25,7 +25,7 @@ from entresol.server.responses import (
     HttpResponse,
     accepts_gzip,
 )
-from entresol.server.state import ServerState
+from entresol.server.server_state import ServerState
 
 IDLE, HEADERS, BODY = range(3)
 MAX_REPEATED_HEADERS = 64

@@ -30,7 +30,7 @@ from entresol.server.responses import (
     preflight,
     wrong_host,
 )
-from entresol.server.state import ServerState
+from entresol.server.server_state import ServerState
 
 if TYPE_CHECKING:
     import httptools

@@ -15,7 +15,7 @@ from entresol.server.responses import (
     TIMED_OUT,
     HttpResponse,
 )
-from entresol.server.state import ServerState
+from entresol.server.server_state import ServerState
 
 _TOO_MUCH_UNREAD: Final = HttpResponse(1008, TEXT, b"too much unread", reason="too much unread")
 

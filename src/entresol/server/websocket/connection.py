@@ -16,9 +16,9 @@ from websockets.server import ServerProtocol
 from entresol.errors.base import without_frames
 from entresol.server.duplex import DuplexConnection
 from entresol.server.http.request import WebSocketUpgrade, path_of
-from entresol.server.limits import RequestRate
+from entresol.server.request_rate import RequestRate
 from entresol.server.responses import TEXT, HttpResponse
-from entresol.server.state import ServerState
+from entresol.server.server_state import ServerState
 from entresol.server.websocket.frame_splitter import FrameSplitter
 
 OPCODE_BITS: Final = 0x0F

@@ -13,7 +13,7 @@ from websockets.http11 import Request
 from websockets.server import ServerProtocol
 from websockets.typing import Origin
 
-from entresol.server.access import OriginCheck
+from entresol.server.access_control import OriginCheck
 from entresol.server.config import ServerConfig
 from entresol.server.http.request import WebSocketUpgrade
 from entresol.server.responses import TEXT, HttpResponse

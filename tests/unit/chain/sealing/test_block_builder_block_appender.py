@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
+from entresol.chain.edits import BlockSettings
 from entresol.chain.events import BlockSealed
 from entresol.chain.history import ChainMark
 from entresol.chain.ledger import RevertedBlocks

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
+from entresol.chain.edits import BlockSettings
 from tests.support.chain.dev_chain import ALICE, ETHER, transaction
 
 CHANGES: dict[str, Callable[[Chain], object]] = {

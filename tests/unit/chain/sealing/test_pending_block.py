@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.fees import Eip1559BaseFee
 from entresol.chain.rules import ChainRules
 from entresol.dev.reverts import Reverts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
+from entresol.chain.edits import BlockSettings
 from entresol.chain.sealing import pool_inclusion as module
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import BOB, transaction

@@ -14,7 +14,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.rebuild import rebuild
-from entresol.dev.linked_chains import identity_of
+from entresol.dev.node_chains import identity_of
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_foreign, build_genesis, build_own
 from entresol.dev.state_file.reading import read_state_file

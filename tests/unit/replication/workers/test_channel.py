@@ -11,7 +11,7 @@ import pytest
 from entresol.errors import ProducerUnavailable
 from entresol.replication.workers.channel import (
     MAX_UNSENT_BYTES,
-    TURN_FRAMES,
+    TURN_PACKETS,
     CallResponse,
     Channel,
     client_number,
@@ -185,7 +185,7 @@ def test_a_turn_of_the_event_loop_serves_few_calls() -> None:
             served, before = len(peer.served), served
             most = max(most, served - before)
         # Once as they arrive, and once as scheduled.
-        assert 0 < most <= 2 * TURN_FRAMES
+        assert 0 < most <= 2 * TURN_PACKETS
 
     run(test)
 

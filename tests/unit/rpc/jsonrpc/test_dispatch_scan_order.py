@@ -7,9 +7,9 @@ from collections.abc import Awaitable
 
 import pytest
 
-from entresol.rpc.jsonrpc.batch import Response
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import ScanOrder
+from entresol.rpc.jsonrpc.request_batch import Response
 
 
 class Called:

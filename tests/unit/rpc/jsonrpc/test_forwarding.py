@@ -15,15 +15,15 @@ from msgspec import Raw
 
 from entresol.errors import ProducerUnavailable
 from entresol.node.config.schema import NodeConfig
-from entresol.node.recipes.pair import pair
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.replication.router import ReplicaRouter, ReplicaState
 from entresol.rpc import namespaces
-from entresol.rpc.jsonrpc.batch import Response
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.envelope import decode_request
 from entresol.rpc.jsonrpc.forwarding import request_bytes
 from entresol.rpc.jsonrpc.method import Mark, Order, ServedBy, method
+from entresol.rpc.jsonrpc.request_batch import Response
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.server.handler import ClientConnection, completed
 from tests.support.example_namespace import dispatch
@@ -153,7 +153,7 @@ def call(name: str, *params: object, request_id: int | None = 1) -> dict[str, ob
 
 
 def test_every_method_of_a_node_declares_who_serves_it() -> None:
-    node = pair(NodeConfig())
+    node = ecosystem(NodeConfig())
     try:
         methods = [it for served in node.services for it in served.api.dispatcher.methods.values()]
         assert [it.name for it in methods if it.served_by is None] == []

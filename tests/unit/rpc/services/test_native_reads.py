@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from entresol._native import Overlay
-from entresol.chain.build_state import Clock
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
 from entresol.chain.fees import FeeModel
 from entresol.chain.rules import ChainRules
 from entresol.node.api.api import Api

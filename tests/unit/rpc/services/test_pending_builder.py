@@ -1,4 +1,4 @@
-"""A heavy pending block is built on a worker, for requests that came before it was opened."""
+"""A heavy pending block is built on a thread, for requests that came before it was opened."""
 
 from __future__ import annotations
 

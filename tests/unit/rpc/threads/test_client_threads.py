@@ -14,7 +14,7 @@ from entresol import errors
 from entresol._native import Snapshot, call
 from entresol.chain.chain_use import ChainUse
 from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.threads.client_threads import (
     MAX_CLIENTS_QUEUED,
     ClientThreads,

@@ -11,7 +11,7 @@ from entresol.errors import BlockNotFound
 from entresol.offload import POLICY, Offload
 from entresol.primitives.records import transaction_type
 from entresol.primitives.values import Data, Hash32
-from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
+from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.render.hex import array, data, raw
 from entresol.rpc.types.block_id import BlockId

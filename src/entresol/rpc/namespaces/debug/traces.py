@@ -19,7 +19,7 @@ from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.tracers import TracerResult, TransactionTraceResult
 from entresol.rpc.types.block_id import BlockId, BlockNumber

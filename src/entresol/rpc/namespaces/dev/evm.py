@@ -45,7 +45,7 @@ class TimeTravel:
     def snapshot(self) -> Quantity:
         """Take a snapshot of the chain and return its id.
 
-        On a development pair it covers both layers, whichever receives the request, and batches with their settlement.
+        With a development L1 it covers both layers, whichever receives the request, and batches with their settlement.
         It includes the clock, the pool and the settings of blocks to come; mining mode and impersonated accounts stay
         as they are.
         """

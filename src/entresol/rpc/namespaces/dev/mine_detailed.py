@@ -10,7 +10,7 @@ from entresol.errors import TimestampTooHigh, TimestampTooLow, TooManyToSeal
 from entresol.execution.replay import replayed
 from entresol.execution.reverts import describe_revert
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.mined import MinedBlock
 from entresol.rpc.namespaces.dev.mining import seal_ordered

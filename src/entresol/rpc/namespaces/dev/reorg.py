@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.dev.checkpoint import LinkedRevertPlan
     from entresol.dev.keyring import Keyring
-    from entresol.dev.linked_chains import LinkedChains
+    from entresol.dev.node_chains import NodeChains
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
@@ -90,14 +90,14 @@ class AnvilReorg:
         self,
         chain: Chain,
         sequencer: Sequencer,
-        linked: LinkedChains,
+        node_chains: NodeChains,
         reverts: RevertRunner,
         keyring: Keyring,
         filler: TransactionFiller,
     ) -> None:
         self._chain = chain
         self._sequencer = sequencer
-        self._linked = linked
+        self._node_chains = node_chains
         self._reverts = reverts
         self._keyring = keyring
         self._filler = filler
@@ -106,7 +106,7 @@ class AnvilReorg:
     def rollback(self, depth: Number | None = None) -> Awaitable[None] | None:
         """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
-        The other layer of a development pair is rolled back to its head at that time, with batches and deposits. Steps
+        The other layer, if both are of this node, is rolled back to its head at that time, with batches and deposits. Steps
         of settlement that L1 no longer has are undone, also of batches that stay.
         """
         plan = self._plan(1 if depth is None else int(depth))
@@ -125,7 +125,7 @@ class AnvilReorg:
     ) -> None:
         """Roll the chain back, and seal as many other blocks, with the given transactions in them."""
         count = block_count(int(depth))
-        self._linked.check_depth(self._chain, count, what="Reorg")
+        self._node_chains.check_depth(self._chain, count, what="Reorg")
         of_block: defaultdict[int, list[ReorgTransaction]] = defaultdict(list)
         for it in transactions or ():
             if it.index >= count:
@@ -149,13 +149,15 @@ class AnvilReorg:
         if options is not None:
             _reject_forking(options)
             raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
-        await self._reverts.reset(self._linked)
+        await self._reverts.reset(self._node_chains)
 
     def _plan(self, depth: int) -> Callable[[], LinkedRevertPlan]:
         """Return what plans a rollback; blocks that are sealed while it is prepared are rolled back too."""
-        self._linked.check_depth(self._chain, depth)
+        self._node_chains.check_depth(self._chain, depth)
         target = self._chain.number - depth
-        return lambda: self._linked.plan_roll_back(self._chain, max(self._chain.number - target, 0))
+        return lambda: self._node_chains.plan_roll_back(
+            self._chain, max(self._chain.number - target, 0)
+        )
 
     async def _add(self, given: ReorgTransaction) -> None:
         if isinstance(given.transaction, Data):
@@ -172,8 +174,8 @@ class HardhatReset:
 
     prefix = "hardhat"
 
-    def __init__(self, linked: LinkedChains, reverts: RevertRunner) -> None:
-        self._linked = linked
+    def __init__(self, node_chains: NodeChains, reverts: RevertRunner) -> None:
+        self._node_chains = node_chains
         self._reverts = reverts
 
     @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
@@ -186,7 +188,7 @@ class HardhatReset:
         """
         if options is not None:
             _reject_forking(options)
-        await self._reverts.reset(self._linked)
+        await self._reverts.reset(self._node_chains)
         return True
 
 

@@ -1,4 +1,4 @@
-"""Revert chains without blocking the event loop: what takes long is prepared on a worker."""
+"""Revert chains without blocking the event loop: what takes long is prepared on a thread."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from entresol.dev.linked_chains import close_all
+from entresol.dev.node_chains import close_all
 from entresol.errors import ChainReplaced
 
 if TYPE_CHECKING:
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain_use import ChainUse
     from entresol.dev.checkpoint import LinkedRevertPlan
-    from entresol.dev.linked_chains import LinkedChains
+    from entresol.dev.node_chains import NodeChains
 
 _T = TypeVar("_T")
 Planner: TypeAlias = "Callable[[], LinkedRevertPlan | None]"
 """Plans a revert of the chains as they are now; None if there is nothing to revert to."""
 
 ATTEMPTS: Final = 3
-"""How often a revert is prepared on a worker, if a chain changes meanwhile, before it is done on the event loop."""
+"""How often a revert is prepared on a thread, if a chain changes meanwhile, before it is done on the event loop."""
 
 WAIT_SECONDS: Final = 2.0
 """How long what runs on the chains may go on before they are replaced all the same, and it fails."""
 
 
 class RevertRunner:
-    """Runs reverts: short ones at once, others after a worker has prepared them.
+    """Runs reverts: short ones at once, others after a thread has prepared them.
 
     Whatever uses the chains on threads, or settles them, comes to its end first, or has `ChainReplaced`.
     """
@@ -57,18 +57,18 @@ class RevertRunner:
         if done is not None:
             await done
 
-    async def reset(self, linked: LinkedChains) -> None:
-        """Replace all chains by their genesis, which a worker builds."""
+    async def reset(self, node_chains: NodeChains) -> None:
+        """Replace all chains by their genesis, which a thread builds."""
         loop = asyncio.get_running_loop()
-        stores = await self.prepared(linked.build_reset)
+        stores = await self.prepared(node_chains.build_reset)
         try:
             await self.idle()
-            linked.apply_reset(stores)
+            node_chains.apply_reset(stores)
         finally:
             await loop.run_in_executor(None, close_all, stores)
 
     async def prepared(self, prepare: Callable[[], _T]) -> _T:
-        """Return what a worker prepares to replace the chains; if they are replaced meanwhile, it does so again."""
+        """Return what a thread prepares to replace the chains; if they are replaced meanwhile, it does so again."""
         loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):
             with contextlib.suppress(ChainReplaced):

@@ -19,14 +19,14 @@ from entresol.errors import (
 )
 from entresol.offload import Offload
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.dev.state_file.linked_state import LinkedState
+    from entresol.dev.state_file.node_state import NodeState
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 
 
@@ -42,7 +42,7 @@ class AnvilState:
     def __init__(
         self,
         chain: Chain,
-        states: LinkedState,
+        states: NodeState,
         reverts: RevertRunner,
         executor: Executor,
         max_memory: int | None = None,
@@ -59,7 +59,7 @@ class AnvilState:
     ) -> Offload[Annotated[Raw, Data]]:
         """Return the state file of the chain, packed by gzip; on request with the states after earlier blocks.
 
-        On a development pair it has both layers, so that either restores both.
+        With a development L1 it has both layers, so that either restores both.
         """
         historical = bool(preserve_historical_states)
         for _ in range(DUMP_ATTEMPTS - 1):

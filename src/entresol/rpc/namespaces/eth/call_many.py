@@ -14,7 +14,7 @@ from entresol.execution.trace.block_trace import SealedBlock
 from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext

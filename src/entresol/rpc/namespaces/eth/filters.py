@@ -112,6 +112,6 @@ class EthFilters:
 
 
 def _run(search: LogSearch | FilterLogs | LogChanges | HashChanges) -> Raw | Offload[Raw]:
-    """Search on the event loop if that is quick, or else on a worker thread."""
+    """Search on the event loop if that is quick, or else on a thread."""
     found = search.run_if_quick()
     return Offload(lambda: raw_array(search.run())) if found is None else raw_array(found)

@@ -21,7 +21,7 @@ from entresol.errors import (
 )
 from entresol.execution.simulate.simulate import SimulationBase, simulate
 from entresol.offload import POLICY, Offload
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.blocks import SimulatedBlockInfo
 from entresol.rpc.render.hex import array, raw

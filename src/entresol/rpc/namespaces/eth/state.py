@@ -11,7 +11,7 @@ from entresol.execution.account_senders import transaction_count
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger

@@ -10,7 +10,7 @@ from entresol.errors import BlockNotFound, MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.blocks import HeaderInfo
 from entresol.rpc.models.otterscan import BlockPage, OtterscanBlock

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from entresol.errors import SearchTooLong
 from entresol.offload import Offload
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.otterscan import TransactionPage
 from entresol.rpc.namespaces.ots.blocks import check_page

@@ -14,7 +14,7 @@ from entresol.offload import POLICY, Offload
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.slot_limit import check_slots
@@ -144,7 +144,7 @@ class ZksProofs:
         return work() if len(keys) <= POLICY.proof_slots else Offload(work)
 
     def _prove(self, prove: Callable[..., ProvenLog | None]) -> Raw | Offload[Raw | None] | None:
-        """Prove a log: on a worker thread if the tree has to be built first, which takes up to 16,383 hashes."""
+        """Prove a log: on a thread if the tree has to be built first, which takes up to 16,383 hashes."""
 
         def work() -> Raw | None:
             with self._lock:

@@ -9,7 +9,7 @@ from entresol.errors import MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.services.tokens import BridgedTokens
 from entresol.rpc.types.block_id import LATEST

@@ -18,7 +18,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode, load
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
-from entresol.rpc.jsonrpc.cooperative import within_limit
+from entresol.rpc.jsonrpc.gil_turns import within_limit
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import iso_timestamp, raw_array
@@ -203,7 +203,7 @@ class ZksTransactions:
         )
 
     async def _execute(self, transaction: Transaction, pending: BlockExecutor) -> ExecutionResult:
-        """Execute a transaction on a worker thread, on the pending block."""
+        """Execute a transaction on a thread, on the pending block."""
         rules, env = self._chain.rules.evm_rules(), pending.env.native
         tx_env = tx_env_of(transaction, self._chain.pool.config.validation)
         return await self._threads.run(lambda: execute(pending.overlay, rules, env, tx_env))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from entresol.node.config.limits import LimitsConfig
+from entresol.node.config.api_limits import LimitsConfig
 from entresol.primitives.values import Address
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, ETHER, LOGGER

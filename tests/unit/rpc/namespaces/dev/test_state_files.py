@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.node_chains import NodeChains
 from entresol.dev.replaced_stores import MAX_REPLACED
 from entresol.dev.reverts import Reverts
-from entresol.dev.state_file.linked_state import LinkedState
+from entresol.dev.state_file.node_state import NodeState
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
 from tests.support.chain.api_client import ApiClient, send
@@ -78,7 +78,7 @@ def dumped_while_reverted(client: ApiClient, times: int) -> Any:
         client("evm_mine")
     reverts = Reverts(client.chain)
     with RevertingExecutor(reverts, times) as executor:
-        states = LinkedState(LinkedChains(reverts))
+        states = NodeState(NodeChains(reverts))
         dumping = NamespaceClient(
             AnvilState(client.chain, states, RevertRunner(executor, []), executor)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from entresol.dev.linked_chains import LinkedChains, identity_of
+from entresol.dev.node_chains import NodeChains, identity_of
 from entresol.dev.state_file.loading import (
     apply_accounts,
     build_foreign,
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from entresol._native import Overlay
-    from entresol.chain.build_state import PreparedEdit
     from entresol.chain.chain import Chain
+    from entresol.chain.edits import PreparedEdit
     from entresol.chain.ledger import RevertedBlocks
     from entresol.dev.state_file.state_file import ChainPart, FileAccount, StateFile
     from entresol.primitives.values import Address
@@ -62,7 +62,7 @@ class PreparedLoad:
                 it.copy.close()
 
 
-class LinkedState:
+class NodeState:
     """Dumps and loads the chains of a node.
 
     A file that this node wrote has all of its chains and restores them. Another one replaces the chain that it is
@@ -71,8 +71,8 @@ class LinkedState:
     Remembers and persists: nothing of its own. `prepare` and the work of `dump` may run on any thread.
     """
 
-    def __init__(self, linked: LinkedChains, settling: Chain | None = None) -> None:
-        self._linked = linked
+    def __init__(self, node_chains: NodeChains, settling: Chain | None = None) -> None:
+        self._node_chains = node_chains
         self._settling = settling
 
     def dump(
@@ -84,7 +84,7 @@ class LinkedState:
         paced: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
     ) -> Callable[[], bytes]:
         """Return the work that writes a file of what the chains are now; its pieces pass through `paced`."""
-        dumped = {it: ChainDump(it) for it in self._linked.chains}
+        dumped = {it: ChainDump(it) for it in self._node_chains.chains}
         others = [dump for it, dump in dumped.items() if it is not chain]
 
         def work() -> bytes:
@@ -101,7 +101,7 @@ class LinkedState:
         A chain without a file of its own is taken from that of another chain if this node wrote it. `max_memory` is
         the bound of a file that a client has sent.
         """
-        self._linked.check_replaceable()
+        self._node_chains.check_replaceable()
         files = {
             it: read_state_file(content, it.rules.chain_id, max_memory=max_memory)
             for it, content in data.items()
@@ -112,12 +112,12 @@ class LinkedState:
             load.edits = {it: it.prepare_edit(_edit(found)) for it, found in load.accounts.items()}
             return load
         try:
-            for chain in self._linked.chains:
+            for chain in self._node_chains.chains:
                 replacement = self._replacement(chain, files)
                 load.replacements.append(replacement)
                 chain.ledger.store.prepare_replace(replacement.store)
                 reverted = chain.ledger.reverted_by(-1)
-                copy = self._linked.reverts_of(chain).copy_for(replacement.store)
+                copy = self._node_chains.reverts_of(chain).copy_for(replacement.store)
                 load.replacements[-1] = replacement._replace(reverted=reverted, copy=copy)
         except BaseException:
             load.close()
@@ -130,7 +130,7 @@ class LinkedState:
             # What a chain keeps for its checkpoints is not closed with the rest.
             replaced = [it for it in load.replacements if not self._replace(it)]
             load.replacements = [it._replace(copy=None) for it in replaced]
-            self._linked.on_replaced()
+            self._node_chains.on_replaced()
         for chain, accounts in load.accounts.items():
             edit = load.edits.get(chain)
             # Whatever changed the state meanwhile, the file is loaded after it.
@@ -138,7 +138,7 @@ class LinkedState:
                 edit = chain.prepare_edit(_edit(accounts))
 
     def _replace(self, load: Replacement) -> bool:
-        return self._linked.reverts_of(load.chain).replace(
+        return self._node_chains.reverts_of(load.chain).replace(
             load.store,
             load.edits,
             load.codes,
@@ -175,7 +175,7 @@ class LinkedState:
         self, chain: Chain, part: ChainPart, files: Mapping[Chain, StateFile]
     ) -> None:
         """Reject blocks with transactions of an L1 that is in none of the files."""
-        others = [it.rules.chain_id for it in self._linked.chains if it is not chain]
+        others = [it.rules.chain_id for it in self._node_chains.chains if it is not chain]
         if all(any(file.part_of(it) for file in files.values()) for it in others):
             return
         if chain is self._settling and any(record.priority_count() for record in part.records):

@@ -48,7 +48,7 @@ STOP_SECONDS: Final = 2.0
 """How long a worker may take to end, besides the time that its server has for responses."""
 
 
-class WorkerPool:
+class WorkerSupervisor:
     """Runs workers.
 
     Remembers: the processes. Persists: nothing. Assumes: one event loop, on the main thread. Fails: never; the node

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
-from entresol.server.access import HostCheck, OriginCheck
+from entresol.server.access_control import HostCheck, OriginCheck
 from entresol.server.config import ServerConfig
-from entresol.server.documents import DocumentFormat, DocumentRejections
+from entresol.server.document_format import DocumentFormat, DocumentRejections
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.request import HeadCache
-from entresol.server.limits import RequestRate
 from entresol.server.memory import RequestBytes, UnsentBytes, Writer
+from entresol.server.request_rate import RequestRate
 from entresol.server.round_robin import RoundRobin
 from entresol.server.static_files import StaticFiles, no_files
 

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from entresol.offload import POLICY
-from entresol.rpc.jsonrpc import batch as module
-from entresol.rpc.jsonrpc.batch import DeferredResponse, RequestBatch, Response
+from entresol.rpc.jsonrpc import request_batch as module
+from entresol.rpc.jsonrpc.request_batch import DeferredResponse, RequestBatch, Response
 
 
 @pytest.fixture(autouse=True)

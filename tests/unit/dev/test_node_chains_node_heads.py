@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.dev.linked_chains import LinkedHeads
+from entresol.dev.node_chains import NodeHeads
 from entresol.dev.reverts import Reverts
 from tests.support.chain.dev_chain import open_chain
 
@@ -22,7 +22,7 @@ def chains() -> Iterator[tuple[Chain, Chain]]:
 
 def test_the_last_moment_of_a_block_is_found_from_either_chain(chains: tuple[Chain, Chain]) -> None:
     first, second = chains
-    journal = LinkedHeads(chains)
+    journal = NodeHeads(chains)
     for chain in (first, second, second, first, second):
         chain.builder.seal()
     assert [journal.at(first, number) for number in range(3)] == [(0, 0), (1, 2), (2, 3)]
@@ -32,7 +32,7 @@ def test_the_last_moment_of_a_block_is_found_from_either_chain(chains: tuple[Cha
 
 def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
     first, second = chains
-    journal = LinkedHeads(chains)
+    journal = NodeHeads(chains)
     for chain in (first, second, first, second):
         chain.builder.seal()
     Reverts(second).plan_roll_back(1).apply()
@@ -47,14 +47,14 @@ def test_what_came_before_the_start_is_not_known(chains: tuple[Chain, Chain]) ->
     first, _ = chains
     first.builder.seal()
     first.builder.seal()
-    journal = LinkedHeads(chains)
+    journal = NodeHeads(chains)
     assert journal.at(first, 1) is None
     assert journal.at(first, 2) == (2, 0)
 
 
 def test_the_oldest_are_dropped(chains: tuple[Chain, Chain]) -> None:
     first, _ = chains
-    journal = LinkedHeads(chains, max_cuts=4)
+    journal = NodeHeads(chains, max_cuts=4)
     for _ in range(6):
         first.builder.seal()
     assert journal.at(first, 0) is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.server.documents import DocumentFormat, DocumentRejections
+from entresol.server.document_format import DocumentFormat, DocumentRejections
 
 NOTES = DocumentFormat(
     name="note",

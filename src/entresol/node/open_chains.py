@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.chain.build_state import BlockSettings
 from entresol.chain.chain import Chain
+from entresol.chain.edits import BlockSettings
 from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
 from entresol.chain.genesis.accounts import (
     DEVELOPMENT_MNEMONIC,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import resource
 
-from entresol.server.limits import RequestRate, allow_open_files
+from entresol.server.request_rate import RequestRate, allow_open_files
 
 
 def test_a_rate_allows_a_burst_of_one_second() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entresol._native import keccak256
-from entresol.node.config.limits import LimitsConfig
+from entresol.node.config.api_limits import LimitsConfig
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, open_chain
 from tests.support.rpc_client import RpcError

@@ -8,7 +8,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
-from entresol.dev.linked_chains import LinkedChains
+from entresol.dev.node_chains import NodeChains
 from entresol.dev.reverts import Checkpoints, Reverts
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
@@ -29,12 +29,12 @@ def chains() -> Iterator[tuple[Chain, Chain]]:
 
 def test_the_other_chain_goes_back_to_where_it_was(chains: tuple[Chain, Chain]) -> None:
     first, second = chains
-    linked = LinkedChains(Reverts(first), Reverts(second))
+    node_chains = NodeChains(Reverts(first), Reverts(second))
     for chain in (first, second, first, second, first):
         chain.builder.seal()
-    linked.plan_roll_back(second, 1).apply()
+    node_chains.plan_roll_back(second, 1).apply()
     assert (first.number, second.number) == (2, 1)
-    linked.plan_roll_back(first, 2).apply()
+    node_chains.plan_roll_back(first, 2).apply()
     assert (first.number, second.number) == (0, 0)
 
 
@@ -42,10 +42,10 @@ def test_transactions_of_blocks_that_are_gone_are_not_pending_again(
     chains: tuple[Chain, Chain],
 ) -> None:
     chain, _ = chains
-    linked = LinkedChains(Reverts(chain))
+    node_chains = NodeChains(Reverts(chain))
     InlineSequencer(chain).send(transaction(0))
     time = chain.blocks.header(0).timestamp
-    linked.plan_roll_back(chain, 1).apply()
+    node_chains.plan_roll_back(chain, 1).apply()
     assert (chain.number, balance(chain, NOBODY), len(chain.pool)) == (0, 0, 0)
     assert chain.clock.now() == time
 
@@ -54,7 +54,7 @@ def test_no_more_blocks_go_than_there_are(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
     chain.builder.seal()
     with pytest.raises(RollbackTooDeep, match="current height 1, depth 2"):
-        LinkedChains(Reverts(chain)).plan_roll_back(chain, 2).apply()
+        NodeChains(Reverts(chain)).plan_roll_back(chain, 2).apply()
 
 
 def test_blocks_before_the_start_stay_if_there_is_another_layer(
@@ -64,30 +64,30 @@ def test_blocks_before_the_start_stay_if_there_is_another_layer(
     first.builder.seal()
     first.builder.seal()
     with pytest.raises(RollbackUnknown, match="evm_snapshot"):
-        LinkedChains(Reverts(first), Reverts(second)).plan_roll_back(first, 1).apply()
-    LinkedChains(Reverts(first)).plan_roll_back(first, 1).apply()
+        NodeChains(Reverts(first), Reverts(second)).plan_roll_back(first, 1).apply()
+    NodeChains(Reverts(first)).plan_roll_back(first, 1).apply()
     assert first.number == 1
 
 
 def test_a_batch_on_a_foreign_l1_stays(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
     batcher = Batcher(chain.blocks, chain.batches)
-    linked = LinkedChains(Reverts(chain), foreign_l1=True)
+    node_chains = NodeChains(Reverts(chain), foreign_l1=True)
     for _ in range(2):
         chain.builder.seal()
     completed(batcher.seal(0.0))
     chain.builder.seal()
-    linked.plan_roll_back(chain, 1).apply()
+    node_chains.plan_roll_back(chain, 1).apply()
     with pytest.raises(BelowSettledBatch, match="batch 1 ends at block 2"):
-        linked.plan_roll_back(chain, 1).apply()
+        node_chains.plan_roll_back(chain, 1).apply()
     with pytest.raises(BelowSettledBatch):
-        linked.reset()
+        node_chains.reset()
     assert chain.number == 2
 
 
 def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chain]) -> None:
     l1, l2 = chains
-    linked = LinkedChains(Reverts(l1), Reverts(l2))
+    node_chains = NodeChains(Reverts(l1), Reverts(l2))
     l2.builder.seal()
     completed(Batcher(l2.blocks, l2.batches).seal(0.0))
     for step in SettlementStep:
@@ -97,7 +97,7 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
     l2.set_finality(1, 1)
     l2.schedule.seal_on_request()
     l2.enqueue(deposit(0))
-    linked.plan_roll_back(l1, 1).apply()
+    node_chains.plan_roll_back(l1, 1).apply()
     assert (l1.number, l2.number) == (2, 1)
     assert [l2.batches.last_settled(step) for step in SettlementStep] == [1, 1, 0]
     assert (l2.finality.safe, l2.finality.finalized) == (1, 0)
@@ -106,7 +106,7 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
 
 def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> None:
     reverts = [Reverts(it) for it in chains]
-    linked, checkpoints = LinkedChains(*reverts), Checkpoints(*reverts)
+    node_chains, checkpoints = NodeChains(*reverts), Checkpoints(*reverts)
     snapshot = checkpoints.create()
     genesis = [chain.ledger.head_hash for chain in chains]
     instances = [chain.instance_id for chain in chains]
@@ -116,7 +116,7 @@ def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> 
         InlineSequencer(chain).send(transaction(1))
         chain.enqueue(deposit(0))
         chain.edit(ALICE, lambda it: it.set_balance(ALICE, 1))
-    linked.reset()
+    node_chains.reset()
     for chain, genesis_hash, instance in zip(chains, genesis, instances, strict=True):
         assert (chain.number, chain.ledger.head_hash) == (0, genesis_hash)
         assert not chain.filler.has_work
@@ -131,7 +131,7 @@ def test_subscribers_see_all_blocks_go(chains: tuple[Chain, Chain]) -> None:
     for nonce in range(3):
         InlineSequencer(chain).send(transaction(nonce))
     events = chain.events.subscribe()
-    LinkedChains(Reverts(chain)).reset()
+    NodeChains(Reverts(chain)).reset()
     reverted = [it for it in events.take()[0] if isinstance(it, BlocksReverted)]
     assert [record.header().number for it in reverted for record in it.records] == [3, 2, 1, 0]
 
@@ -141,11 +141,11 @@ def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
 ) -> None:
     first, second = chains
     reverts = [Reverts(it) for it in chains]
-    linked, checkpoints = LinkedChains(*reverts), Checkpoints(*reverts)
+    node_chains, checkpoints = NodeChains(*reverts), Checkpoints(*reverts)
     second.builder.seal()
     snapshot = checkpoints.create()
     first.builder.seal()
-    linked.plan_roll_back(second, 1).apply()
+    node_chains.plan_roll_back(second, 1).apply()
     second.builder.seal()
     assert not checkpoints.restore(snapshot)
     assert (first.number, second.number) == (0, 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from entresol.node.startup.garbage import collect_less
+from entresol.node.startup.garbage_collector import collect_less
 from entresol.primitives.values import Hash32
 
 MAX_SECONDS = 0.02

@@ -1,23 +1,23 @@
-"""The order in which frames of a channel are served."""
+"""The order in which packets of a channel are served."""
 
 from __future__ import annotations
 
-from entresol.replication.workers.channel import Frame, FrameKind, FrameQueue
+from entresol.replication.workers.channel import Packet, PacketKind, PacketQueue
 
 
-def queue_of(*frames: tuple[int, int]) -> FrameQueue:
+def queue_of(*packets: tuple[int, int]) -> PacketQueue:
     """Return a queue of calls, each by its client and its number."""
-    queue = FrameQueue()
-    for client, number in frames:
-        queue.put(Frame(FrameKind.CALL, client, number, b"four"))
+    queue = PacketQueue()
+    for client, number in packets:
+        queue.put(Packet(PacketKind.CALL, client, number, b"four"))
     return queue
 
 
-def order(queue: FrameQueue) -> list[tuple[int, int]]:
+def order(queue: PacketQueue) -> list[tuple[int, int]]:
     taken = []
     while queue:
-        frame = queue.take()
-        taken.append((frame.client, frame.number))
+        packet = queue.take()
+        taken.append((packet.client, packet.number))
     return taken
 
 
@@ -30,7 +30,7 @@ def test_clients_take_turns_and_each_has_its_order() -> None:
 def test_a_client_that_comes_back_waits_behind_the_others() -> None:
     queue = queue_of((1, 1), (1, 2), (2, 3))
     queue.take()
-    queue.put(Frame(FrameKind.CALL, 1, 4, b""))
+    queue.put(Packet(PacketKind.CALL, 1, 4, b""))
     assert order(queue) == [(2, 3), (1, 2), (1, 4)]
 
 
@@ -43,9 +43,9 @@ def test_a_dropped_call_leaves_nothing_behind() -> None:
     assert queue.size == 0
 
 
-def test_a_call_and_the_response_to_one_of_the_same_number_are_two_frames() -> None:
+def test_a_call_and_the_response_to_one_of_the_same_number_are_two_packets() -> None:
     queue = queue_of((1, 1))
-    queue.put(Frame(FrameKind.RESPONSE, 1, 1, b"response"))
+    queue.put(Packet(PacketKind.RESPONSE, 1, 1, b"response"))
     assert queue.size == 12
     queue.drop_call(1, 1)
     assert queue.take().payload == b"response"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.server.access import MAX_CACHED_HOSTS, HostCheck, OriginCheck, host_name
+from entresol.server.access_control import MAX_CACHED_HOSTS, HostCheck, OriginCheck, host_name
 from entresol.server.config import ServerConfig
 
 

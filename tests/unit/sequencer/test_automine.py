@@ -15,7 +15,8 @@ from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.sequencer import local
-from entresol.sequencer.local import Automine, BlockSealer
+from entresol.sequencer.automine import Automine
+from entresol.sequencer.block_sealer import BlockSealer
 from tests.support.chain.dev_chain import (
     ALICE,
     deposit,

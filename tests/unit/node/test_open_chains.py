@@ -14,9 +14,9 @@ from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.node.chains import open_layer_one, open_layer_two
 from entresol.node.config.evm import EvmConfig, L1BlockConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
+from entresol.node.open_chains import open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
 from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY

@@ -22,7 +22,7 @@ from entresol.execution.replay import state_at_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
-from entresol.rpc.jsonrpc.cooperative import cooperatively, within_limit
+from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number

@@ -1,4 +1,4 @@
-"""Yield the GIL periodically from worker threads, and stop once a response is too long."""
+"""Yield the GIL periodically from threads, and stop once a response is too long."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from entresol.dev.control import DevControl
 from entresol.node.builder import NodeBuilder
-from entresol.node.chains import is_publicly_known, open_layer_one, open_layer_two
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
+from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two
 from entresol.node.parts.layers import (
     embedded_settlement_layer,
     serve_layer_one,
@@ -25,7 +25,7 @@ from entresol.node.settlement.settlement_layer import (
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.startup.l1_checks import check_batches, check_gas_limit
 from entresol.node.state_files import StateDumper, load_at_start
-from entresol.node.workers.pool import WorkerPool
+from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-async def open_pair(config: NodeConfig, log: NodeLog | None = None) -> Node:
+async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node; a remote L1 is connected first, and what the L1 has of the chain is checked."""
     if not config.l1.l1:
-        return pair(config, log)
+        return ecosystem(config, log)
     remote = None
     if config.l1.l1_url is None:
         check_development_l1(config)
     else:
         remote = await connect_remote(config)
     try:
-        node = pair(config, log, remote)
+        node = ecosystem(config, log, remote)
     except BaseException:
         if remote is not None:
             await remote.l1.close()
@@ -67,7 +67,7 @@ async def open_pair(config: NodeConfig, log: NodeLog | None = None) -> Node:
     return node
 
 
-def pair(
+def ecosystem(
     config: NodeConfig, log: NodeLog | None = None, remote: SettlementLayer | None = None
 ) -> Node:
     """Return a node that serves an L2, and the development L1 that it settles on unless there is a `remote` one."""
@@ -96,7 +96,7 @@ def pair(
         rollup = None
         if settlement_layer is not None:
             rollup = Rollup(chain, sequencer, settlement_layer, fees, config)
-        workers = WorkerPool.of(config, log, rollup)
+        workers = WorkerSupervisor.of(config, log, rollup)
 
         # What clients reach.
         layer_two = serve_layer_two(

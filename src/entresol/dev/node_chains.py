@@ -30,7 +30,7 @@ MAX_CUTS: Final = 1_000_000
 log = logging.getLogger(__name__)
 
 
-class LinkedHeads:
+class NodeHeads:
     """The numbers that the heads of several chains have had together, oldest first.
 
     What both chains once were together is consistent: L1 has no batch of a block that L2 lacks, and L2 no deposit
@@ -79,7 +79,7 @@ class LinkedHeads:
             del cuts[: self._max_cuts // 2]
 
 
-class LinkedChains:
+class NodeChains:
     """The chains of a node: the development L1, if there is one, and the L2.
 
     If one is rolled back, the other is reverted to where it was at that time, so that batches and deposits match.
@@ -92,7 +92,7 @@ class LinkedChains:
         self._reverts = dict(zip(self.chains, reverts, strict=True))
         self._foreign_l1 = foreign_l1
         # A chain alone can be rolled back to any of its blocks.
-        self._heads = LinkedHeads(self.chains) if len(reverts) > 1 else None
+        self._heads = NodeHeads(self.chains) if len(reverts) > 1 else None
 
     def reverts_of(self, chain: Chain) -> Reverts:
         """Return what reverts one of the chains."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.chain.build_state import LATEST, Clock
+from entresol.chain.clock import LATEST, Clock
 from entresol.errors import TimestampTooHigh, TimestampTooLow
 
 

@@ -1,0 +1,168 @@
+"""Automine: seal transactions when they arrive, and tell their senders."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from entresol.background_task import cancel
+from entresol.chain.events import BLOCK_EVENTS
+from entresol.chain.sealing.block_filler import INLINE_GAS
+from entresol.errors import GasBudgetSpent, StoreFailed
+from entresol.execution.work_budget import WorkBudget
+from entresol.sequencer.block_sealer import RETRY_SECONDS, BlockSealer
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
+    from entresol.primitives.values import Hash32
+    from entresol.sequencer.sequencer import OnIncluded
+
+logger = logging.getLogger(__name__)
+
+
+class Automine:
+    """Seals what is pending, one block at a time, and reports to senders once their transactions are durable.
+
+    A few light transactions are sealed at the end of the turn of the event loop that brought them, unless the disk is
+    slow. Others are sealed in the background, and what arrives meanwhile is for the next block.
+
+    Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
+    thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool, as that of one does
+    which a block rejects; a block of deposits alone is tried again.
+    """
+
+    def __init__(self, chain: Chain, sealer: BlockSealer) -> None:
+        self._chain = chain
+        self._sealer = sealer
+        self._pending: dict[Hash32, list[OnIncluded]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._is_scheduled = False
+        chain.events.listen(self._on_event, *BLOCK_EVENTS)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether blocks are being sealed in the background."""
+        return self._task is not None and not self._task.done()
+
+    def seal(self) -> None:
+        """Seal what is pending: now, or in the background if deposits are heavy."""
+        if self.is_busy:
+            return
+        if self._sealer.has_heavy_deposits:
+            self._start()
+        elif not self._seal_inline():
+            self._start(is_long=True)
+
+    def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
+        """Seal a transaction with others that arrive in this turn of the event loop, and report it.
+
+        One that no block can include now, or not by itself, is reported at once.
+        """
+        if not self._chain.schedule.is_automine or not self._chain.pool.is_pending(
+            transaction_hash
+        ):
+            on_included(None)
+            return
+        self._pending.setdefault(transaction_hash, []).append(on_included)
+        if not self._is_scheduled and not self.is_busy:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._seal_turn)
+
+    def seal_included(self) -> None:
+        """Seal what is to be included before the turn ends."""
+        if self._is_scheduled:
+            self._seal_turn()
+
+    async def stop(self) -> None:
+        """Stop sealing in the background; pending senders get an error."""
+        self._chain.events.remove(self._on_event)
+        await cancel(self._task)
+        self._report_all(StoreFailed("the node stops; the transaction is in no block"))
+
+    def _start(self, *, is_long: bool = False) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._seal_all(is_long=is_long))
+
+    def _seal_turn(self) -> None:
+        if not self._is_scheduled or self.is_busy:
+            self._is_scheduled = False
+            return
+        self._is_scheduled = False
+        if self._sealer.is_heavy or self._sealer.is_disk_slow:
+            self._start()
+            return
+        try:
+            if self._chain.schedule.is_automine and not self._seal_inline():
+                self._start(is_long=True)
+                return
+        except Exception as error:
+            if not isinstance(error, StoreFailed):
+                logger.exception("a block could not be sealed")
+            self._fail(error)
+        self._report_all(None)
+
+    def _seal_inline(self) -> bool:
+        """Seal what is pending on the event loop; return False if it takes longer than its gas shows."""
+        try:
+            self._chain.builder.seal_pending(budget=WorkBudget(INLINE_GAS))
+        except GasBudgetSpent:
+            return False
+        return True
+
+    async def _seal_all(self, *, is_long: bool) -> None:
+        """Seal what is pending; `is_long` says that the next block takes longer than its gas."""
+        while self._chain.schedule.is_automine and self._chain.filler.has_work:
+            try:
+                header = await self._sealer.seal_work(is_long=is_long)
+            except Exception as error:
+                if isinstance(error, StoreFailed):
+                    pause = self._sealer.failed(error)
+                else:
+                    pause = RETRY_SECONDS
+                    logger.exception("a block could not be sealed; trying again")
+                self._fail(error)
+                if self._chain.filler.has_work:
+                    await asyncio.sleep(pause)
+            else:
+                if header is not None and not header.gas_used:
+                    break
+                is_long = False
+                # Others have their turn.
+                await asyncio.sleep(0)
+        self._report_all(None)
+
+    def _on_event(self, _event: Event) -> None:
+        if self._pending:
+            for it in self._not_includable():
+                self._report(it, None)
+
+    def _not_includable(self) -> list[Hash32]:
+        """Return the transactions that no next block includes: mostly because the last one has."""
+        pool, until = self._chain.pool, {}
+        found = []
+        for it in self._pending:
+            transaction = pool.get(it)
+            if transaction is not None:
+                sender = transaction.sender
+                if sender not in until:
+                    until[sender] = pool.includable_until(sender)
+                if transaction.payload.nonce < until[sender]:
+                    continue
+            found.append(it)
+        return found
+
+    def _fail(self, error: Exception) -> None:
+        """Report an error to all senders whose transactions are in no block, and drop those."""
+        for it in list(self._pending):
+            is_pooled = self._chain.pool.remove(it, str(error)) is not None
+            self._report(it, error if is_pooled else None)
+
+    def _report_all(self, error: Exception | None) -> None:
+        for it in list(self._pending):
+            self._report(it, error)
+
+    def _report(self, transaction_hash: Hash32, error: Exception | None) -> None:
+        error = error or self._chain.rejections.of(transaction_hash)
+        for on_included in self._pending.pop(transaction_hash, ()):
+            on_included(error)
