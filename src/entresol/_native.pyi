@@ -675,8 +675,8 @@ class NativeDispatcher:
     """Responds to requests that need no Python dispatcher.
 
     It caches results by method and parameters, in at most `capacity` bytes; parameters are compared as bytes, so
-    a request in another spelling is a miss. It calls `getters`, and passes `read_methods` to `reads`, `fee_history` and
-    `bridge`. `bounds` are the upper bounds of its latency histograms, in seconds, and no response is longer than
+    a request in another spelling is a miss. It calls `getters`, and passes `read_methods` to `accounts`, `reads`,
+    `fee_history` and `bridge`. `bounds` are the upper bounds of its latency histograms, in seconds, and no response is longer than
     `max_bytes`.
     """
 
@@ -688,6 +688,7 @@ class NativeDispatcher:
         bounds: Sequence[float],
         max_bytes: int,
         getters: Mapping[str, Getter] | None = None,
+        accounts: AccountReads | None = None,
         reads: StateReads | None = None,
         fee_history: FeeHistory | None = None,
         bridge: BridgeEstimates | None = None,
@@ -830,12 +831,45 @@ class CallErrors:
     ) -> CallErrors: ...
 
 @final
-class StateReads:
-    """Plain reads of the state: balances, nonces, codes, slots, and what calls without a price come to.
+class AccountReads:
+    """Plain reads of accounts and slots.
 
-    `latest` returns the `EvmEnv` of the last block, and the same object until that changes, and `head_hash` its
-    hash; `state_after` returns the state after a block, or raises if there is none, and `state_root` its root in
-    `trie`, that of the last block for None. `filling` returns the `EvmEnv` of the pending block, and the same object
+    `state` returns the state after a block, or raises if there is none, and `state_root` its root in `trie`; those of
+    the last block for None.
+    """
+
+    def __new__(
+        cls,
+        *,
+        state: Callable[[int | None], Snapshot | Overlay],
+        state_root: Callable[[int | None], bytes],
+        trie: Trie,
+    ) -> AccountReads: ...
+
+def balance_json(state: Snapshot | Overlay, address: bytes, /) -> bytes:
+    """Return the balance of an account, as JSON."""
+
+def nonce_json(state: Snapshot | Overlay, address: bytes, /) -> bytes:
+    """Return the nonce of the next transaction of an account of any kind, as JSON."""
+
+def code_json(state: Snapshot | Overlay, address: bytes, /) -> bytes:
+    """Return the code of an account, as JSON."""
+
+def slot_json(state: Snapshot | Overlay, address: bytes, slot: int, /) -> bytes:
+    """Return the value of a slot, as JSON."""
+
+def account_info_json(state: Snapshot | Overlay, address: bytes, /) -> bytes:
+    """Return balance, nonce and code of an account, as JSON."""
+
+def account_json(state: Snapshot | Overlay, address: bytes, trie: Trie, root: bytes, /) -> bytes:
+    """Return an account as JSON, with its storage root under the state root `root`; null if there is none."""
+
+@final
+class StateReads:
+    """What plain calls without a price come to.
+
+    `latest` returns the `EvmEnv` of the last block, and the same object until that changes, `head_hash` its hash, and
+    `state_root` its root in `trie`. `filling` returns the `EvmEnv` of the pending block, and the same object
     until that changes, the next nonce of a sender, and the caps of its fee and its tip. `limits` and `gas_cap` bound a
     call, and a simulation has at most `simulated_items` blocks and calls. Results of long calls on the last block are
     cached, in at most `cache_bytes` bytes. Without `errors`, calls that fail are left to Python.
@@ -845,8 +879,7 @@ class StateReads:
         cls,
         *,
         latest: Callable[[], object],
-        state_after: Callable[[int], Snapshot | Overlay],
-        state_root: Callable[[int | None], bytes],
+        state_root: Callable[[], bytes],
         head_hash: Callable[[], bytes],
         filling: Callable[[bytes], tuple[object, int, int, int]],
         trie: Trie,

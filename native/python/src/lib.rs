@@ -47,6 +47,11 @@ mod native {
     #[pymodule_export]
     use super::rlp::{rlp_decode, rlp_encode};
     #[pymodule_export]
+    use super::rpc::account_reads::{
+        AccountReads, account_info_json, account_json, balance_json, code_json, nonce_json,
+        slot_json,
+    };
+    #[pymodule_export]
     use super::rpc::bridge_estimates::BridgeEstimates;
     #[pymodule_export]
     use super::rpc::call_errors::CallErrors;

@@ -4,6 +4,7 @@
 //! plain is left to Python.
 
 pub mod access_list;
+pub mod account_read;
 pub mod block;
 pub mod bridge_estimate;
 pub mod call;

@@ -170,6 +170,12 @@ impl Overlay {
         Arc::clone(&self.0.lock())
     }
 
+    /// Return the current state, with the GIL unless something changes it at the moment.
+    pub fn current_for(&self, py: Python<'_>) -> Arc<overlay::Overlay> {
+        let current = self.0.try_lock().map(|it| Arc::clone(&it));
+        current.unwrap_or_else(|| py.detach(|| self.current()))
+    }
+
     fn read<T: Send>(
         &self,
         py: Python<'_>,

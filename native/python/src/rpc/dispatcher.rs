@@ -9,10 +9,11 @@ use pyo3::types::PyBytes;
 use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_rpc::latency::Latencies;
-use entresol_rpc::read;
 use entresol_rpc::request::{Request, plain_text};
 use entresol_rpc::response_cache::ResponseCache;
+use entresol_rpc::{account_read, read};
 
+use super::account_reads::AccountReads;
 use super::bridge_estimates::BridgeEstimates;
 use super::fee_history::FeeHistory;
 use super::getter::{Getter, rendered};
@@ -47,7 +48,9 @@ struct Method {
 enum Kind {
     /// A function in Python.
     Getter(Py<Getter>),
-    /// A read of the state.
+    /// A read of an account or a slot.
+    Account(Py<AccountReads>),
+    /// A call.
     Read(Py<StateReads>),
     /// `eth_feeHistory`.
     FeeHistory(Py<FeeHistory>),
@@ -59,8 +62,8 @@ enum Kind {
 impl NativeDispatcher {
     #[new]
     #[pyo3(signature = (
-        *, capacity, batch, bounds, max_bytes, getters = None, reads = None, fee_history = None,
-        bridge = None, read_methods = None
+        *, capacity, batch, bounds, max_bytes, getters = None, accounts = None, reads = None,
+        fee_history = None, bridge = None, read_methods = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -70,6 +73,7 @@ impl NativeDispatcher {
         bounds: Vec<f64>,
         max_bytes: usize,
         getters: Option<Dict<Py<Getter>>>,
+        accounts: Option<Py<AccountReads>>,
         reads: Option<Py<StateReads>>,
         fee_history: Option<Py<FeeHistory>>,
         bridge: Option<Py<BridgeEstimates>>,
@@ -81,6 +85,9 @@ impl NativeDispatcher {
             }
             if name == "zks_estimateGasL1ToL2" {
                 return bridge.as_ref().map(|it| Kind::Bridge(it.clone_ref(py)));
+            }
+            if account_read::METHODS.contains(&name) {
+                return accounts.as_ref().map(|it| Kind::Account(it.clone_ref(py)));
             }
             let reads = reads.as_ref().filter(|_| read::METHODS.contains(&name))?;
             Some(Kind::Read(reads.clone_ref(py)))
@@ -99,6 +106,7 @@ impl NativeDispatcher {
         visit.call(&self.reads)?;
         self.methods.values().try_for_each(|method| match &method.kind {
             Kind::Getter(getter) => visit.call(getter),
+            Kind::Account(accounts) => visit.call(accounts),
             Kind::Read(reads) => visit.call(reads),
             Kind::FeeHistory(fees) => visit.call(fees),
             Kind::Bridge(bridge) => visit.call(bridge),
@@ -186,6 +194,7 @@ impl NativeDispatcher {
         let start = Instant::now();
         let response = match &method.kind {
             Kind::Getter(getter) => return self.get(py, method, getter.get(), request),
+            Kind::Account(accounts) => accounts.get().response(py, request)?.map(|it| (it, 0)),
             Kind::Read(reads) => reads.get().response(py, request)?,
             Kind::FeeHistory(history) => history.get().response(py, request).map(|it| (it, 0)),
             Kind::Bridge(bridge) => bridge.get().response(py, request)?.map(|it| (it, 0)),

@@ -1,5 +1,6 @@
 //! JSON-RPC for Python: the dispatcher, and what it calls.
 
+pub mod account_reads;
 pub mod bridge_estimates;
 pub mod call_errors;
 pub mod dispatcher;

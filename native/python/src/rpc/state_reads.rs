@@ -3,21 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use alloy_primitives::Address;
 use parking_lot::Mutex;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::evm::env::ExecutionEnv;
+use entresol_core::state::State;
 use entresol_core::state::changes::Changes;
-use entresol_core::state::{ProviderError, State};
 use entresol_rpc::access_list::access_list;
-use entresol_rpc::block::Block;
 use entresol_rpc::call::{self, Call, Outcome};
 use entresol_rpc::fill::{Filling, fill};
-use entresol_rpc::read::{self, CallKind, Read};
+use entresol_rpc::read::{CallKind, Read};
 use entresol_rpc::request::Request;
 use entresol_rpc::response_cache;
 use entresol_rpc::simulation::{Base, Simulation};
@@ -33,13 +30,12 @@ use crate::trie::PyTrie;
 /// The gas from which on the result of a call is cached.
 const CACHED_CALL_GAS: u64 = 40_000;
 
-/// Responds to plain reads of the state without Python.
+/// Responds to plain calls without Python.
 ///
 /// Remembers: the environment of the last block as Python gave it, and results of calls in it.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct StateReads {
     latest: Py<PyAny>,
-    state_after: Py<PyAny>,
     state_root: Py<PyAny>,
     head_hash: Py<PyAny>,
     filling: Py<PyAny>,
@@ -59,13 +55,12 @@ pub struct StateReads {
 impl StateReads {
     #[new]
     #[pyo3(signature = (
-        *, latest, state_after, state_root, head_hash, filling, trie, limits, gas_cap,
+        *, latest, state_root, head_hash, filling, trie, limits, gas_cap,
         simulated_items, cache_bytes, errors = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
         latest: Py<PyAny>,
-        state_after: Py<PyAny>,
         state_root: Py<PyAny>,
         head_hash: Py<PyAny>,
         filling: Py<PyAny>,
@@ -78,7 +73,6 @@ impl StateReads {
     ) -> Self {
         Self {
             latest,
-            state_after,
             state_root,
             head_hash,
             filling,
@@ -96,7 +90,7 @@ impl StateReads {
 
     /// Show to the garbage collector what is a part of the chain that owns this.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        [&self.latest, &self.state_after, &self.state_root, &self.head_hash, &self.filling]
+        [&self.latest, &self.state_root, &self.head_hash, &self.filling]
             .into_iter()
             .try_for_each(|it| visit.call(it))?;
         visit.call(&self.trie)?;
@@ -164,18 +158,11 @@ impl StateReads {
         request: &Request<'_>,
         read: &Read,
     ) -> PyResult<Found<'py>> {
-        let found = match read {
-            Read::State(read, block) => {
-                self.state(py, *block)?.read(|state| read::read(state, read)).ok()
-            }
-            Read::Leaf(address, block) => Some(self.leaf(py, *address, *block)?),
-            Read::Call(kind, call) => return self.call(py, request, *kind, call),
-            Read::Fill(call) => return self.fill(py, call).map(Found::Outcome),
-            Read::Simulation(simulation) => {
-                return self.simulate(py, simulation).map(Found::Outcome);
-            }
-        };
-        Ok(Found::Outcome(found.map_or(Outcome::Other, |it| Outcome::Result(it, 0))))
+        match read {
+            Read::Call(kind, call) => self.call(py, request, *kind, call),
+            Read::Fill(call) => self.fill(py, call).map(Found::Outcome),
+            Read::Simulation(simulation) => self.simulate(py, simulation).map(Found::Outcome),
+        }
     }
 
     fn call<'py>(
@@ -231,38 +218,12 @@ impl StateReads {
             return Ok(parent);
         }
         let PyHash(hash) = self.head_hash.bind(py).call0()?.extract()?;
-        let PyHash(state_root) = self.state_root.bind(py).call1((py.None(),))?.extract()?;
+        let PyHash(state_root) = self.state_root.bind(py).call0()?.extract()?;
         let parent = Parent { hash, state_root };
         if let Some(head) = self.head.lock().as_mut() {
             head.parent = Some(parent);
         }
         Ok(parent)
-    }
-
-    /// Return an account with the root of its storage, or null.
-    fn leaf(&self, py: Python<'_>, address: Address, block: Block) -> PyResult<Vec<u8>> {
-        let account = self.state(py, block)?.read(|state| state.account(address));
-        let Some(account) = account.map_err(|error| unreadable(&error))? else {
-            return Ok(b"null".to_vec());
-        };
-        let number = match block {
-            Block::Latest => None,
-            Block::Number(number) => Some(number),
-        };
-        let PyHash(root) = self.state_root.bind(py).call1((number,))?.extract()?;
-        let storage_root = self.trie.get().storage_root(py, root, address)?;
-        Ok(read::render_leaf(&account, storage_root))
-    }
-
-    /// Return the state after a block; an error if there is none.
-    fn state(&self, py: Python<'_>, block: Block) -> PyResult<HeadState> {
-        match block {
-            Block::Latest => self.head(py).map(|(state, _)| state),
-            Block::Number(number) => {
-                let state = self.state_after.bind(py).call1((number,))?;
-                Ok(HeadState::of(state.extract()?))
-            }
-        }
     }
 
     /// Return the state and the environment of the last block.
@@ -278,11 +239,6 @@ impl StateReads {
 
 /// Executes a call on a state.
 type Work = fn(&dyn State, ExecutionEnv, &Call, u64) -> Outcome;
-
-/// Return an error that nobody sees: Python reads once more.
-fn unreadable(error: &ProviderError) -> PyErr {
-    PyRuntimeError::new_err(error.to_string())
-}
 
 /// What a read came to.
 enum Found<'py> {

@@ -23,6 +23,7 @@ from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.services.native_reads import (
     MAX_CALL_BYTES,
     MAX_FEE_HISTORY_BYTES,
+    new_account_reads,
     new_bridge_estimates,
 )
 from entresol.storage.store_view import MAX_CACHED_BYTES as MAX_RECORD_BYTES
@@ -114,7 +115,8 @@ class Api:
         services, bridge = self.services, None
         if layer_two is not None:
             bridge = new_bridge_estimates(services.resolver, services.runner, layer_two.fees)
-        return NativeReads(services.reads, services.fees, bridge)
+        accounts = new_account_reads(services.chain, services.resolver)
+        return NativeReads(accounts, services.reads, services.fees, bridge)
 
     def close(self) -> None:
         """Unsubscribe from the chain, and shut the thread pool down."""

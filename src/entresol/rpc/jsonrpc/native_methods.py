@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection
 from types import UnionType
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
-from entresol._native import BridgeEstimates, FeeHistory, Getter, NativeDispatcher, StateReads
+from entresol._native import (
+    AccountReads,
+    BridgeEstimates,
+    FeeHistory,
+    Getter,
+    NativeDispatcher,
+    StateReads,
+)
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import Parameter
 from entresol.rpc.jsonrpc.method import Method
@@ -31,6 +38,7 @@ _QUANTITIES: Final = {64: "quantity64", 256: "quantity"}
 class NativeReads(NamedTuple):
     """What the crate reads by itself for plain requests."""
 
+    accounts: AccountReads
     state: StateReads
     fees: FeeHistory
     bridge: BridgeEstimates | None = None
@@ -53,6 +61,7 @@ def native_dispatcher(
         bounds=BUCKETS,
         max_bytes=max_bytes,
         getters={method.name: _getter(method) for method in methods if method.is_getter},
+        accounts=None if reads is None else reads.accounts,
         reads=None if reads is None else reads.state,
         fee_history=None if reads is None else reads.fees,
         bridge=None if reads is None else reads.bridge,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor
     from entresol.execution.evm_env import State
     from entresol.primitives.headers import Header
+    from entresol.primitives.values import Hash32
     from entresol.rpc.types.block_id import BlockNumber
 
 
@@ -75,11 +76,18 @@ class BlockResolver:
         header = self._chain.blocks.header(number)
         return EvmEnv(self._chain.state_after(number), self._rules, BlockEnv.of(header))
 
-    def state_after(self, number: int) -> State:
-        """Return the state after a sealed block by number."""
+    def state_after(self, number: int | None) -> State:
+        """Return the state after a sealed block by number, or after the last one."""
+        if number is None:
+            return self._chain.latest
         if number > self._chain.number:
             raise UnknownBlock(number)
         return self._chain.state_after(number)
+
+    def state_root(self, number: int | None = None) -> Hash32:
+        """Return the root of the state after a sealed block by number, or after the last one, in the state trie."""
+        header = self._chain.head if number is None else self._chain.blocks.header(number)
+        return self._chain.state_trie.root(header.state_root)
 
     def latest_env(self) -> EvmEnv:
         """Return the EVM environment of the last block: the same object until the head or its state changes."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol._native import BridgeEstimates, CallErrors, FeeHistory, StateReads
+from entresol._native import AccountReads, BridgeEstimates, CallErrors, FeeHistory, StateReads
 from entresol.chain.fees import block_fees
 from entresol.errors import ExecutionHalted, ExecutionReverted, GasAllowanceExceeded
 from entresol.execution.call.estimate_l1_to_l2 import MARGIN_PERCENT, gas_bounds
@@ -30,6 +30,13 @@ MAX_FEE_HISTORY_BYTES: Final = 8 << 20
 _NOBODY: Final = Address.zero()
 
 
+def new_account_reads(chain: Chain, resolver: BlockResolver) -> AccountReads:
+    """Return the plain reads of accounts and slots; what else clients send is decoded in `EthState`."""
+    return AccountReads(
+        state=resolver.state_after, state_root=resolver.state_root, trie=chain.state_trie.native
+    )
+
+
 def new_state_reads(
     chain: Chain,
     resolver: BlockResolver,
@@ -37,22 +44,17 @@ def new_state_reads(
     filler: TransactionFiller,
     errors: CallErrors,
 ) -> StateReads:
-    """Return the reads of a chain, within the limits that calls have on the event loop.
+    """Return the calls of a chain, within the limits that calls have on the event loop.
 
     A call that turns out to need more is dispatched like any other, and `runner` moves it to a worker at once.
     """
-
-    def state_root(number: int | None) -> bytes:
-        header = chain.head if number is None else chain.blocks.header(number)
-        return chain.state_trie.root(header.state_root)
 
     def head_hash() -> bytes:
         return chain.head.hash()
 
     return StateReads(
         latest=resolver.latest_env,
-        state_after=resolver.state_after,
-        state_root=state_root,
+        state_root=resolver.state_root,
         head_hash=head_hash,
         filling=filler.filling,
         trie=chain.state_trie.native,

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from entresol._native import Account
+from msgspec import Raw
+
+from entresol._native import (
+    account_info_json,
+    account_json,
+    balance_json,
+    code_json,
+    nonce_json,
+    slot_json,
+)
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue, TooManySlots, UnknownBlock
-from entresol.execution.account_senders import transaction_count
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -16,7 +24,6 @@ from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
 from entresol.rpc.types.slot_limit import check_slots
-from entresol.state.state_trie import AccountLeaf
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.pool_index import PoolView
@@ -82,61 +89,51 @@ class EthState:
         self._max_slots = max_slots
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
-    def get_balance(self, address: Address, block: BlockId = LATEST) -> Quantity:
+    def get_balance(self, address: Address, block: BlockId = LATEST) -> Annotated[Raw, Quantity]:
         """Return the balance of an account in wei."""
-        account = self._account(address, block)
-        return Quantity(0 if account is None else account.balance)
+        return Raw(balance_json(self._resolver.state(block), address))
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
-    def get_code(self, address: Address, block: BlockId = LATEST) -> Data:
+    def get_code(self, address: Address, block: BlockId = LATEST) -> Annotated[Raw, Data]:
         """Return the code at an address."""
-        state = self._resolver.state(block)
-        account = state.account(address)
-        return Data(b"" if account is None else state.code(account.code_hash))
+        return Raw(code_json(self._resolver.state(block), address))
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
     def get_storage_at(
         self, address: Address, slot: HexOrInteger, block: BlockId = LATEST
-    ) -> Hash32:
+    ) -> Annotated[Raw, Hash32]:
         """Return the value of a storage slot."""
-        return Hash32(self._resolver.state(block).slot(address, slot.to_bytes(32)))
+        return Raw(slot_json(self._resolver.state(block), address, slot))
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
-    def get_transaction_count(self, address: Address, block: BlockId = LATEST) -> Quantity:
+    def get_transaction_count(
+        self, address: Address, block: BlockId = LATEST
+    ) -> Quantity | Annotated[Raw, Quantity]:
         """Return the number of transactions sent from an account; `pending` counts pending ones.
 
         That of a contract account is in the nonce holder, and does not count the contracts that it creates.
         """
         if block.tag is BlockTag.PENDING:
             return Quantity(self._pool.next_nonce(address))
-        return Quantity(transaction_count(self._resolver.state(block), address))
+        return Raw(nonce_json(self._resolver.state(block), address))
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
-    def get_account_info(self, address: Address, block: BlockId = LATEST) -> AccountInfo:
+    def get_account_info(
+        self, address: Address, block: BlockId = LATEST
+    ) -> Annotated[Raw, AccountInfo]:
         """Return balance, nonce and code of an account."""
-        state = self._resolver.state(block)
-        account = state.account(address) or Account()
-        return AccountInfo(
-            balance=Quantity(account.balance),
-            nonce=Quantity(account.nonce),
-            code=Data(state.code(account.code_hash)),
-        )
+        return Raw(account_info_json(self._resolver.state(block), address))
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK)
-    def get_account(self, address: Address, block: BlockId = LATEST) -> AccountState | None:
+    def get_account(
+        self, address: Address, block: BlockId = LATEST
+    ) -> Annotated[Raw, AccountState] | None:
         """Return balance, nonce, code hash and storage root of an account, or null if there is none."""
-        account = self._account(address, block)
-        if account is None:
-            return None
-        header = self._blocks.header(self._resolver.sealed(block))
-        # None for an account that an edit has created, which no block has yet.
-        leaf = self._trie.account(header.state_root, address) or AccountLeaf()
-        return AccountState(
-            balance=Quantity(account.balance),
-            nonce=Quantity(account.nonce),
-            code_hash=Hash32(account.code_hash),
-            storage_root=leaf.storage_root,
+        state, root = (
+            self._resolver.state(block),
+            self._resolver.state_root(self._resolver.sealed(block)),
         )
+        return Raw(account_json(state, address, self._trie.native, root))
 
     @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK)
     def get_storage_values(
@@ -187,6 +184,3 @@ class EthState:
                 for slot in cooperatively(proof.slots)
             ],
         )
-
-    def _account(self, address: Address, block: BlockId) -> Account | None:
-        return self._resolver.state(block).account(address)
