@@ -99,6 +99,8 @@ def _section(method: Json) -> list[str]:
         lines += [_row(param) for param in method["params"]]
         lines += [""]
     lines += [f"Result: {_type(method['result']['schema'])}", ""]
+    if "x-notification" in method:
+        lines += [f"Notifications: {_type(method['x-notification']['schema'])}", ""]
     errors = method.get("errors", [])
     lines += [f"- Error {error['code']}: {error['message']}." for error in errors]
     return [*lines, ""] if errors else lines

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, Final, Self
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from docs.tools.recording import Recorder
 from entresol.chain.genesis.chain_config import FORKS
 from entresol.chain.rules import ChainRules
 from entresol.primitives.batches import SettlementStep
+from entresol.rpc.types.log_filter import SubscriptionOptions
 from tests.support.chain.every_read import (
     FEW_TRACERS,
     TRACERS,
@@ -33,15 +35,42 @@ from tests.support.chain.varied_chain import (
     VariedChain,
     varied_chain,
 )
-from tests.support.declared_results import check_response
-from tests.support.rpc_client import DispatcherClient
+from tests.support.declared_results import check_notification, check_response
+from tests.support.rpc_client import DispatcherClient, RpcError
 
 BATCH: Final = 50
+FULL: Final = SubscriptionOptions(True)
 LATEST: Final = FORKS[-1]
 TYPES_OF_LAYERS: Final = {
     1: {"0x0", "0x1", "0x2", "0x3", "0x4"},
     2: {"0x0", "0x1", "0x2", "0x4", "0x71", "0xff"},
 }
+
+
+class Subscriber:
+    """A connection that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self._sent: list[bytes] = []
+
+    def outbox(self) -> Self:
+        return self
+
+    def send(self, data: bytes) -> bool:
+        self._sent.append(data)
+        return True
+
+    def disconnect(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+    def on_close(self, _callback: Callable[[], None]) -> None:
+        """Forget the callback: the connection is never closed."""
+
+    def heard(self) -> Iterator[tuple[str, Any]]:
+        """Yield the ids of subscriptions, with what was sent for them."""
+        for data in self._sent:
+            params = msgspec.json.decode(data)["params"]
+            yield params["subscription"], params["result"]
 
 
 async def results_of(client: DispatcherClient, calls: Iterable[Call]) -> Counter[str]:
@@ -94,6 +123,39 @@ def test_reads_return_what_they_declare(layer: int, fork: str) -> None:
     assert counts.total() > (1_000 if fork == LATEST else 500)
     if fork == LATEST:
         assert {it["type"] for it in block["transactions"]} == TYPES_OF_LAYERS[layer]
+
+
+@pytest.mark.parametrize("layer", TYPES_OF_LAYERS)
+def test_notifications_are_what_they_declare(layer: int) -> None:
+    rules = ChainRules.layer_1() if layer == 1 else ChainRules.layer_2()
+    subscriber = Subscriber()
+    with varied_chain(rules) as varied:
+        subscriptions = varied.client.api.subscriptions
+        kinds = {
+            subscriptions.subscribe(subscriber, kind, options): name
+            for name, kind, options in (
+                ("`newHeads`", "newHeads", None),
+                ("`logs`", "logs", None),
+                ("`newPendingTransactions`", "newPendingTransactions", None),
+                ("`newPendingTransactions` in full", "newPendingTransactions", FULL),
+                ("`syncing`", "syncing", None),
+            )
+        }
+        varied.client("anvil_rollback", "0x2")
+        for raw in varied.raw:
+            with suppress(RpcError):
+                varied.client("eth_sendRawTransaction", "0x" + raw.hex())
+        varied.client("evm_mine")
+        subscriptions.publish()
+    heard: Counter[str] = Counter()
+    types = set()
+    for identity, result in subscriber.heard():
+        check_notification(kinds[identity], result)
+        heard[kinds[identity]] += 1
+        if isinstance(result, dict) and "type" in result:
+            types.add(result["type"])
+    assert set(heard) == set(kinds.values())
+    assert types >= {"0x0", "0x1", "0x2", "0x4"}
 
 
 def test_both_layers_of_a_node_return_what_they_declare_at_every_step_of_a_batch() -> None:

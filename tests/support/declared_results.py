@@ -15,6 +15,7 @@ from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.openrpc import Choice
+from entresol.rpc.models.notifications import Notification
 from entresol.rpc.models.tracers import Prestate, TracerResult
 
 
@@ -44,6 +45,14 @@ def check_response(methods: Mapping[str, Method], request: Any, response: Any) -
     else:
         pairs = []
     return [name for call, it in pairs for name in _check(methods, call, it)]
+
+
+def check_notification(kind: str, result: Any) -> None:
+    """Check what a subscriber was sent against the declaration."""
+    try:
+        _Strict(None).check(result, Notification.shapes[kind])
+    except msgspec.ValidationError as error:
+        raise AssertionError(f"{kind} declares another notification: {error}") from None
 
 
 def _check(

@@ -182,7 +182,7 @@ topics: Up to four words, by which logs are found.
 totalDifficulty: 0, because no block is mined.
 traceTransfers: Whether transfers of ether are among the logs.
 tracer: The name of the tracer; steps are listed without it.
-tracerConfig: The options of the tracer, which are its own.
+tracerConfig: The options of the tracer: `onlyTopCall` and `withLog` of `callTracer`, `diffMode`, `disableCode` and `disableStorage` of `prestateTracer`, tracers by name for `muxTracer`.
 transactionHash: The hash of the transaction.
 transactionIndex: Its position in the block.
 ReceiptInfo.transactionIndex: The position of the transaction in the block.

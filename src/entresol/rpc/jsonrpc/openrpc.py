@@ -100,6 +100,7 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
     served = [methods[name] for name in sorted(methods)]
     _reject_bytes(served)
     hints = [hint for one in served for hint in _hints(one)]
+    hints += [it for it in map(_notification, served) if it is not None]
     schemas, components = _schemas(hints)
     choices = _choices(hints, set())
     hints += [shape for choice in choices for shape in choice.shapes.values()]
@@ -230,6 +231,11 @@ def _hints(served: Method) -> list[Any]:
     return [*(parameter.hint for parameter in served.parameters), served.result]
 
 
+def _notification(served: Method) -> type[Choice] | None:
+    """Return what clients of a method are sent later, under the id that it returns."""
+    return getattr(served.result, "notification", None)
+
+
 def _entry(served: Method, schemas: list[Json]) -> Json:
     *params, result = schemas
     pairs = zip(served.parameters, params, strict=True)
@@ -243,6 +249,9 @@ def _entry(served: Method, schemas: list[Json]) -> Json:
     description = served.doc.partition("\n")[2].strip()
     if description:
         entry["description"] = description
+    if notification := _notification(served):
+        # OpenRPC has no notifications of servers; a member of this form is an extension.
+        entry["x-notification"] = {"name": "result", "schema": schema_of(notification)}
     if served.errors:
         entry["errors"] = _errors(served.errors)
     return entry

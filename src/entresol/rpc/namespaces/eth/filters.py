@@ -17,6 +17,7 @@ from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.models.model import HashText
+from entresol.rpc.models.notifications import SubscriptionId
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch, check_range
 from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
@@ -99,8 +100,12 @@ class EthFilters:
         connection: ClientConnection,
         kind: str,
         options: SubscriptionOptions | None = None,
-    ) -> str:
-        """Subscribe a WebSocket client to `newHeads`, `logs`, `newPendingTransactions` or `syncing`."""
+    ) -> Annotated[str, SubscriptionId]:
+        """Subscribe a WebSocket client to `newHeads`, `logs`, `newPendingTransactions` or `syncing`.
+
+        Each notification is a request `eth_subscription` without an id; its parameters have the id of the
+        `subscription` and a `result`.
+        """
         if connection.transport == "http":
             raise NotificationsNotSupported
         return self._subscriptions.subscribe(connection, kind, options)
