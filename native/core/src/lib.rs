@@ -4,6 +4,7 @@
 
 pub mod abi;
 pub mod blobs;
+pub mod bytecode;
 pub mod crypto;
 pub mod evm;
 pub mod record;

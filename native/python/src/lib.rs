@@ -12,6 +12,7 @@ mod rpc;
 mod transaction;
 mod trie;
 mod typed_data;
+mod zk_transaction;
 
 use pyo3::prelude::*;
 
@@ -72,19 +73,22 @@ mod native {
     #[pymodule_export]
     use super::rpc::state_reads::StateReads;
     #[pymodule_export]
-    use super::transaction::{
-        DecodedTransaction, decode_transaction, decode_transactions, decode_zk_transaction,
-        zk_parties,
-    };
+    use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};
     #[pymodule_export]
-    use super::typed_data::{typed_data_hash, zk_signing_hash};
+    use super::typed_data::typed_data_hash;
+    #[pymodule_export]
+    use super::zk_transaction::{
+        decode_zk_transaction, encode_zk_transaction, eravm_hash, factory_dep_hashes,
+        zk_dependencies, zk_parties, zk_signature, zk_signing_hash, zk_transaction_hash,
+    };
 
     /// Initialise the module.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::gil::handover::set_main_thread();
+        module.add("MAX_FACTORY_DEPS", entresol_core::transaction::zk::MAX_FACTORY_DEPS)?;
         module.add("EMPTY_ROOT", super::convert::PyHash(alloy_trie::EMPTY_ROOT_HASH))
     }
 }

@@ -6,12 +6,13 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
 
-use entresol_core::transaction::{self, Decoded, zk};
+use entresol_core::transaction::{self, AnyDecodeError, Decoded};
 
 use super::blobs::BlobSidecar;
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::decode_error;
 use super::gil;
+use super::zk_transaction::{fields_of, zk_error};
 
 /// A signed transaction.
 #[pyclass(frozen, module = "entresol._native")]
@@ -199,55 +200,15 @@ pub fn decode_transactions(
                 Ok(Bound::new(py, DecodedTransaction(*decoded))?.into_any())
             }
             Ok(Decoded::Zk(decoded)) => fields_of(py, *decoded).map(Bound::into_any),
-            Err(error) => Ok(decode_error(py, error).into_value(py).into_bound(py).into_any()),
+            Err(error) => {
+                let error = match error {
+                    AnyDecodeError::Ethereum(error) => decode_error(py, error),
+                    AnyDecodeError::Zk(error) => zk_error(py, error),
+                };
+                Ok(error.into_value(py).into_bound(py).into_any())
+            }
         })
         .collect()
-}
-
-/// Decode a transaction of type 0x71; None if it is malformed or has factory dependencies.
-#[pyfunction]
-#[pyo3(signature = (raw, /, *, recovers = true))]
-pub fn decode_zk_transaction<'py>(
-    py: Python<'py>,
-    raw: &[u8],
-    recovers: bool,
-) -> PyResult<Option<Bound<'py, PyTuple>>> {
-    zk::decode(raw, recovers).map(|decoded| fields_of(py, decoded)).transpose()
-}
-
-/// Return the sender of a transaction of type 0x71, and the paymaster with its input; None if its list is malformed.
-#[pyfunction]
-#[pyo3(signature = (raw, /))]
-pub fn zk_parties(raw: &[u8]) -> Option<(PyAddress, Option<(PyAddress, PyData)>)> {
-    let (sender, paymaster) = zk::parties(raw)?;
-    Some((PyAddress(sender), paymaster.map(|(address, input)| (PyAddress(address), PyData(input)))))
-}
-
-/// Return the fields in the order of the encoding, without dependencies, then digest, hash and signer.
-fn fields_of(py: Python<'_>, tx: zk::ZkTransaction) -> PyResult<Bound<'_, PyTuple>> {
-    let (v, r, s) = match tx.plain_signature {
-        Some((v, r, s)) => (Some(v), r, s),
-        None => (None, U256::ZERO, U256::ZERO),
-    };
-    let paymaster = tx.paymaster.map(|(address, input)| (PyAddress(address), PyData(input)));
-    let head = (
-        tx.nonce,
-        wei(tx.max_priority_fee_per_gas),
-        wei(tx.max_fee_per_gas),
-        tx.gas_limit,
-        PyAddress(tx.to),
-        PyWord(tx.value),
-        PyData(tx.data),
-        (v, PyWord(r), PyWord(s)),
-    );
-    let tail = (
-        tx.chain_id,
-        PyAddress(tx.sender),
-        tx.gas_per_pubdata_limit,
-        PyData(tx.custom_signature),
-        paymaster,
-    );
-    (head, tail, PyHash(tx.digest), PyHash(tx.hash), tx.signer.map(PyAddress)).into_pyobject(py)
 }
 
 fn wei(amount: u128) -> PyWord {

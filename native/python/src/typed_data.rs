@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::fmt;
 
 use alloy_dyn_abi::DynSolType;
-use alloy_primitives::{B256, Bytes, U256, hex, keccak256};
+use alloy_primitives::{B256, hex, keccak256};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyList, PyString};
 
 use entresol_core::abi::Number;
-use entresol_core::typed_data::{Kind, Stem, StructTypes, Transaction, parse_number, signing_hash};
+use entresol_core::typed_data::{Kind, Stem, StructTypes, parse_number, signing_hash};
 
 use super::abi::number;
-use super::convert::{PyAddress, PyHash, PyWord};
+use super::convert::PyHash;
 use super::errors::{MalformedValue, malformed_value};
 
 const DOMAIN: &str = "EIP712Domain";
@@ -42,44 +42,6 @@ pub fn typed_data_hash(
         _ => Some(document.hash(primary, message, &Location::Root("message"), 0)?),
     };
     Ok(PyHash(signing_hash(domain, message)))
-}
-
-/// Return the digest that is signed for a transaction of type 0x71.
-#[pyfunction]
-#[pyo3(signature = (*, chain_id, sender, to, gas_limit, gas_per_pubdata_limit, max_fee_per_gas,
-    max_priority_fee_per_gas, paymaster, nonce, value, data, factory_dep_hashes, paymaster_input))]
-#[allow(clippy::too_many_arguments, reason = "named as the transaction's fields are")]
-pub fn zk_signing_hash(
-    chain_id: PyWord,
-    sender: PyAddress,
-    to: PyAddress,
-    gas_limit: PyWord,
-    gas_per_pubdata_limit: PyWord,
-    max_fee_per_gas: PyWord,
-    max_priority_fee_per_gas: PyWord,
-    paymaster: PyAddress,
-    nonce: PyWord,
-    value: PyWord,
-    data: &[u8],
-    factory_dep_hashes: Vec<PyHash>,
-    paymaster_input: &[u8],
-) -> PyHash {
-    let transaction = Transaction {
-        txType: U256::from(Transaction::TYPE),
-        from: sender.0.into_word().into(),
-        to: to.0.into_word().into(),
-        gasLimit: gas_limit.0,
-        gasPerPubdataByteLimit: gas_per_pubdata_limit.0,
-        maxFeePerGas: max_fee_per_gas.0,
-        maxPriorityFeePerGas: max_priority_fee_per_gas.0,
-        paymaster: paymaster.0.into_word().into(),
-        nonce: nonce.0,
-        value: value.0,
-        data: Bytes::copy_from_slice(data),
-        factoryDeps: factory_dep_hashes.into_iter().map(|hash| hash.0).collect(),
-        paymasterInput: Bytes::copy_from_slice(paymaster_input),
-    };
-    PyHash(transaction.signing_hash(chain_id.0))
 }
 
 /// The types of a document, and how many of its values were hashed.

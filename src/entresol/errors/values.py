@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from entresol.errors.base import EntresolError
+
+_BYTECODE_FAULTS: Final = {
+    "too long": "Bytecode too long: {} bytes, while max {} allowed",
+    "part of word": "Bytecode length is not divisible by 32",
+    "even words": "Bytecode has even number of 32-byte words",
+}
 
 
 class MalformedValue(EntresolError):
@@ -17,9 +25,12 @@ class MalformedValue(EntresolError):
 
 
 class InvalidBytecode(EntresolError):
-    """Code that cannot be published as a factory dependency."""
+    """Code that cannot be published as a factory dependency, by the kind of its fault, in zksync-era's wording."""
 
     rpc_code = -32000
+
+    def __init__(self, kind: str, size: int = 0, limit: int = 0) -> None:
+        super().__init__(_BYTECODE_FAULTS[kind].format(size, limit))
 
 
 class InvalidGenesis(EntresolError):

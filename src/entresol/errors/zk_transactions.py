@@ -2,9 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from entresol.errors.transactions import InsufficientFunds, InvalidTransaction
+from entresol.errors.transactions import (
+    InsufficientFunds,
+    InvalidSignature,
+    InvalidTransaction,
+    MalformedTransaction,
+)
+
+_FIELDS: Final = [
+    "nonce",
+    "maxPriorityFeePerGas",
+    "maxFeePerGas",
+    "gasLimit",
+    "to",
+    "value",
+    "data",
+    "v",
+    "r",
+    "s",
+    "chainId",
+    "from",
+    "gasPerPubdata",
+    "factoryDeps",
+    "customSignature",
+    "paymasterParams",
+]
+_ITEMS: Final = {"paymasterParams": (".paymaster", ".paymasterInput")}
+
+_FAULTS: Final = {
+    "no list": "a transaction of type 0x71 is an rlp list",
+    # Clients of the network match on the first words.
+    "field count": "decodeRlpError RlpIncorrectListLen: a transaction of type 0x71 has 16 items, got {}",
+    "list": "a byte string is expected, got a list",
+    "bytes": "a list is expected, got a byte string",
+    "leading zero": "integer has a leading zero byte",
+    "too long": "integer is at most {} bytes, got {}",
+    "address size": "an address is 20 bytes, got {}",
+    "no target": "toAddressIsNull: a transaction of type 0x71 cannot go without one",
+    "item count": "{} items expected, got {}",
+    "dependency": "factory dependency #{} is invalid: {}",
+}
+
+
+class MalformedZkTransaction(MalformedTransaction):
+    """The bytes do not encode a transaction of type 0x71.
+
+    The crate says which kind of fault, in which field and which item of it, and its figures.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        field: int | None = None,
+        item: int | None = None,
+        figures: Sequence[object] = (),
+    ) -> None:
+        super().__init__(_FAULTS[kind].format(*figures), field=_field_name(field, item))
+
+
+def _field_name(field: int | None, item: int | None) -> str | None:
+    if field is None:
+        return None
+    name = _FIELDS[field]
+    if item is None:
+        return name
+    items = _ITEMS.get(name)
+    return f"{name}[{item}]" if items is None else name + items[item]
+
+
+_SIGNATURE_FAULTS: Final = {
+    "unsigned": "the transaction is not signed",
+    "size": "a signature is 65 bytes, got {}",
+    "v": "v of a custom signature is 27 or 28, got {}",
+    "plain v": "v is 0, 1, 27 or 28, got {}",
+    "signer": "signed by {signer}, sent from {}",
+}
+
+
+class InvalidZkSignature(InvalidSignature):
+    """The key of its sender has not signed a transaction of type 0x71; a contract account may still accept it."""
+
+    def __init__(
+        self, kind: str, found: int | bytes | None = None, signer: bytes | None = None
+    ) -> None:
+        value = f"0x{found.hex()}" if isinstance(found, bytes) else found
+        by = None if signer is None else f"0x{signer.hex()}"
+        super().__init__(_SIGNATURE_FAULTS[kind].format(value, signer=by), signer)
 
 
 class NotEnoughBalanceForFeeValue(InsufficientFunds):

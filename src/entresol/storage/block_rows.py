@@ -8,16 +8,20 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import decode_transaction, decode_zk_transaction, keccak256
+from entresol._native import (
+    decode_transaction,
+    decode_zk_transaction,
+    keccak256,
+    zk_dependencies,
+)
 from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, eravm_hash, evm_hash, pad_evm
 from entresol.primitives.transactions import (
     PriorityTransaction,
-    ZkTransaction,
     load,
     may_be_unsigned,
 )
 from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
-from entresol.primitives.transactions.zk import ZK_TYPE, has_factory_deps
+from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address
 from entresol.storage import tables
 from entresol.storage.log_index import index_keys, open_rows
@@ -30,8 +34,6 @@ if TYPE_CHECKING:
 MAX_NONEMPTY_BLOCKS: Final = 1_000_000
 """How many are remembered, eight bytes each; older blocks count as unknown."""
 
-
-_WITH_DEPENDENCIES: Final = L1_TYPES | {ZK_TYPE}
 
 _WORD: Final = 32
 
@@ -127,14 +129,13 @@ def published_by(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
 def _factory_deps_of(record: BlockRecord) -> Iterator[tuple[bytes, bytes]]:
     """Yield the factory dependencies of the block's transactions with their hashes."""
     for raw, sender in record.transactions:
-        if raw[0] not in _WITH_DEPENDENCIES or (raw[0] == ZK_TYPE and not has_factory_deps(raw)):
-            continue
-        payload = load(raw, Address(sender)).payload
-        if isinstance(payload, PriorityTransaction):
+        if raw[0] == ZK_TYPE:
+            yield from zk_dependencies(raw)
+        elif raw[0] in L1_TYPES:
+            payload = load(raw, Address(sender)).payload
+            assert isinstance(payload, PriorityTransaction)
             # L1 has checked that they match, and a sealed block cannot be rejected.
             yield from zip(payload.factory_dep_hashes, payload.factory_deps, strict=False)
-        elif isinstance(payload, ZkTransaction):
-            yield from zip(payload.factory_dep_hashes(), payload.factory_deps, strict=True)
 
 
 def as_published(name: bytes, code: bytes) -> bytes:
@@ -212,8 +213,8 @@ def _transaction_rows(raw: bytes, sender: bytes, number: int, index: int) -> lis
         # Costs a quarter of decoding the whole transaction.
         decoded = decode_transaction(raw, sender=sender)
         transaction_hash, nonce = decoded.hash, decoded.nonce
-    elif (fields := decode_zk_transaction(raw, recovers=False)) is not None:
-        (nonce, *_), _, _, transaction_hash, _ = fields
+    elif raw[0] == ZK_TYPE:
+        (nonce, *_), _, transaction_hash, _ = decode_zk_transaction(raw, recovers=False)
     else:
         transaction = load(raw, Address(sender))
         transaction_hash, nonce = transaction.hash, transaction.payload.nonce

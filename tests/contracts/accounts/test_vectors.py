@@ -9,7 +9,6 @@ from eth_abi.abi import encode as abi_encode
 from entresol._native import keccak256
 from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, sign
 from entresol.primitives.transactions.envelope import load
-from entresol.primitives.transactions.zk_signature import transaction_hash
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
 from tests.support.contracts.accounts import (
@@ -104,13 +103,13 @@ def encoded(payload: ZkTransaction) -> tuple[object, ...]:
 
 def call(function: str, payload: ZkTransaction) -> bytes:
     """Return the calldata of a step, by another implementation."""
-    hashes = [transaction_hash(payload), payload.signing_hash()]
+    hashes = [payload.hash(), payload.signing_hash()]
     return SELECTORS[function] + abi_encode(["bytes32", "bytes32", T], [*hashes, encoded(payload)])
 
 
 def post_call(payload: ZkTransaction, context: bytes, result: int, gas: int) -> bytes:
     """Return the calldata of the last step, by another implementation."""
-    values = [context, encoded(payload), transaction_hash(payload), payload.signing_hash()]
+    values = [context, encoded(payload), payload.hash(), payload.signing_hash()]
     types = ["bytes", T, "bytes32", "bytes32", "uint8", "uint256"]
     return SELECTORS[POST] + abi_encode(types, [*values, result, gas])
 
@@ -160,7 +159,7 @@ def test_hashes_are_those_of_the_clients(
     payload: ZkTransaction, digest: str, transaction: str
 ) -> None:
     assert payload.signing_hash().hex() == digest
-    assert transaction_hash(payload).hex() == transaction
+    assert payload.hash().hex() == transaction
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import InvalidBytecode
-from entresol.primitives.bytecode import eravm_hash, evm_hash, pad_evm, validate_bytecode
+from entresol.primitives.bytecode import eravm_hash, evm_hash, pad_evm
 
 TAIL = "f862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"
 
@@ -27,7 +27,6 @@ def test_evm_code_is_padded_to_an_odd_number_of_words(size: int, padded: int) ->
 
 @pytest.mark.parametrize("words", [1, 3, 65535])
 def test_an_odd_number_of_words_is_valid(words: int) -> None:
-    validate_bytecode(bytes(32 * words))
     assert eravm_hash(bytes(32 * words))[2:4] == words.to_bytes(2)
 
 

@@ -8,6 +8,7 @@ mod fields;
 #[cfg(test)]
 mod tests;
 pub mod zk;
+mod zk_fields;
 
 use std::sync::Arc;
 
@@ -109,16 +110,30 @@ pub enum Decoded {
     /// Of type 0 to 4.
     Ethereum(Box<DecodedTransaction>),
     /// Of type 0x71.
-    Zk(Box<zk::ZkTransaction>),
+    Zk(Box<zk::DecodedZk>),
+}
+
+/// Why bytes are not a transaction of the type that they begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnyDecodeError {
+    /// Of type 0 to 4, or none.
+    Ethereum(DecodeError),
+    /// Of type 0x71.
+    Zk(zk::ZkError),
 }
 
 /// Decode many transactions on all cores.
-pub fn decode_many<T: AsRef<[u8]> + Sync>(raws: &[T]) -> Vec<Result<Decoded, DecodeError>> {
-    let any = |raw: &[u8]| match zk::decode(raw, true) {
-        Some(decoded) => Ok(Decoded::Zk(Box::new(decoded))),
-        None => decode(raw, None).map(|decoded| Decoded::Ethereum(Box::new(decoded))),
-    };
-    raws.par_iter().map(|raw| any(raw.as_ref())).collect()
+pub fn decode_many<T: AsRef<[u8]> + Sync>(raws: &[T]) -> Vec<Result<Decoded, AnyDecodeError>> {
+    raws.par_iter().map(|raw| decode_any(raw.as_ref())).collect()
+}
+
+fn decode_any(raw: &[u8]) -> Result<Decoded, AnyDecodeError> {
+    if zk::is_zk(raw) {
+        let decoded = zk::decode(raw, true).map_err(AnyDecodeError::Zk)?;
+        return Ok(Decoded::Zk(Box::new(decoded)));
+    }
+    let decoded = decode(raw, None).map_err(AnyDecodeError::Ethereum)?;
+    Ok(Decoded::Ethereum(Box::new(decoded)))
 }
 
 /// Reject everything but types 1 to 4 and legacy transactions.

@@ -27,16 +27,11 @@ from entresol.primitives.transactions.ethereum import (
     SetCodeTransaction,
 )
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
-from entresol.primitives.transactions.zk import ZK_TYPE, Paymaster, ZkTransaction
-from entresol.primitives.transactions.zk_signature import (
-    signed_by_another,
-    transaction_hash,
-    verify,
-)
+from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import DecodedTransaction, DecodedZkFields, ZkHead, ZkTail
+    from entresol._native import DecodedTransaction, DecodedZkFields
 
 
 SignedPayload: TypeAlias = EthereumTransaction | ZkTransaction
@@ -91,29 +86,6 @@ def ethereum_payload(decoded: DecodedTransaction) -> EthereumTransaction:
             **fields,
         )
     return SetCodeTransaction(authorizations=_authorizations(decoded), **fields)
-
-
-def zk_payload(head: ZkHead, tail: ZkTail) -> ZkTransaction:
-    """Return the payload of a transaction of type 0x71; the crate decodes only those without factory dependencies."""
-    nonce, tip, fee_cap, gas_limit, to, value, data, (v, r, s) = head
-    chain_id, sender, gas_per_pubdata_limit, custom_signature, paymaster = tail
-    return ZkTransaction(
-        nonce=nonce,
-        max_priority_fee_per_gas=tip,
-        max_fee_per_gas=fee_cap,
-        gas_limit=gas_limit,
-        to=Address(to),
-        value=value,
-        data=data,
-        v=v,
-        r=r,
-        s=s,
-        chain_id=chain_id,
-        sender=Address(sender),
-        gas_per_pubdata_limit=gas_per_pubdata_limit,
-        custom_signature=custom_signature,
-        paymaster=None if paymaster is None else Paymaster(Address(paymaster[0]), paymaster[1]),
-    )
 
 
 def _access_list(decoded: DecodedTransaction) -> tuple[Access, ...]:
@@ -184,7 +156,7 @@ def decode(raw: bytes) -> Transaction:
     """
     _reject_l1(raw)
     if raw.startswith(_ZK_PREFIX):
-        return _decode_zk(raw)
+        return _from_zk_fields(_native.decode_zk_transaction(raw), raw)
     return _from_native(_native.decode_transaction(raw), raw)
 
 
@@ -197,7 +169,7 @@ def decode_many(raws: Sequence[bytes]) -> list[Transaction | InvalidTransaction]
 def load(raw: bytes, sender: Address) -> Transaction:
     """Decode stored `raw` bytes of any type; `sender` was verified before they were stored."""
     if raw.startswith(_ZK_PREFIX):
-        return _load_zk(raw)
+        return _from_zk_fields(_native.decode_zk_transaction(raw, recovers=False), raw)
     if raw and raw[0] in L1_TYPES:
         l1_payload = PriorityTransaction.decode(raw)
         return Transaction(
@@ -265,7 +237,7 @@ def unsigned(
     """Return a transaction as it is before it is signed: its signature is zero, and its hash will be another."""
     raw = payload.encode()
     if isinstance(payload, ZkTransaction):
-        return _from_zk(payload, raw)
+        return Transaction(payload=payload, sender=payload.sender, hash=payload.hash(), raw=raw)
     return Transaction(
         payload=payload,
         sender=sender,
@@ -300,9 +272,9 @@ def _from_result(
         if isinstance(result, tuple):
             return _from_zk_fields(result, raw)
         _reject_l1(raw)
-        return _decode_zk(raw) if raw.startswith(_ZK_PREFIX) else result
     except InvalidTransaction as error:
         return without_frames(error)
+    return result
 
 
 def _reject_l1(raw: bytes) -> None:
@@ -310,58 +282,20 @@ def _reject_l1(raw: bytes) -> None:
         raise UnsupportedType(raw[0])
 
 
-def _decode_zk(raw: bytes) -> Transaction:
-    found = _native.decode_zk_transaction(raw)
-    if found is not None:
-        return _from_zk_fields(found, raw)
-    # It has factory dependencies, or is malformed: only this names the field.
-    payload = ZkTransaction.decode(raw)
-    return _judged(payload, payload.signing_hash(), raw)
-
-
 def _from_zk_fields(found: DecodedZkFields, raw: bytes) -> Transaction:
-    head, tail, digest, tx_hash, signer = found
-    payload = zk_payload(head, tail)
-    if signer is None:
-        return _judged(payload, Hash32(digest), raw)
-    error = None if signer == payload.sender else signed_by_another(payload, signer)
-    return _with_error(payload, Hash32(tx_hash), raw, error)
-
-
-def _judged(payload: ZkTransaction, digest: Hash32, raw: bytes) -> Transaction:
-    error = None
-    try:
-        verify(payload, digest)
-    except InvalidSignature as problem:
-        error = problem
-    return _with_error(payload, transaction_hash(payload, digest), raw, error)
-
-
-def _with_error(
-    payload: ZkTransaction, tx_hash: Hash32, raw: bytes, error: InvalidSignature | None
-) -> Transaction:
     """Return a transaction with what is wrong with its signature, unless that is an impersonation."""
+    head, tail, tx_hash, error = found
+    payload = ZkTransaction.of_fields(head, tail)
     transaction = Transaction(
-        payload=payload, sender=payload.sender, hash=tx_hash, raw=raw, signature_error=error
+        payload=payload,
+        sender=payload.sender,
+        hash=Hash32(tx_hash),
+        raw=raw,
+        signature_error=error,
     )
     if error is not None and transaction.is_impersonated:
         raise error
     return transaction
-
-
-def _load_zk(raw: bytes) -> Transaction:
-    found = _native.decode_zk_transaction(raw, recovers=False)
-    if found is None:
-        return _from_zk(ZkTransaction.decode(raw), raw)
-    head, tail, _, tx_hash, _ = found
-    payload = zk_payload(head, tail)
-    return Transaction(payload=payload, sender=payload.sender, hash=Hash32(tx_hash), raw=raw)
-
-
-def _from_zk(payload: ZkTransaction, raw: bytes) -> Transaction:
-    return Transaction(
-        payload=payload, sender=payload.sender, hash=transaction_hash(payload), raw=raw
-    )
 
 
 def _from_native(decoded: _native.DecodedTransaction, raw: bytes) -> Transaction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from entresol._native import MAX_FACTORY_DEPS
 from entresol.errors import (
     InvalidBytecode,
     TooManyFactoryDeps,
@@ -10,7 +11,7 @@ from entresol.errors import (
 from entresol.execution.call.call import ZkCall
 from entresol.primitives.bytecode import byte_counts, eravm_hash
 from entresol.primitives.transactions import Paymaster
-from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA, MAX_FACTORY_DEPS
+from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
 

@@ -14,7 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import keccak256
-from entresol.errors import InvalidTransaction, MalformedTransaction, UnsupportedType
+from entresol.errors import (
+    InvalidTransaction,
+    MalformedTransaction,
+    MalformedZkTransaction,
+    UnsupportedType,
+)
 from entresol.primitives.transactions import (
     Access,
     AccessListTransaction,
@@ -241,7 +246,7 @@ def test_a_rejection_among_many_is_at_its_position() -> None:
     assert kinds == [
         Transaction,
         MalformedTransaction,
-        MalformedTransaction,
+        MalformedZkTransaction,
         UnsupportedType,
         Transaction,
     ]

@@ -20,7 +20,6 @@ from entresol.errors import (
 )
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, load, sign
-from entresol.primitives.transactions.zk_signature import transaction_hash
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def test_the_raw_transaction_of_the_client_library() -> None:
     digest = "8dab5bf770e684d64358f554ad181cf6c4c5b92d54f45b2b70127efd7061042a"
     assert payload.signing_hash().hex() == digest
     expected = "8efdc7ce5f5a75ab945976c3e2b0c2a45e9f8e15ff940d05625ac5545cd9f870"
-    assert transaction_hash(payload).hex() == expected
+    assert payload.hash().hex() == expected
     assert load(RAW, ALICE).hash.hex() == expected
 
 
