@@ -9,7 +9,7 @@ import pytest
 from entresol._native import keccak256
 from entresol.primitives.values import Address
 from tests.support.contracts.batches import Batch, stored
-from tests.support.contracts.engine import L1_CHAIN_ID, Contract, Reverted, selector
+from tests.support.contracts.engine import L1_CHAIN_ID, Contract, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     CHAIN_ID,
@@ -113,18 +113,6 @@ def test_chains_are_listed(l1: Deployed) -> None:
 )
 def test_a_chain_has_its_getters(l1: Deployed, getter: str, expected: Any) -> None:
     assert l1.engine.read(l1.chain, getter) == expected
-
-
-def test_a_chain_is_its_own_only_facet_with_every_function(l1: Deployed) -> None:
-    served = tuple(sorted(selector(it) for it in l1.chain.artifact.abi if it["type"] == "function"))
-    address = str(l1.chain.address)
-    # If a function was added: SELECTORS in DiamondGetters.sol is the second value, joined.
-    assert l1.engine.read(l1.chain, "facets") == ((address, served),)
-    assert l1.engine.read(l1.chain, "facetAddresses") == (address,)
-    assert l1.engine.read(l1.chain, "facetFunctionSelectors", l1.chain.address) == served
-    assert l1.engine.read(l1.chain, "facetFunctionSelectors", l1.vault.address) == ()
-    assert l1.engine.read(l1.chain, "facetAddress", served[-1]) == address
-    assert l1.engine.read(l1.chain, "facetAddress", b"\xff\xff\xff\xff") == str(ZERO)
 
 
 def test_a_chain_starts_at_the_batch_of_its_registration(l1: Deployed) -> None:

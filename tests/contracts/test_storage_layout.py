@@ -19,6 +19,10 @@ SLOTS = {
         ("_multiplierNominator", 7, 0),
         ("_multiplierDenominator", 7, 16),
         ("_daCommitmentScheme", 8, 0),
+        # In bytes that were free; contracts without facets have zeros there.
+        ("_maxBatchAge", 8, 1),
+        ("_maxClockLead", 8, 9),
+        ("_chainId", 8, 17),
         ("_committed", 9, 0),
         ("_verified", 10, 0),
         ("_executed", 11, 0),

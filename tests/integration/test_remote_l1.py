@@ -43,7 +43,7 @@ pytestmark = pytest.mark.peer
 OPERATOR, OTHER = derive(DEVELOPMENT_MNEMONIC, 2)
 KEY = str(OPERATOR.secret)
 ETHER = 10**18
-STEPS = 12
+STEPS = 14
 
 
 class Deployed(NamedTuple):

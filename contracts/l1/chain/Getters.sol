@@ -4,13 +4,32 @@ pragma solidity ^0.8.28;
 import {IBridgehub} from "../interfaces/IBridgehub.sol";
 import {FeeParams, PubdataPricingMode, ZKChainBase} from "./ZKChainBase.sol";
 
+/// @notice Hashes of verification keys.
+struct VerifierParams {
+    bytes32 recursionNodeLevelVkHash;
+    bytes32 recursionLeafLevelVkHash;
+    bytes32 recursionCircuitsSetVksHash;
+}
+
 /// @notice View functions of a chain's contract.
+/// @dev The L2 is an EVM without a bootloader, a default account and an emulator, so their hashes are zero, as in the
+/// node's API.
 abstract contract Getters is ZKChainBase {
+    address internal immutable BRIDGEHUB;
+    address internal immutable CHAIN_TYPE_MANAGER;
+    uint256 internal immutable PROTOCOL_VERSION;
+
+    constructor(address bridgehub, address chainTypeManager, uint256 protocolVersion) {
+        BRIDGEHUB = bridgehub;
+        CHAIN_TYPE_MANAGER = chainTypeManager;
+        PROTOCOL_VERSION = protocolVersion;
+    }
+
     // --- The chain ---
 
     /// @notice The chain's id.
     function getChainId() external view returns (uint256) {
-        return CHAIN_ID;
+        return _chainId;
     }
 
     /// @notice The bridgehub.
@@ -45,7 +64,7 @@ abstract contract Getters is ZKChainBase {
 
     /// @notice The L1 address of the base token.
     function getBaseToken() external view returns (address) {
-        return IBridgehub(BRIDGEHUB).baseToken(CHAIN_ID);
+        return IBridgehub(BRIDGEHUB).baseToken(_chainId);
     }
 
     /// @notice The asset id of the base token.
@@ -161,5 +180,35 @@ abstract contract Getters is ZKChainBase {
     /// @notice The price of one ether in the base token: the denominator.
     function baseTokenGasPriceMultiplierDenominator() external view returns (uint128) {
         return _multiplierDenominator;
+    }
+
+    // --- What the ZK Stack has and this chain has not ---
+
+    /// @notice False: the contract cannot be frozen.
+    function isDiamondStorageFrozen() external pure returns (bool) {
+        return false;
+    }
+
+    /// @notice Zeros: the verifier has no keys.
+    function getVerifierParams() external pure returns (VerifierParams memory params) {}
+
+    /// @notice Zero: there is no bootloader.
+    function getL2BootloaderBytecodeHash() external pure returns (bytes32) {
+        return bytes32(0);
+    }
+
+    /// @notice Zero: there is no default account.
+    function getL2DefaultAccountBytecodeHash() external pure returns (bytes32) {
+        return bytes32(0);
+    }
+
+    /// @notice Zero: the EVM is not emulated.
+    function getL2EvmEmulatorBytecodeHash() external pure returns (bytes32) {
+        return bytes32(0);
+    }
+
+    /// @notice Zero: no upgrade is pending.
+    function getL2SystemContractsUpgradeTxHash() external pure returns (bytes32) {
+        return bytes32(0);
     }
 }

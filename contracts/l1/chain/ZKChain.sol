@@ -3,24 +3,32 @@ pragma solidity ^0.8.28;
 
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {Admin} from "./Admin.sol";
-import {DiamondGetters} from "./DiamondGetters.sol";
-import {Executor} from "./Executor.sol";
+import {Facets} from "./Facets.sol";
 import {Getters} from "./Getters.sol";
-import {Mailbox} from "./Mailbox.sol";
-import {ChainSettings, ZKChainBase} from "./ZKChainBase.sol";
+import {ChainSettings} from "./ZKChainBase.sol";
 
-/// @notice The contract of one L2: its mailbox, its executor and its settings.
-contract ZKChain is Mailbox, Executor, Admin, Getters, DiamondGetters {
+/// @notice The contract of one L2: its settings, its state, and the facets that are its mailbox and its executor.
+contract ZKChain is Admin, Getters, Facets {
     using PriorityTree for PriorityTree.Tree;
 
     error AlreadyInitialized();
     error EmptyGenesisBatchHash();
+    error ChainIdTooLarge(uint256 chainId);
 
-    constructor(ChainSettings memory settings) ZKChainBase(settings) {
+    constructor(
+        ChainSettings memory settings
+    )
+        Getters(settings.bridgehub, settings.chainTypeManager, settings.protocolVersion)
+        Facets(settings.mailboxFacet, settings.executorFacet)
+    {
+        if (settings.chainId > type(uint64).max) revert ChainIdTooLarge(settings.chainId);
+        _chainId = uint64(settings.chainId);
         _admin = settings.admin;
         _verifier = settings.verifier;
         _isValidator[settings.validatorTimelock] = true;
         _daCommitmentScheme = settings.daCommitmentScheme;
+        _maxBatchAge = settings.maxBatchAge;
+        _maxClockLead = settings.maxClockLead;
         _priorityTxMaxGasLimit = settings.priorityTxMaxGasLimit;
         _multiplierNominator = 1;
         _multiplierDenominator = 1;
@@ -29,11 +37,14 @@ contract ZKChain is Mailbox, Executor, Admin, Getters, DiamondGetters {
     }
 
     /// @notice Set the base token and the genesis batch. Only the bridgehub, and only once.
-    /// @dev Batch 0 is not known at deployment, because the L2's genesis contains L1 addresses.
+    /// @dev Batch 0 is not known at deployment, because the L2's genesis contains L1 addresses; facets may be deployed
+    /// later than this contract, but not later than it is registered.
     /// @param genesisBatchHash The hash of the encoding of batch 0 as `StoredBatchInfo`.
-    function initialize(bytes32 baseTokenAssetId, bytes32 genesisBatchHash) external onlyBridgehub {
+    function initialize(bytes32 baseTokenAssetId, bytes32 genesisBatchHash) external {
+        if (msg.sender != BRIDGEHUB) revert Unauthorized(msg.sender);
         if (_storedBatchHashes[0] != bytes32(0)) revert AlreadyInitialized();
         if (genesisBatchHash == bytes32(0)) revert EmptyGenesisBatchHash();
+        _requireFacets();
         _baseTokenAssetId = baseTokenAssetId;
         _storedBatchHashes[0] = genesisBatchHash;
     }

@@ -37,17 +37,14 @@ struct ChainSettings {
     uint64 maxClockLead;
     uint64 priorityTxMaxGasLimit;
     FeeParams feeParams;
+    address mailboxFacet;
+    address executorFacet;
 }
 
-/// @notice State and access control that the parts of a chain's contract share.
+/// @notice State and access control that a chain's contract shares with its facets.
+/// @dev Facets run on the storage of the chain that calls them, so this is the one place where variables are declared,
+/// and new ones go behind the others. Facets serve all chains of an L1, so that nothing of one chain is immutable here.
 abstract contract ZKChainBase is ReentrancyGuard {
-    uint256 internal immutable CHAIN_ID;
-    address internal immutable BRIDGEHUB;
-    address internal immutable CHAIN_TYPE_MANAGER;
-    uint256 internal immutable PROTOCOL_VERSION;
-    uint256 internal immutable MAX_BATCH_AGE;
-    uint256 internal immutable MAX_CLOCK_LEAD;
-
     address internal _admin;
     address internal _pendingAdmin;
     address internal _verifier;
@@ -58,7 +55,11 @@ abstract contract ZKChainBase is ReentrancyGuard {
     uint256 internal _priorityTxMaxGasLimit;
     uint128 internal _multiplierNominator;
     uint128 internal _multiplierDenominator;
+    // What a commit compares shares one slot.
     uint8 internal _daCommitmentScheme;
+    uint64 internal _maxBatchAge;
+    uint64 internal _maxClockLead;
+    uint64 internal _chainId;
 
     uint256 internal _committed;
     uint256 internal _verified;
@@ -74,22 +75,8 @@ abstract contract ZKChainBase is ReentrancyGuard {
         _;
     }
 
-    modifier onlyBridgehub() {
-        if (msg.sender != BRIDGEHUB) revert Unauthorized(msg.sender);
-        _;
-    }
-
     modifier onlyValidator() {
         if (!_isValidator[msg.sender]) revert Unauthorized(msg.sender);
         _;
-    }
-
-    constructor(ChainSettings memory settings) {
-        CHAIN_ID = settings.chainId;
-        BRIDGEHUB = settings.bridgehub;
-        CHAIN_TYPE_MANAGER = settings.chainTypeManager;
-        PROTOCOL_VERSION = settings.protocolVersion;
-        MAX_BATCH_AGE = settings.maxBatchAge;
-        MAX_CLOCK_LEAD = settings.maxClockLead;
     }
 }

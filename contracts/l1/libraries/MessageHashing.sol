@@ -7,11 +7,11 @@ import {Merkle} from "./Merkle.sol";
 /// @dev The hash of 88 zero bytes: an empty leaf of a message tree.
 bytes32 constant DEFAULT_LEAF = 0x72abee45b59e344af8a6e520241c4744aff26ed411f4c4b00f8af09adada43ba;
 
-/// @notice The result of a proof: a batch root of the chain, or a leaf of its settlement layer.
+/// @notice The result of a proof: a batch root of the chain, or its root on its settlement layer.
 struct ProofResult {
     bytes32 batchRoot;
     bool isFinal;
-    bytes32 chainIdLeaf;
+    bytes32 chainRoot;
     uint256 settlementBatchNumber;
     uint256 settlementMask;
     uint256 settlementChainId;
@@ -47,10 +47,14 @@ library MessageHashing {
             );
     }
 
+    /// @notice The leaf of a chain in the message tree of its settlement layer.
+    function chainIdLeaf(bytes32 chainRoot, uint256 chainId) internal pure returns (bytes32) {
+        return keccak256(abi.encodePacked(CHAIN_ID_LEAF_PADDING, chainRoot, chainId));
+    }
+
     /// @notice Compute a proof from `leaf` to the end of this chain's part.
     /// @dev If the first word is no metadata, the proof is a bare path, as before protocol version 26.
     function follow(
-        uint256 chainId,
         uint256 batchNumber,
         uint256 mask,
         bytes32 leaf,
@@ -77,13 +81,12 @@ library MessageHashing {
         _checkLength(proof, end);
         result.batchRoot = Merkle.root(proof[1:end], mask, leaf);
         if (!result.isFinal) {
-            _followToSettlementLayer(result, chainId, batchNumber, proof, end, batchPathLength);
+            _followToSettlementLayer(result, batchNumber, proof, end, batchPathLength);
         }
     }
 
     function _followToSettlementLayer(
         ProofResult memory result,
-        uint256 chainId,
         uint256 batchNumber,
         bytes32[] calldata proof,
         uint256 start,
@@ -91,12 +94,11 @@ library MessageHashing {
     ) private pure {
         uint256 end = start + 1 + pathLength;
         _checkLength(proof, end + 2);
-        bytes32 chainRoot = Merkle.root(
+        result.chainRoot = Merkle.root(
             proof[start + 1:end],
             uint256(proof[start]),
             keccak256(abi.encodePacked(BATCH_LEAF_PADDING, result.batchRoot, batchNumber))
         );
-        result.chainIdLeaf = keccak256(abi.encodePacked(CHAIN_ID_LEAF_PADDING, chainRoot, chainId));
         uint256 packed = uint256(proof[end]);
         result.settlementBatchNumber = packed >> 128;
         result.settlementMask = packed & type(uint128).max;

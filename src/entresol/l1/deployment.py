@@ -30,7 +30,7 @@ NO_DATA_AVAILABILITY: Final = 1
 
 _CHAIN_SETTINGS: Final = (
     "((uint256,address,address,address,address,address,uint256,uint8,uint64,uint64,uint64,"
-    "(uint8,uint32,uint32,uint32,uint32,uint64)))"
+    "(uint8,uint32,uint32,uint32,uint32,uint64),address,address))"
 )
 _NO_DELAY: Final = 0
 _NO_LIMIT: Final = 2**40
@@ -88,8 +88,8 @@ _CREATED: Final = (
     "chain",
 )
 """The order of creation, which determines the addresses."""
-_CALLS: Final = 2
-"""The calls that follow; further contracts are created after them, so that no address moves."""
+_FACETS: Final = 2
+"""The facets of the chain's contract, which follow. Earlier versions had two calls instead, so no address moves."""
 
 
 def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts:
@@ -97,8 +97,16 @@ def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts
     created = {
         name: create_address(deployer, first_nonce + number) for number, name in enumerate(_CREATED)
     }
-    supplier = create_address(deployer, first_nonce + len(_CREATED) + _CALLS)
+    supplier = create_address(deployer, first_nonce + len(_CREATED) + _FACETS)
     return SettlementContracts(**created, bytecodes_supplier=supplier)
+
+
+def facets_of(deployer: Address, first_nonce: int = 0) -> tuple[Address, Address]:
+    """Return the addresses of the mailbox and the executor of the chain's contract."""
+    mailbox, executor = (
+        create_address(deployer, first_nonce + len(_CREATED) + number) for number in range(_FACETS)
+    )
+    return mailbox, executor
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +126,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum gas of a request, beyond its overhead: what a block of the L2 has."""
     has_bytecodes_supplier: bool = True
     """Whether bytecode can be published; False resumes a deployment that an earlier version began."""
+    has_facets: bool = True
+    """Whether the chain's contract has facets; False resumes one of an earlier version, which created it without."""
 
     @property
     def contracts(self) -> SettlementContracts:
@@ -127,10 +137,11 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
-        steps = [*self._creations(), *self._calls()]
-        if self.has_bytecodes_supplier:
-            steps.append(_creation("BytecodesSupplier", "()", ()))
-        return steps
+        supplier = [_creation("BytecodesSupplier", "()", ())] * self.has_bytecodes_supplier
+        if not self.has_facets:
+            return [*self._creations(), *self._calls(), *supplier]
+        # A chain is not registered before its contract is complete.
+        return [*self._creations(), *self._facets(), *supplier, *self._calls()]
 
     def _creations(self) -> list[DeploymentStep]:
         it, owner = self.contracts, self.deployer
@@ -170,6 +181,10 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             "chain": ("ZKChain", _CHAIN_SETTINGS, (self._chain_settings(),)),
         }
         return [_creation(*arguments[name]) for name in _CREATED]
+
+    def _facets(self) -> list[DeploymentStep]:
+        mailbox = _creation("MailboxFacet", "(address)", (self.contracts.bridgehub,))
+        return [mailbox, _creation("ExecutorFacet", "()", ())]
 
     def _calls(self) -> list[DeploymentStep]:
         it = self.contracts
@@ -216,6 +231,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                 fees.priority_tx_max_pubdata,
                 fees.minimal_l2_gas_price,
             ),
+            *facets_of(self.deployer, self.first_nonce),
         )
 
 
@@ -249,6 +265,16 @@ async def deploy(
         await send_step(l1, operator, step, deployment.first_nonce + number)
     progress(len(steps), len(steps), "done")
     return deployment.contracts
+
+
+async def is_divided(l1: LayerOne, deployer: Address, first_nonce: int) -> bool:
+    """Return whether the chain's contract of a deployment has facets, or will have.
+
+    It has none if an earlier version created and registered it, with the nonces that are the facets' today.
+    """
+    if await l1.nonce(deployer) <= first_nonce + len(_CREATED):
+        return True
+    return bool(await l1.code(facets_of(deployer, first_nonce)[0]))
 
 
 async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: int) -> None:

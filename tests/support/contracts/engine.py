@@ -133,6 +133,10 @@ class Engine:
         data = contract.encode(function, *arguments)
         return contract.decode(function, self._run(sender, contract.address, data, value).output)
 
+    def send_data(self, sender: Address, to: Address | None, data: bytes, value: int = 0) -> bytes:
+        """Send a transaction with any data, and return what it returned."""
+        return self._run(sender, to, data, value).output
+
     def read(self, contract: Contract, function: str, *arguments: object) -> Any:
         """Call a function without changing anything."""
         return self.fork().send(Address(b"\xee" * 20), contract, function, *arguments)

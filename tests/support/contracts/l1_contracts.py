@@ -50,6 +50,8 @@ class Deployed:
     manager: Contract
     verifier: Contract
     chain: Contract
+    facets: tuple[Contract, Contract]
+    """The mailbox and the executor of every chain."""
     genesis: Batch
     last_batches: dict[Address, Batch] = field(default_factory=dict)
 
@@ -103,6 +105,8 @@ class Deployed:
             self.manager.address,
             self.timelock.address,
             self.verifier.address,
+            self.facets[0].address,
+            self.facets[1].address,
             chain_id=chain_id,
             da=da,
         )
@@ -144,7 +148,7 @@ def chain_settings(
     manager: Address,
     timelock: Address,
     verifier: Address,
-    *,
+    *facets: Address,
     chain_id: int = CHAIN_ID,
     da: int = CALLDATA_DA,
     admin: Address = DEPLOYER,
@@ -152,7 +156,7 @@ def chain_settings(
     """Return what the constructor of a chain's contract takes."""
     return (
         chain_id, hub, manager, admin, timelock, verifier, PROTOCOL_VERSION,
-        da, 3 * DAY, 3600, 72_000_000, FEE_PARAMS,
+        da, 3 * DAY, 3600, 72_000_000, FEE_PARAMS, *facets,
     )  # fmt: skip
 
 
@@ -168,10 +172,10 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
     """Deploy everything by transactions of one account, and register a chain."""
     nonce = engine.nonce(deployer)
     # Each has the addresses of those that follow it.
-    hub, nullifier, vault, router, legacy, timelock, manager, verifier, chain = (
-        create_address(deployer, nonce + place) for place in range(9)
+    hub, nullifier, vault, router, legacy, timelock, manager, verifier, chain, mailbox, executor = (
+        create_address(deployer, nonce + place) for place in range(11)
     )
-    settings = chain_settings(hub, manager, timelock, verifier, admin=deployer)
+    settings = chain_settings(hub, manager, timelock, verifier, mailbox, executor, admin=deployer)
 
     def made(name: str, *arguments: object) -> Contract:
         return engine.deploy(name, *arguments, sender=deployer)
@@ -188,6 +192,7 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
         manager=made("ChainTypeManager", hub, timelock, Address.zero(), PROTOCOL_VERSION),
         verifier=made("DevelopmentVerifier"),
         chain=made("ZKChain", settings),
+        facets=(made("MailboxFacet", hub), made("ExecutorFacet")),
         genesis=genesis,
     )
     assert deployed.chain.address == chain

@@ -5,21 +5,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 
 from entresol._native import keccak256
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain, read_contract
-from entresol.l1.deployment import Deployment, SettlementContracts, deploy
+from entresol.l1.deployment import (
+    Deployment,
+    SettlementContracts,
+    deploy,
+    facets_of,
+    is_divided,
+    send_step,
+)
 from entresol.l1.discovery import find_bytecodes_supplier, find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
-from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
+from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne, layer_one
+from tests.support.upgrade.undivided_chain import steps_of_earlier_version
 
 OWNER, VALIDATOR = ACCOUNTS[0], ACCOUNTS[1]
 GENESIS = Hash32(b"\x07" * 32)
+CREATED = 9
+"""Contracts that are created first, in every version."""
 
 
 def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
@@ -32,18 +43,23 @@ def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) ->
     asyncio.run(whole())
 
 
-async def deployed(
-    l1: LayerOne, progress: list[str] | None = None, *, has_bytecodes_supplier: bool = True
-) -> SettlementContracts:
-    told = [] if progress is None else progress
-    deployment = Deployment(
+async def planned(l1: LayerOne) -> Deployment:
+    return Deployment(
         l1_chain_id=await l1.chain_id(),
         chain_id=270,
         deployer=OWNER.address,
         operator=VALIDATOR.address,
         genesis_batch_hash=GENESIS,
         first_nonce=await l1.nonce(OWNER.address),
-        has_bytecodes_supplier=has_bytecodes_supplier,
+    )
+
+
+async def deployed(
+    l1: LayerOne, progress: list[str] | None = None, *, has_bytecodes_supplier: bool = True
+) -> SettlementContracts:
+    told = [] if progress is None else progress
+    deployment = msgspec.structs.replace(
+        await planned(l1), has_bytecodes_supplier=has_bytecodes_supplier
     )
     owner = Operator(l1, OWNER.secret)
     return await deploy(l1, owner, deployment, lambda _done, _steps, what: told.append(what))
@@ -84,6 +100,41 @@ def test_a_deployment_that_an_earlier_version_began_is_completed_as_it_began(
         contracts = await deployed(l1, has_bytecodes_supplier=False)
         assert contracts.bytecodes_supplier is None
         assert await find_contracts(l1, contracts.bridgehub, 270) == contracts
+
+    run(tested, play)
+
+
+@pytest.mark.parametrize("done", range(13))
+def test_a_deployment_that_an_earlier_version_began_without_facets_is_completed(
+    done: int,
+) -> None:
+    async def play(l1: LayerOne) -> None:
+        today = await planned(l1)
+        begun = msgspec.structs.replace(today, has_facets=False)
+        owner, first = Operator(l1, OWNER.secret), today.first_nonce
+        for number, step in enumerate(steps_of_earlier_version(begun)[:done]):
+            await send_step(l1, owner, step, first + number)
+        resumed = msgspec.structs.replace(
+            today, has_facets=await is_divided(l1, OWNER.address, first)
+        )
+        assert resumed.has_facets == (done <= CREATED)
+        await deploy(l1, owner, resumed, lambda *_: None, done=done)
+        assert await find_contracts(l1, today.contracts.bridgehub, 270) == today.contracts
+        assert await ZkChain(l1, today.contracts.chain).stored_batch_hash(0) == GENESIS
+        assert await is_divided(l1, OWNER.address, first) == (done <= CREATED)
+
+    with layer_one("embedded") as embedded:
+        run(embedded, play)
+
+
+def test_a_complete_deployment_is_that_of_this_version(tested: SteeredLayerOne) -> None:
+    async def play(l1: LayerOne) -> None:
+        first = await l1.nonce(OWNER.address)
+        contracts = await deployed(l1)
+        assert await is_divided(l1, OWNER.address, first)
+        facets = facets_of(OWNER.address, first)
+        found = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
+        assert tuple(map(Address, found)) == (contracts.chain, *facets)
 
     run(tested, play)
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
-from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
+from entresol.l1.deployment import (
+    Deployment,
+    SettlementContracts,
+    addresses_of,
+    deploy,
+    is_divided,
+)
 from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.layer_one import MAX_REORG_DEPTH
@@ -123,7 +129,10 @@ class RemoteSetup:
         first = nonce if recorded is None else recorded
         contracts = self._deployed_contracts(first)
         self._check_deployment(contracts, first, nonce)
-        deployment = self._deployment(l1_chain_id, first, contracts)
+        deployment = msgspec.structs.replace(
+            self._deployment(l1_chain_id, first, contracts),
+            has_facets=await is_divided(self.l1, self._operator.address, first),
+        )
         if manifest is None:
             head = await self.l1.block_number()
             self._file.write(

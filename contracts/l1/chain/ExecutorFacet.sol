@@ -12,10 +12,10 @@ import {IVerifier} from "../interfaces/IVerifier.sol";
 import {BatchEncoding} from "../libraries/BatchEncoding.sol";
 import {DataAvailability} from "../libraries/DataAvailability.sol";
 import {PriorityTree} from "../libraries/PriorityTree.sol";
-import {ZKChainBase} from "./ZKChainBase.sol";
+import {FacetBase} from "./FacetBase.sol";
 
 /// @notice Settles batches, and checks everything about them that the proof does not cover.
-abstract contract Executor is ZKChainBase, IExecutor {
+contract ExecutorFacet is FacetBase, IExecutor {
     using BatchEncoding for StoredBatchInfo;
     using BatchEncoding for CommitBatchInfo;
     using PriorityTree for PriorityTree.Tree;
@@ -54,7 +54,7 @@ abstract contract Executor is ZKChainBase, IExecutor {
         uint256 processFrom,
         uint256 processTo,
         bytes calldata batchData
-    ) external onlyValidator nonReentrant onlyHere(chainAddress) {
+    ) external onlyThroughChain onlyValidator nonReentrant onlyHere(chainAddress) {
         (StoredBatchInfo memory last, CommitBatchInfo[] memory batches) = BatchEncoding
             .decodeCommit(batchData);
         if (batches.length != 1) revert CanOnlyProcessOneBatch();
@@ -92,7 +92,7 @@ abstract contract Executor is ZKChainBase, IExecutor {
         uint256 processFrom,
         uint256 processTo,
         bytes calldata proofData
-    ) external onlyValidator nonReentrant onlyHere(chainAddress) {
+    ) external onlyThroughChain onlyValidator nonReentrant onlyHere(chainAddress) {
         (
             StoredBatchInfo memory last,
             StoredBatchInfo[] memory batches,
@@ -123,7 +123,7 @@ abstract contract Executor is ZKChainBase, IExecutor {
         uint256 processFrom,
         uint256 processTo,
         bytes calldata executeData
-    ) external onlyValidator nonReentrant onlyHere(chainAddress) {
+    ) external onlyThroughChain onlyValidator nonReentrant onlyHere(chainAddress) {
         (
             StoredBatchInfo[] memory batches,
             PriorityOpsBatchInfo[] memory ops,
@@ -145,7 +145,7 @@ abstract contract Executor is ZKChainBase, IExecutor {
     function revertBatchesSharedBridge(
         address chainAddress,
         uint256 newLastBatch
-    ) external onlyValidator nonReentrant onlyHere(chainAddress) {
+    ) external onlyThroughChain onlyValidator nonReentrant onlyHere(chainAddress) {
         if (newLastBatch >= _committed) revert RevertedBatchNotAfterNewLastBatch();
         if (newLastBatch < _executed) revert CantRevertExecutedBatch();
         _committed = newLastBatch;
@@ -175,7 +175,7 @@ abstract contract Executor is ZKChainBase, IExecutor {
         if (batch.batchNumber != _committed + 1) {
             revert BatchNumberMismatch(_committed + 1, batch.batchNumber);
         }
-        if (batch.chainId != CHAIN_ID) revert IncorrectBatchChainId(batch.chainId, CHAIN_ID);
+        if (batch.chainId != _chainId) revert IncorrectBatchChainId(batch.chainId, _chainId);
         if (batch.firstBlockNumber > batch.lastBlockNumber) {
             revert InvalidBlockRange(
                 batch.batchNumber,
@@ -186,11 +186,11 @@ abstract contract Executor is ZKChainBase, IExecutor {
         if (batch.firstBlockTimestamp > batch.lastBlockTimestamp) {
             revert InvalidTimestampRange(batch.firstBlockTimestamp, batch.lastBlockTimestamp);
         }
-        if (batch.firstBlockTimestamp + MAX_BATCH_AGE < block.timestamp) {
-            revert TimestampTooOld(batch.firstBlockTimestamp, block.timestamp - MAX_BATCH_AGE);
+        if (uint256(batch.firstBlockTimestamp) + _maxBatchAge < block.timestamp) {
+            revert TimestampTooOld(batch.firstBlockTimestamp, block.timestamp - _maxBatchAge);
         }
-        if (batch.lastBlockTimestamp > block.timestamp + MAX_CLOCK_LEAD) {
-            revert L2TimestampTooBig(batch.lastBlockTimestamp, block.timestamp + MAX_CLOCK_LEAD);
+        if (batch.lastBlockTimestamp > block.timestamp + _maxClockLead) {
+            revert L2TimestampTooBig(batch.lastBlockTimestamp, block.timestamp + _maxClockLead);
         }
         if (batch.l2LogsTreeRoot == bytes32(0)) revert EmptyLogsTreeRoot();
         if (batch.daCommitmentScheme != _daCommitmentScheme) {

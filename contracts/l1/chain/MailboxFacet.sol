@@ -13,11 +13,15 @@ import {DEFAULT_LEAF, MessageHashing, ProofResult} from "../libraries/MessageHas
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {L2Account} from "../libraries/L2Account.sol";
 import {TransactionValidator} from "../libraries/TransactionValidator.sol";
-import {FeeParams, PubdataPricingMode, ZKChainBase} from "./ZKChainBase.sol";
+import {FacetBase} from "./FacetBase.sol";
+import {FeeParams, PubdataPricingMode} from "./ZKChainBase.sol";
 
 /// @notice Accepts transactions for the L2, and checks proofs of its messages.
-abstract contract Mailbox is ZKChainBase, IMailbox {
+contract MailboxFacet is FacetBase, IMailbox {
     using PriorityTree for PriorityTree.Tree;
+
+    /// @dev That of all chains that use this facet.
+    address private immutable _BRIDGEHUB;
 
     uint256 internal constant PRIORITY_TX_TYPE = 255;
     uint256 internal constant REQUIRED_GAS_PER_PUBDATA = 800;
@@ -40,12 +44,17 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         _;
     }
 
+    constructor(address bridgehub) {
+        _BRIDGEHUB = bridgehub;
+    }
+
     // --- Requests ---
 
     /// @inheritdoc IMailbox
     function bridgehubRequestL2Transaction(
         BridgehubL2TransactionRequest calldata request
-    ) external onlyBridgehub nonReentrant returns (bytes32) {
+    ) external onlyThroughChain nonReentrant returns (bytes32) {
+        if (msg.sender != _BRIDGEHUB) revert Unauthorized(msg.sender);
         return _request(request);
     }
 
@@ -58,7 +67,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint256 l2GasPerPubdataByteLimit,
         bytes[] calldata factoryDeps,
         address refundRecipient
-    ) external payable onlyIfPaidInEther nonReentrant returns (bytes32) {
+    ) external payable onlyThroughChain onlyIfPaidInEther nonReentrant returns (bytes32) {
         BridgehubL2TransactionRequest memory request;
         request.sender = msg.sender;
         request.contractL2 = contractL2;
@@ -70,7 +79,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         request.factoryDeps = factoryDeps;
         request.refundRecipient = L2Account.ofRecipient(refundRecipient, msg.sender);
         _router().bridgehubDepositBaseToken{value: msg.value}(
-            CHAIN_ID,
+            _chainId,
             _baseTokenAssetId,
             msg.sender,
             msg.value
@@ -115,7 +124,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint256 gasPrice,
         uint256 l2GasLimit,
         uint256 l2GasPerPubdataByteLimit
-    ) external view returns (uint256) {
+    ) external view onlyThroughChain returns (uint256) {
         return _l2GasPrice(gasPrice, l2GasPerPubdataByteLimit) * l2GasLimit;
     }
 
@@ -167,9 +176,9 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint16 l2TxNumberInBatch,
         bytes calldata message,
         bytes32[] calldata merkleProof
-    ) external onlyIfPaidInEther {
+    ) external onlyThroughChain onlyIfPaidInEther {
         _router().finalizeWithdrawal(
-            CHAIN_ID,
+            _chainId,
             l2BatchNumber,
             l2MessageIndex,
             l2TxNumberInBatch,
@@ -182,12 +191,12 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
     function isEthWithdrawalFinalized(
         uint256 l2BatchNumber,
         uint256 l2MessageIndex
-    ) external view returns (bool) {
-        return _router().isWithdrawalFinalized(CHAIN_ID, l2BatchNumber, l2MessageIndex);
+    ) external view onlyThroughChain returns (bool) {
+        return _router().isWithdrawalFinalized(_chainId, l2BatchNumber, l2MessageIndex);
     }
 
     function _router() private view returns (IL1AssetRouter) {
-        return IL1AssetRouter(IBridgehub(BRIDGEHUB).assetRouter());
+        return IL1AssetRouter(IBridgehub(_BRIDGEHUB).assetRouter());
     }
 
     // --- Proofs ---
@@ -198,7 +207,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint256 index,
         L2Message calldata message,
         bytes32[] calldata proof
-    ) external view returns (bool) {
+    ) external view onlyThroughChain returns (bool) {
         L2Log memory log = L2Log({
             l2ShardId: 0,
             isService: true,
@@ -216,7 +225,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint256 index,
         L2Log calldata log,
         bytes32[] calldata proof
-    ) external view returns (bool) {
+    ) external view onlyThroughChain returns (bool) {
         return _proveLog(batchNumber, index, log, proof);
     }
 
@@ -228,7 +237,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint16 l2TxNumberInBatch,
         bytes32[] calldata merkleProof,
         TxStatus status
-    ) external view returns (bool) {
+    ) external view onlyThroughChain returns (bool) {
         L2Log memory log = L2Log({
             l2ShardId: 0,
             isService: true,
@@ -246,7 +255,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         uint256 leafProofMask,
         bytes32 leaf,
         bytes32[] calldata proof
-    ) external view returns (bool) {
+    ) external view onlyThroughChain returns (bool) {
         return _proveLeaf(batchNumber, leafProofMask, leaf, proof);
     }
 
@@ -267,7 +276,7 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         bytes32 leaf,
         bytes32[] calldata proof
     ) private view returns (bool) {
-        ProofResult memory result = MessageHashing.follow(CHAIN_ID, batchNumber, mask, leaf, proof);
+        ProofResult memory result = MessageHashing.follow(batchNumber, mask, leaf, proof);
         bytes32 stored = _l2LogsRootHashes[batchNumber];
         if (result.isFinal) {
             if (batchNumber > _executed) revert BatchNotExecuted(batchNumber);
@@ -276,16 +285,17 @@ abstract contract Mailbox is ZKChainBase, IMailbox {
         }
         // A batch settles on one settlement layer only.
         if (stored != bytes32(0)) revert LocalRootMustBeZero();
-        IBridgehub hub = IBridgehub(BRIDGEHUB);
+        uint256 chainId = _chainId;
+        IBridgehub hub = IBridgehub(_BRIDGEHUB);
         if (
             !hub.whitelistedSettlementLayers(result.settlementChainId) ||
-            result.settlementChainId == CHAIN_ID
+            result.settlementChainId == chainId
         ) revert InvalidSettlementLayer(result.settlementChainId);
         return
             IMailbox(hub.getZKChain(result.settlementChainId)).proveL2LeafInclusion(
                 result.settlementBatchNumber,
                 result.settlementMask,
-                result.chainIdLeaf,
+                MessageHashing.chainIdLeaf(result.chainRoot, chainId),
                 proof[result.wordsRead:]
             );
     }

@@ -1,0 +1,326 @@
+"""A chain's contract and its facets: which function is where, and what a facet does by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from entresol import contracts
+from entresol._native import keccak256
+from entresol.primitives.addresses import create_address
+from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.batches import Batch, stored
+from tests.support.contracts.engine import (
+    ETHER,
+    Contract,
+    Reverted,
+    selector,
+    signature,
+)
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    CHAIN_ID,
+    DEPLOYER,
+    ETH_TOKEN,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    chain_settings,
+    direct,
+)
+
+FACETS = ("MailboxFacet", "ExecutorFacet")
+NO_FACET = Address(b"\xfa" * 20)
+SLOTS = 20
+
+
+def functions(name: str) -> list[dict[str, Any]]:
+    return [it for it in contracts.artifact(name).abi if it["type"] == "function"]
+
+
+def selectors(name: str) -> set[bytes]:
+    return {selector(it) for it in functions(name)}
+
+
+def own_selectors() -> set[bytes]:
+    return selectors("ZKChain") - selectors("MailboxFacet") - selectors("ExecutorFacet")
+
+
+def outcome(l1: Deployed, data: bytes) -> str:
+    """Return how a call of the chain ends: by which error, or by none."""
+    try:
+        l1.engine.send_data(ALICE, l1.chain.address, data)
+    except Reverted as reverted:
+        return reverted.error
+    return "success"
+
+
+# --- Which function is where ---
+
+
+def test_no_selector_is_served_twice() -> None:
+    mailbox, executor = map(selectors, FACETS)
+    assert not mailbox & executor
+    assert len(own_selectors()) + len(mailbox) + len(executor) == len(functions("ZKChain"))
+
+
+def test_the_interface_of_a_chain_is_its_own_and_that_of_its_facets() -> None:
+    chain = {signature(it) for it in contracts.artifact("ZKChain").abi if "name" in it}
+    for facet in FACETS:
+        assert {signature(it) for it in contracts.artifact(facet).abi if "name" in it} <= chain
+
+
+def test_a_chain_names_the_facets_of_all_functions(l1: Deployed) -> None:
+    addresses = tuple(str(it.address) for it in (l1.chain, *l1.facets))
+    # If a function was added: the constants in Facets.sol are these, joined.
+    served = [tuple(sorted(it)) for it in (own_selectors(), *map(selectors, FACETS))]
+    ask = l1.engine.read
+    assert ask(l1.chain, "facetAddresses") == addresses
+    assert ask(l1.chain, "facets") == tuple(zip(addresses, served, strict=True))
+    for address, known in zip(addresses, served, strict=True):
+        assert ask(l1.chain, "facetFunctionSelectors", address) == known
+        assert {ask(l1.chain, "facetAddress", it) for it in known} == {address}
+    assert ask(l1.chain, "facetFunctionSelectors", l1.vault.address) == ()
+    assert ask(l1.chain, "facetAddress", b"\xff\xff\xff\xff") == str(Address.zero())
+
+
+@pytest.mark.parametrize("entry", functions("ZKChain"), ids=signature)
+def test_every_function_of_the_interface_is_found(l1: Deployed, entry: dict[str, Any]) -> None:
+    assert outcome(l1, selector(entry)) != "UnknownSelector"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        keccak256(b"diamondCut((address,uint8,bytes4[])[],address,bytes)")[:4],
+        b"\xff\xff\xff\xff",
+        b"\xff\xff\xff\xff" + bytes(64),
+        bytes(4),
+        b"\x0d\xb9\xeb",
+        b"",
+    ],
+    ids=["an upgrade", "no function", "with arguments", "zeros", "three bytes", "nothing"],
+)
+@pytest.mark.parametrize("value", [0, 1])
+def test_an_unknown_function_is_rejected_by_name(l1: Deployed, data: bytes, value: int) -> None:
+    with pytest.raises(Reverted) as rejection:
+        l1.engine.send_data(ALICE, l1.chain.address, data, value)
+    assert rejection.value.args == ("UnknownSelector", data[:4].ljust(4, b"\0"))
+    assert l1.engine.balance(l1.chain.address) == 0
+
+
+def test_a_function_that_takes_no_ether_rejects_it_in_a_facet_too(l1: Deployed) -> None:
+    data = l1.chain.encode("proveL2LeafInclusion", 1, 0, bytes(32), [bytes(32)])
+    with pytest.raises(Reverted, match="nothing"):
+        l1.engine.send_data(ALICE, l1.chain.address, data, 1)
+
+
+# --- Facets by themselves ---
+
+
+def defaults(fields: list[dict[str, Any]]) -> list[Any]:
+    return [_default(it) for it in fields]
+
+
+def _default(field: dict[str, Any]) -> Any:
+    kind = field["type"]
+    if kind.endswith("[]"):
+        return []
+    if kind == "tuple":
+        return tuple(defaults(field["components"]))
+    if kind.startswith("bytes"):
+        return bytes(int(kind.removeprefix("bytes") or 0))
+    return {"address": Address.zero(), "bool": False}.get(kind, 0)
+
+
+FACET_FUNCTIONS = [(place, it) for place, name in enumerate(FACETS) for it in functions(name)]
+
+
+@pytest.mark.parametrize(
+    ("place", "entry"), FACET_FUNCTIONS, ids=lambda it: "" if isinstance(it, int) else it["name"]
+)
+def test_a_facet_does_nothing_by_itself(l1: Deployed, place: int, entry: dict[str, Any]) -> None:
+    facet = l1.facets[place]
+    arguments = defaults(entry["inputs"])
+    for sender in (ALICE, DEPLOYER, OPERATOR, l1.bridgehub.address, l1.timelock.address):
+        with pytest.raises(Reverted, match="OnlyThroughChain"):
+            l1.engine.send(sender, facet, signature(entry), *arguments)
+
+
+def test_a_facet_takes_no_ether_and_no_other_call(l1: Deployed) -> None:
+    for facet in l1.facets:
+        for data in (b"", selector(functions("ZKChain")[0]), b"\xff\xff\xff\xff"):
+            with pytest.raises(Reverted, match="nothing"):
+                l1.engine.send_data(ALICE, facet.address, data, 1)
+    request = l1.chain.encode("requestL2Transaction", *direct()[2:])
+    with pytest.raises(Reverted, match="OnlyThroughChain"):
+        l1.engine.send_data(ALICE, l1.facets[0].address, request, ETHER)
+
+
+def test_a_facet_is_no_chain(l1: Deployed) -> None:
+    for facet in l1.facets:
+        with pytest.raises(Reverted):
+            l1.engine.send(
+                DEPLOYER, l1.bridgehub, "registerChain",
+                OTHER_CHAIN_ID, l1.manager.address, facet.address, asset_id(ETH_TOKEN), b"\1" * 32,
+            )  # fmt: skip
+
+
+def test_chains_share_facets_and_nothing_else(l1: Deployed) -> None:
+    other = l1.add_chain()
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER)
+    l1.settle()
+    l1.settle()
+    l1.settle(chain=other)
+    ask = l1.engine.read
+    assert ask(other, "facetAddresses")[1:] == ask(l1.chain, "facetAddresses")[1:]
+    assert [ask(it, "getChainId") for it in (l1.chain, other)] == [CHAIN_ID, OTHER_CHAIN_ID]
+    assert [ask(it, "getTotalPriorityTxs") for it in (l1.chain, other)] == [1, 0]
+    assert [ask(it, "getTotalBatchesExecuted") for it in (l1.chain, other)] == [2, 1]
+    for facet in l1.facets:
+        slots = [
+            l1.engine.overlay.slot(facet.address, Hash32(it.to_bytes(32))) for it in range(SLOTS)
+        ]
+        assert not any(map(any, slots))
+
+
+def test_facets_have_the_variables_of_the_chain_and_no_others() -> None:
+    chain, mailbox, executor = (
+        contracts.artifact(it).storage_layout for it in ("ZKChain", *FACETS)
+    )
+    assert chain == mailbox == executor
+
+
+# --- Deployment ---
+
+
+def new_chain(l1: Deployed, mailbox: Address, executor: Address, **fields: Any) -> Contract:
+    settings = chain_settings(
+        *(it.address for it in (l1.bridgehub, l1.manager, l1.timelock, l1.verifier)),
+        mailbox,
+        executor,
+        **{"chain_id": OTHER_CHAIN_ID, **fields},
+    )
+    return l1.engine.deploy("ZKChain", settings, sender=DEPLOYER)
+
+
+def register(l1: Deployed, chain: Contract) -> None:
+    l1.engine.send(
+        DEPLOYER, l1.bridgehub, "registerChain",
+        OTHER_CHAIN_ID, l1.manager.address, chain.address, asset_id(ETH_TOKEN), b"\1" * 32,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_chain_is_not_registered_before_its_facets_exist(l1: Deployed, missing: int) -> None:
+    facets = [it.address for it in l1.facets]
+    facets[missing] = NO_FACET
+    chain = new_chain(l1, *facets)
+    with pytest.raises(Reverted) as rejection:
+        register(l1, chain)
+    assert rejection.value.args == ("FacetWithoutCode", str(NO_FACET))
+
+
+def test_a_chain_whose_facets_do_not_exist_yet_keeps_no_ether(l1: Deployed) -> None:
+    chain = new_chain(l1, NO_FACET, NO_FACET)
+    with pytest.raises(Reverted, match="FacetWithoutCode"):
+        l1.engine.send(ALICE, chain, "requestL2Transaction", *direct()[2:], value=ETHER)
+
+
+def test_facets_may_be_created_after_the_chain(l1: Deployed) -> None:
+    nonce = l1.engine.nonce(DEPLOYER)
+    mailbox, executor = (create_address(DEPLOYER, nonce + 1 + it) for it in range(2))
+    chain = new_chain(l1, mailbox, executor)
+    l1.engine.deploy("MailboxFacet", l1.bridgehub.address, sender=DEPLOYER)
+    l1.engine.deploy("ExecutorFacet", sender=DEPLOYER)
+    register(l1, chain)
+    assert l1.engine.read(chain, "l2TransactionBaseCost", 1, 1, 800) > 0
+
+
+def test_a_chain_id_that_does_not_fit_is_rejected(l1: Deployed) -> None:
+    facets = [it.address for it in l1.facets]
+    new_chain(l1, *facets, chain_id=2**64 - 1)
+    with pytest.raises(Reverted) as rejection:
+        new_chain(l1, *facets, chain_id=2**64)
+    assert rejection.value.args == ("ChainIdTooLarge", 2**64)
+
+
+# --- One guard for all facets ---
+
+
+@pytest.fixture
+def hostile(l1: Deployed) -> Contract:
+    """Return a contract that does what a test tells it."""
+    return l1.engine.deploy("ScriptedContract", sender=DEPLOYER)
+
+
+def script(
+    l1: Deployed, hostile: Contract, called: bytes, output: bytes, *calls: tuple[Any, ...]
+) -> None:
+    entry = (called, list(calls), 0, output, False)
+    l1.engine.send(DEPLOYER, hostile, "script", *entry)
+
+
+def chain_of(l1: Deployed, hostile: Contract) -> Contract:
+    """Return a chain of which bridgehub, timelock and verifier are one hostile contract."""
+    mailbox = l1.engine.deploy("MailboxFacet", hostile.address, sender=DEPLOYER)
+    settings = chain_settings(
+        *(hostile.address, l1.manager.address, hostile.address, hostile.address),
+        *(mailbox.address, l1.facets[1].address),
+    )
+    chain = l1.engine.deploy("ZKChain", settings, sender=DEPLOYER)
+    genesis = keccak256(stored(l1.genesis.stored()))
+    l1.engine.send(hostile.address, chain, "initialize", asset_id(ETH_TOKEN), genesis)
+    return chain
+
+
+def test_a_verifier_does_not_enter_the_mailbox_while_a_batch_is_proven(
+    l1: Deployed, hostile: Contract
+) -> None:
+    chain = chain_of(l1, hostile)
+    batch = Batch(number=1)
+    send = l1.engine.send
+    send(
+        hostile.address,
+        chain,
+        "commitBatchesSharedBridge",
+        chain.address,
+        1,
+        1,
+        batch.commit_data(l1.genesis),
+    )
+    verify = selector(next(it for it in l1.verifier.artifact.abi if it.get("name") == "verify"))
+    request = chain.encode("requestL2Transaction", *direct()[2:])
+    script(l1, hostile, verify, b"", (chain.address, 0, request, False))
+    proof = batch.prove_data(l1.genesis)
+    with pytest.raises(Reverted, match="Reentrancy"):
+        send(hostile.address, chain, "proveBatchesSharedBridge", chain.address, 1, 1, proof)
+
+
+@pytest.mark.parametrize("step", ["commit", "prove", "execute", "revert"])
+def test_a_bridge_does_not_enter_the_executor_while_a_request_is_made(
+    l1: Deployed, hostile: Contract, step: str
+) -> None:
+    chain = chain_of(l1, hostile)
+    batch = Batch(number=1)
+    data = {
+        "commit": (1, 1, batch.commit_data(l1.genesis)),
+        "prove": (1, 1, batch.prove_data(l1.genesis)),
+        "execute": (1, 1, batch.execute_data()),
+        "revert": (0,),
+    }
+    settle = chain.encode(f"{step}BatchesSharedBridge", chain.address, *data[step])
+    asked = selector(
+        next(it for it in l1.bridgehub.artifact.abi if it.get("name") == "assetRouter")
+    )
+    script(l1, hostile, asked, hostile.address.rjust(32, b"\0"))
+    paid = selector(
+        next(it for it in l1.router.artifact.abi if it.get("name") == "bridgehubDepositBaseToken")
+    )
+    script(l1, hostile, paid, b"", (chain.address, 0, settle, False))
+    with pytest.raises(Reverted, match="Reentrancy"):
+        l1.engine.send(ALICE, chain, "requestL2Transaction", *direct()[2:], value=ETHER)
+    script(l1, hostile, paid, b"")
+    l1.engine.send(ALICE, chain, "requestL2Transaction", *direct()[2:], value=ETHER)
