@@ -210,13 +210,57 @@ def running_cluster(
     postgres: Postgres, folder: Path, *flags: str, nodes: int = 0
 ) -> Iterator[ClusterProcesses]:
     """Create a chain on an L1 of its own, start nodes, and kill them at the end whatever happens."""
-    with running_anvil(program=(*ENTRESOL, "anvil")) as l1:
-        cluster = ClusterProcesses(postgres, l1.url, folder, postgres.new_database())
-        settings = ("--l1-url", l1.url, "--operator-key", str(OPERATOR.secret), "--deploy-l1")
-        cluster.run("init", *settings, "--accounts", "10", "--l1-confirmations", "0", *flags)
+    with _new_chain(postgres, flags) as (l1_url, database):
+        cluster = ClusterProcesses(postgres, l1_url, folder, database)
         try:
             for _ in range(nodes):
                 cluster.add()
             yield cluster
         finally:
             cluster.close()
+
+
+class ChainTemplate:
+    """An L1 with the contracts of a chain, and a database with its beginning, which each cluster gets anew.
+
+    Starting an L1 and creating a chain take longer than most tests of a cluster.
+    """
+
+    def __init__(self, postgres: Postgres, flags: tuple[str, ...]) -> None:
+        self._postgres = postgres
+        self._l1 = postgres.cleanup.enter_context(running_anvil(program=(*ENTRESOL, "anvil")))
+        self._database = postgres.new_database()
+        self._is_used = False
+        settings = ("--l1-url", self._l1.url, "--operator-key", str(OPERATOR.secret))
+        chain = ("--deploy-l1", "--accounts", "10", "--l1-confirmations", "0", *flags)
+        done = run_entresol("cluster", "init", *settings, *chain, "--cluster", self._database)
+        assert done.returncode == 0, done.stderr
+        self._snapshot = self._l1("evm_snapshot")
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no cluster is on this L1."""
+        return not self._is_used
+
+    @contextlib.contextmanager
+    def copied(self) -> Iterator[tuple[str, str]]:
+        """Yield the URLs of the L1 and of a copy of the database; afterwards the L1 is as before."""
+        self._is_used = True
+        try:
+            yield self._l1.url, self._postgres.new_database(self._database)
+        finally:
+            self._l1("evm_setAutomine", True)
+            assert self._l1("evm_revert", self._snapshot) is True
+            self._snapshot = self._l1("evm_snapshot")
+            self._is_used = False
+
+
+def _new_chain(
+    postgres: Postgres, flags: tuple[str, ...]
+) -> contextlib.AbstractContextManager[tuple[str, str]]:
+    templates = postgres.templates.setdefault(flags, [])
+    found = next((it for it in templates if it.is_free), None)
+    if found is None:
+        found = ChainTemplate(postgres, flags)
+        templates.append(found)
+    return found.copied()

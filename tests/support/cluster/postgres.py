@@ -24,6 +24,10 @@ class Postgres:
 
     def __init__(self, url: str, server: Any = None) -> None:
         self.url = url
+        self.cleanup = contextlib.ExitStack()
+        """What ends before the server."""
+        self.templates: dict[tuple[str, ...], list[Any]] = {}
+        """What clusters are copied from, by the flags of their chain."""
         self._server = server
 
     @property
@@ -31,10 +35,11 @@ class Postgres:
         """Whether tests started it, so that they may stop it."""
         return self._server is not None
 
-    def new_database(self) -> str:
-        """Create an empty database, and return its URL."""
+    def new_database(self, template: str = "") -> str:
+        """Create an empty database, or a copy of the one with a URL, and return its URL."""
         name = f"entresol_{uuid.uuid4().hex}"
-        self.execute(f"create database {name}")
+        copied = f" template {urlsplit(template).path.lstrip('/')}" if template else ""
+        self.execute(f"create database {name}{copied}")
         return self.url_of(name)
 
     def execute(self, statement: str) -> None:
@@ -73,7 +78,9 @@ class Postgres:
 def running_postgres() -> Iterator[Postgres]:
     """Start a server, and stop it at the end whatever happens."""
     if VARIABLE in os.environ:
-        yield Postgres(os.environ[VARIABLE])
+        theirs = Postgres(os.environ[VARIABLE])
+        with theirs.cleanup:
+            yield theirs
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -84,7 +91,9 @@ def running_postgres() -> Iterator[Postgres]:
         # Tests kill processes, but never the machine.
         asyncio.run(execute(server.get_uri(), "alter system set fsync = off"))
         asyncio.run(execute(server.get_uri(), "select pg_reload_conf()"))
-        yield Postgres(server.get_uri(), server)
+        running = Postgres(server.get_uri(), server)
+        with running.cleanup:
+            yield running
         server.cleanup()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
