@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 // The compiler of npm behind the interface of a native solc, as far as forge uses it: it works offline.
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 
-import solc from "solc";
+const require = createRequire(import.meta.url);
+const { cached, compilerVersion } = require("../js/compiled.cjs");
 
 if (process.argv.includes("--version")) {
-    console.log(`solc, the solidity compiler commandline interface\nVersion: ${solc.version()}`);
+    console.log(`solc, the solidity compiler commandline interface\nVersion: ${await compilerVersion()}`);
 } else {
-    console.log(solc.compile(readFileSync(0, "utf8")));
+    const input = readFileSync(0, "utf8");
+    console.log(await cached(input, () => require("solc").compile(input)));
 }

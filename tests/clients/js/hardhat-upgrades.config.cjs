@@ -7,7 +7,9 @@ const { subtask } = require("hardhat/config");
 const {
   TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD,
   TASK_COMPILE_SOLIDITY_LOG_COMPILATION_RESULT,
+  TASK_COMPILE_SOLIDITY_RUN_SOLCJS,
 } = require("hardhat/builtin-tasks/task-names");
+const { cached, compilerVersion } = require("./compiled.cjs");
 const base = require("./hardhat.config.cjs");
 require("@openzeppelin/hardhat-upgrades");
 
@@ -18,8 +20,11 @@ subtask(TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD, async () => ({
   compilerPath: require.resolve("solc/soljson.js"),
   isSolcJs: true,
   version: VERSION,
-  longVersion: require("solc").version().replace(".Emscripten.clang", ""),
+  longVersion: (await compilerVersion()).replace(".Emscripten.clang", ""),
 }));
+subtask(TASK_COMPILE_SOLIDITY_RUN_SOLCJS, async (given, _, runSuper) =>
+  JSON.parse(await cached(JSON.stringify(given.input), async () => JSON.stringify(await runSuper(given)))),
+);
 // The output is that of the checks.
 subtask(TASK_COMPILE_SOLIDITY_LOG_COMPILATION_RESULT, async () => {});
 
