@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from http import HTTPStatus
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from entresol._native import address_of, keccak256, public_key, sign
@@ -45,6 +43,7 @@ BATCH: Final = 100
 WINDOWS: Final = 4
 """In how many parts the floods take turns, so that other work on the machine disturbs them alike."""
 
+_PROCESS_CLOCK: Final = 2
 _GAS: Final = 2_000_000
 _EATS_GAS: Final = Script(ending=EAT_GAS)
 _AGREES: Final = {
@@ -188,9 +187,8 @@ def _signature(n: int) -> bytes:
 
 
 def _cpu_seconds(node: RunningNode) -> float:
-    fields = Path(f"/proc/{node.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2]
-    user, system = fields.split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    # The clock of a process by its number, as glibc makes it: in nanoseconds, where /proc has ticks of 10 ms.
+    return time.clock_gettime((~node.process.pid << 3) | _PROCESS_CLOCK)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
+from multiprocessing.connection import Connection
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ from websockets.frames import Frame, Opcode
 from tests.support.evm import long_programs
 from tests.support.http_server import RawConnection, post_request, upgrade_request
 from tests.support.node_process import running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 REQUEST: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
 BLOCK: Final = {
@@ -177,6 +179,10 @@ class Flooder:
             self._unsent = memoryview(self._flood.data)
             self._socket = self._open()
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
     def _send(self) -> None:
         self._unsent = self._unsent[self._socket.send(self._unsent) :]
         if not self._unsent:
@@ -211,6 +217,10 @@ class Unread:
             self._socket.close()
             self._socket = open_connection(self._port, self._flood)
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
 
 def open_connection(port: int, flood: Flood) -> socket.socket:
     """Return a connection that has sent what a flood starts with."""
@@ -223,33 +233,89 @@ def open_connection(port: int, flood: Flood) -> socket.socket:
     return opened
 
 
-def flood_forever(port: int, flood: Flood) -> None:
-    """Send one flood without end."""
+def send_floods(orders: Connection) -> None:
+    """Send each flood that is ordered, until the next message."""
+    while True:
+        port, flood = orders.recv()
+        send_flood(port, flood, orders)
+        orders.recv()
+        orders.send("ended")
+
+
+def send_flood(port: int, flood: Flood, orders: Connection) -> None:
+    """Send one flood until there is a message; say so when all its connections have sent something."""
     silent = flood.unread
-    unread = [] if silent is None else [Unread(port, silent) for _ in range(silent.connections)]
-    with selectors.DefaultSelector() as selector:
-        for _ in range(flood.connections):
-            Flooder(port, flood, selector)
+    with contextlib.ExitStack() as cleanup:
+        selector = cleanup.enter_context(selectors.DefaultSelector())
+        unread = [Unread(port, silent) for _ in range(silent.connections)] if silent else []
+        new = {Flooder(port, flood, selector) for _ in range(flood.connections)}
+        for silent_connection in unread:
+            cleanup.callback(silent_connection.close)
+        for flooder in new:
+            cleanup.callback(flooder.close)
+        selector.register(orders, selectors.EVENT_READ)
         while True:
             for key, events in selector.select():
+                if key.fileobj is orders:
+                    return
                 key.data.advance(events)
+                if new and events & selectors.EVENT_WRITE:
+                    new.discard(key.data)
+                    if not new:
+                        orders.send("started")
             for connection in unread:
                 connection.renew()
 
 
+class FloodProcess:
+    """A process that sends one flood after the other: starting it takes longer than many a flood lasts."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._orders, theirs = context.Pipe()
+        self._process = context.Process(target=send_floods, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def start(self, port: int, flood: Flood) -> None:
+        """Return when a flood has begun."""
+        self._orders.send((port, flood))
+        self._await("started")
+
+    def stop(self) -> None:
+        """End the flood."""
+        assert self._process.is_alive(), "the flood ended"
+        self._orders.send("stop")
+        self._await("ended")
+
+    def kill(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+        self._orders.close()
+
+    def _await(self, message: str) -> None:
+        assert self._orders.poll(PATIENCE_SECONDS), "the flood does not respond"
+        assert self._orders.recv() == message
+
+
 @contextlib.contextmanager
-def flooding(port: int, flood: Flood) -> Iterator[None]:
-    """Have another process send a flood."""
-    process = multiprocessing.get_context("spawn").Process(
-        target=flood_forever, args=(port, flood), daemon=True
-    )
-    process.start()
+def running_floods() -> Iterator[FloodProcess]:
+    """Start a process that sends floods, and kill it at the end whatever happens."""
+    process = FloodProcess()
     try:
-        yield
-        assert process.is_alive(), "the flood ended"
+        yield process
     finally:
         process.kill()
-        process.join()
+
+
+@contextlib.contextmanager
+def flooding(port: int, flood: Flood) -> Iterator[None]:
+    """Have another process send a flood; it has begun when this returns."""
+    with running_floods() as process:
+        process.start(port, flood)
+        yield
+        process.stop()
 
 
 def latencies(port: int, seconds: float, body: bytes = REQUEST) -> list[float]:
@@ -257,11 +323,18 @@ def latencies(port: int, seconds: float, body: bytes = REQUEST) -> list[float]:
     taken: list[float] = []
     end = time.perf_counter() + seconds
     with RawConnection(port) as client:
-        while (started := time.perf_counter()) < end:
-            assert client.post(body).status == HTTPStatus.OK
-            taken.append((time.perf_counter() - started) * 1e3)
-            time.sleep(PAUSE_SECONDS)
+        while time.perf_counter() < end:
+            taken.append(request_milliseconds(client, body))
     return sorted(taken)
+
+
+def request_milliseconds(client: RawConnection, body: bytes = REQUEST) -> float:
+    """Return how long a request of a client took that pauses after it."""
+    started = time.perf_counter()
+    assert client.post(body).status == HTTPStatus.OK
+    taken = (time.perf_counter() - started) * 1e3
+    time.sleep(PAUSE_SECONDS)
+    return taken
 
 
 def p99(taken: Sequence[float]) -> float:
