@@ -1,4 +1,4 @@
-"""Calls of `console.log` that an execution made, as data; `terminal` formats them."""
+"""Calls of `console.log` that an execution made, as data; `terminal/console_log.py` decodes and formats them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.recipes.ecosystem import open_ecosystem
-from entresol.terminal.call_tree import abis_of
+from entresol.terminal.abi_files import abis_of
 from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
 

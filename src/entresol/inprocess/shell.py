@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.chain.events import BlockSealed
-from entresol.terminal.call_tree import console_lines
+from entresol.terminal.console_log import console_lines
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

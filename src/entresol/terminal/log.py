@@ -6,7 +6,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from entresol.terminal.call_tree import abis_of
+from entresol.terminal.abi_files import abis_of
 from entresol.terminal.formats import (
     ConsoleLogged,
     JsonLogFormat,

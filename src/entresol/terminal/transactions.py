@@ -17,7 +17,8 @@ from entresol.errors import ExecutionReverted
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.receipts import created_contract
-from entresol.terminal.call_tree import CallTree, console_lines, describe_error, describe_event
+from entresol.terminal.call_tree import CallTree, describe_error, describe_event
+from entresol.terminal.console_log import console_lines
 from entresol.terminal.formats import RejectionsSuppressed, RequestRejected, TransactionIncluded
 from entresol.terminal.traces import LoggedBlock, TraceLog
 

@@ -6,7 +6,8 @@ from entresol._native import keccak256
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.execution.trace.call_frames import CallFrame, FrameLog
 from entresol.primitives import abi
-from entresol.terminal.call_tree import MAX_LINES, CallTree, describe_error
+from entresol.terminal.call_tree import CallTree, describe_error
+from entresol.terminal.console_log import MAX_LINES
 from tests.support.evm.console import CONSOLE, console_call
 
 ONE, TWO = "0x" + "11" * 20, "0x" + "22" * 20

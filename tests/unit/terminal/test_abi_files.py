@@ -7,8 +7,8 @@ import pytest
 
 from entresol.errors import InvalidConfig
 from entresol.primitives import abi
-from entresol.terminal import call_tree
-from entresol.terminal.call_tree import abis_of
+from entresol.terminal import abi_files
+from entresol.terminal.abi_files import abis_of
 from entresol.terminal.config import LogConfig
 
 ABI = [{"type": "function", "name": "mine", "inputs": []}]
@@ -52,7 +52,7 @@ def test_a_file_without_an_abi_is_rejected(
 def test_a_folder_of_too_many_files_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(call_tree, "MAX_ABI_FILES", 1)
+    monkeypatch.setattr(abi_files, "MAX_ABI_FILES", 1)
     for name in "ab":
         (tmp_path / f"{name}.json").write_text("[]", encoding="utf-8")
     with pytest.raises(InvalidConfig, match="more than 1 JSON files"):

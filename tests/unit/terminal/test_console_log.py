@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.execution.console import ConsoleCalls
-from entresol.terminal.call_tree import MAX_LINES, console_lines, formatted_call
+from entresol.terminal.console_log import MAX_LINES, console_lines, formatted_call
 from tests.support.evm.console import PRINTED, Printed, console_call
 
 
