@@ -47,8 +47,8 @@ class NodeLog:
     Remembers: which chains it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
     """
 
-    def __init__(self, config: LogConfig, console: LineWriter, *, colours: bool = False) -> None:
-        self._console = console
+    def __init__(self, config: LogConfig, writer: LineWriter, *, colours: bool = False) -> None:
+        self._writer = writer
         self.is_enabled = True
         """Whether requests and transactions are written, as far as the configuration wants them."""
         self._silent = config.silent
@@ -62,18 +62,18 @@ class NodeLog:
         self._abis = abis_of(config)
         self._verbosity = max(config.verbosity, TRACES if config.print_traces else 0)
         self._shows_console = not config.disable_console_log
-        self.handler = LogHandler(self._format, console)
+        self.handler = LogHandler(self._format, writer)
 
     @classmethod
     def to_terminal(cls, config: LogConfig) -> Self:
         """Return a log that writes to the terminal, and receives the messages of all modules."""
-        return cls.to_console(config, TerminalWriter())
+        return cls.to_writer(config, TerminalWriter())
 
     @classmethod
-    def to_console(cls, config: LogConfig, console: LineWriter) -> Self:
-        """Return a log that writes lines to `console`, and receives the messages of all modules."""
+    def to_writer(cls, config: LogConfig, writer: LineWriter) -> Self:
+        """Return a log that writes lines to `writer`, and receives the messages of all modules."""
         coloured = os.isatty(OUT) and "NO_COLOR" not in os.environ
-        log = cls(config, console, colours=coloured)
+        log = cls(config, writer, colours=coloured)
         logging.basicConfig(level=log._level, handlers=[log.handler], force=True)
         return log
 
@@ -87,14 +87,14 @@ class NodeLog:
         if self._silent:
             return
         if self._is_json:
-            self._console.write(json_line("info", message, fields))
+            self._writer.write(json_line("info", message, fields))
         else:
-            self._console.write(banner + "\n")
+            self._writer.write(banner + "\n")
 
     def write_line(self, text: str, *, to_stderr: bool) -> None:
         """Write a line that another process of the node has logged."""
         if self.is_enabled or to_stderr:
-            self._console.write(text, to_stderr=to_stderr)
+            self._writer.write(text, to_stderr=to_stderr)
 
     def for_chain(
         self,
@@ -163,11 +163,11 @@ class NodeLog:
 
     def _write(self, text: str) -> None:
         if self.is_enabled:
-            self._console.write(text)
+            self._writer.write(text)
 
     def _write_later(self, format_text: FormatText, size: int) -> None:
         if self.is_enabled:
-            self._console.write_later(format_text, size)
+            self._writer.write_later(format_text, size)
 
     def unfollow(self) -> None:
         """Stop following the chains and their servers."""
@@ -181,7 +181,7 @@ class NodeLog:
     def close(self) -> None:
         """Write pending lines."""
         logging.getLogger().removeHandler(self.handler)
-        self._console.close()
+        self._writer.close()
 
 
 class ChainLog:
@@ -228,10 +228,10 @@ class ChainLog:
 class LogHandler(logging.Handler):
     """Writes the messages of Python loggers, exceptions with their stack trace."""
 
-    def __init__(self, log_format: LogFormat, console: LineWriter) -> None:
+    def __init__(self, log_format: LogFormat, writer: LineWriter) -> None:
         super().__init__()
         self._format = log_format
-        self._console = console
+        self._writer = writer
         self._formatter = logging.Formatter()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -239,4 +239,4 @@ class LogHandler(logging.Handler):
         trace = self._formatter.formatException(record.exc_info) if record.exc_info else None
         entry = LogMessage(record.levelname.lower(), record.getMessage(), record.name, trace)
         is_problem = record.levelno >= logging.WARNING
-        self._console.write(self._format.message(entry), to_stderr=is_problem)
+        self._writer.write(self._format.message(entry), to_stderr=is_problem)

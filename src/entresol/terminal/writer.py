@@ -63,7 +63,7 @@ class TerminalWriter:
         self._is_due = False
         """Whether `_due` is set; cheaper to read."""
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name="console", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="terminal", daemon=True)
         self._thread.start()
 
     def write(self, text: str, *, to_stderr: bool = False) -> None:

@@ -16,7 +16,7 @@ import uvloop
 
 from entresol.node.recipes.worker import WorkerNode, worker
 from entresol.node.startup.garbage_collector import collect_less
-from entresol.node.workers.worker_process import WorkerConsole, decode_start
+from entresol.node.workers.worker_process import WorkerWriter, decode_start
 from entresol.replication.workers.channel import CallResponse, Channel
 from entresol.replication.workers.messages import WorkerCall, WorkerMessage
 from entresol.server.request_rate import allow_open_files
@@ -46,8 +46,7 @@ class WorkerPeer:
         channel = await Channel.open(end, self, on_bug=_report)
         start = await self._start
         allow_open_files(start.config.server.connection_limit)
-        console = WorkerConsole(channel, loop)
-        log = NodeLog.to_console(start.config.log, console)
+        log = NodeLog.to_writer(start.config.log, WorkerWriter(channel, loop))
         self._worker = worker(start, channel, log)
         node = self._worker.node
         try:

@@ -263,7 +263,7 @@ def _report(error: BaseException) -> None:
     logger.error("a request of a worker failed", exc_info=error)
 
 
-class WorkerConsole:
+class WorkerWriter:
     """Sends lines to the producer, from any thread.
 
     Remembers: nothing. Persists: nothing. Assumes: the event loop runs until `close`. Fails: never; lines are dropped.
