@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import astuple
 
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol import errors
@@ -141,8 +144,9 @@ def errors_page() -> str:
     lines = ["# Errors", "", GENERATED, "", _ERRORS, "", "## Codes", ""]
     lines += ["| code | meaning |", "|---|---|"]
     tree = list(_tree(EntresolError))
-    codes = {kind.rpc_code for _, kind in tree}
-    lines += [f"| {code} | {_meaning(code, tree)} |" for code in sorted(codes)]
+    codes = {kind.rpc_code: _meaning(kind.rpc_code, tree) for _, kind in tree}
+    codes = {**_simulation_codes(tree), **_server_codes(), **codes}
+    lines += [f"| {code} | {codes[code]} |" for code in sorted(codes)]
     lines += ["", "## The tree", "", "| error | code | meaning |", "|---|---|---|"]
     lines += [
         f"| {'&emsp;' * depth}`{kind.__name__}` | {kind.rpc_code} | {_sentence(kind)} |"
@@ -176,6 +180,22 @@ def _meaning(code: int, tree: Iterable[tuple[int, type[EntresolError]]]) -> str:
     if code in _MEANINGS:
         return _MEANINGS[code]
     return " ".join(_sentence(kind) for _, kind in tree if vars(kind).get("rpc_code") == code)
+
+
+def _simulation_codes(tree: Iterable[tuple[int, type[EntresolError]]]) -> dict[int, str]:
+    """Return the codes of calls that `eth_simulateV1` rejects, with what they mean."""
+    sentences: dict[int, list[str]] = {}
+    for _, kind in tree:
+        if code := vars(kind).get("simulation_code"):
+            sentences.setdefault(code, []).append(_sentence(kind))
+    return {code: f"In `eth_simulateV1`: {' '.join(texts)}" for code, texts in sentences.items()}
+
+
+def _server_codes() -> dict[int, str]:
+    """Return the codes of what the server rejects before a request is decoded, with their texts."""
+    bodies = (value for value in astuple(rpc_errors.JSON_RPC) if isinstance(value, bytes))
+    rejections = (json.loads(body)["error"] for body in bodies)
+    return {it["code"]: f"{it['message']}." for it in rejections}
 
 
 def _setting_row(setting: Setting, *, has_variable: bool = True) -> str:

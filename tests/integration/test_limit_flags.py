@@ -139,7 +139,10 @@ def ask_websocket(client: RawConnection, method: str, *params: object) -> Any:
 def test_every_limit_is_tested() -> None:
     fields = [*ServerConfig.__struct_fields__, *LimitsConfig.__struct_fields__]
     fields += ApiConfig.__struct_fields__
-    assert {"--" + it.replace("_", "-") for it in fields} == FLAGS.keys() | TIMES.keys() | ELSEWHERE
+    tested = FLAGS.keys() | TIMES.keys() | ELSEWHERE
+    assert {"--" + it.replace("_", "-") for it in fields} == tested, (
+        "test it here, by FLAGS or TIMES, or say in ELSEWHERE where it is tested"
+    )
 
 
 # What a request may be

@@ -140,7 +140,7 @@ def test_hardhats_names_share_the_examples_of_anvils(known: dict[str, Example]) 
 
 def test_every_setting_is_on_its_page() -> None:
     page = settings_page()
-    assert page == (DOCS / "config.md").read_text(encoding="utf-8")
+    assert page == (DOCS / "config.md").read_text(encoding="utf-8"), "run `make docs`"
     for setting in SETTINGS.all:
         assert setting.description, setting.key
         row = next(it for it in page.splitlines() if f"| `{setting.key}` |" in it)
@@ -174,10 +174,16 @@ def test_a_stale_page_is_rewritten_or_reported(tmp_path: Path) -> None:
 
 def test_every_error_is_on_its_page() -> None:
     page = errors_page()
-    assert page == (DOCS / "errors.md").read_text(encoding="utf-8")
+    assert page == (DOCS / "errors.md").read_text(encoding="utf-8"), "run `make docs`"
     assert f"| &emsp;`NonceTooLow` | -32000 | {NonceTooLow.__doc__} |" in page
     assert "| &emsp;`ExecutionReverted` | 3 |" in page
     assert "| `RequestError` | -32600 |" in page
+
+
+def test_codes_that_are_not_of_a_class_are_on_the_page_too() -> None:
+    page = errors_page()
+    assert "| -32007 | Request is too big. |" in page
+    assert f"| -38010 | In `eth_simulateV1`: {NonceTooLow.__doc__} |" in page
 
 
 @pytest.mark.parametrize(
