@@ -76,8 +76,9 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
         if (getZKChain[chainId] != address(0)) revert ChainIdAlreadyExists(chainId);
         uint256 actual = IZKChain(zkChain).getChainId();
         if (actual != chainId) revert ChainIdMismatch(chainId, actual);
-        address token = IL1NativeTokenVault(nativeTokenVault).tokenAddress(baseTokenAssetId_);
-        if (token == address(0)) revert AssetIdNotSupported(baseTokenAssetId_);
+        // Only a token of this chain: of that of an L2, the L2 may send any amount here.
+        uint256 origin = IL1NativeTokenVault(nativeTokenVault).originChainId(baseTokenAssetId_);
+        if (origin != block.chainid) revert AssetIdNotSupported(baseTokenAssetId_);
 
         getZKChain[chainId] = zkChain;
         chainTypeManager[chainId] = chainTypeManager_;

@@ -217,6 +217,7 @@ def test_only_the_admin_changes_a_chain(
     ("function", "arguments", "error"),
     [
         ("setTokenMultiplier", (1, 0), "DenominatorIsZero"),
+        ("setTokenMultiplier", (0, 1), "NominatorIsZero"),
         ("changeFeeParams", ((0, 1, 0, 1, 0, 1),), "InvalidFeeParams"),
         ("changeFeeParams", ((0, 1, 1, 0, 0, 1),), "InvalidFeeParams"),
         ("changeFeeParams", ((0, 1, 1, 1, 2, 1),), "InvalidFeeParams"),

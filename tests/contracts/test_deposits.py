@@ -110,7 +110,7 @@ def test_the_admin_sets_the_fee_parameters(l1: Deployed) -> None:
     params = (1, 0, 120_000, 80_000_000, 99_000, 7)
     l1.engine.send(Address.parse(deployer), l1.chain, "changeFeeParams", params)
     l1.engine.send(Address.parse(deployer), l1.chain, "setTokenMultiplier", 3, 2)
-    assert l1.engine.read(l1.chain, "l2TransactionBaseCost", GWEI, 10, 800) == 70
+    assert l1.engine.read(l1.chain, "l2TransactionBaseCost", GWEI, 10, 800) == 110
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_the_base_cost_follows_the_formula_for_all_settings(
     l1.engine.send(DEPLOYER, l1.chain, "changeFeeParams", params)
     l1.engine.send(DEPLOYER, l1.chain, "setTokenMultiplier", *ratio)
     price = gas_price * ratio[0] // ratio[1]
-    by_gas = minimal + price * overhead // 80_000_000
+    by_gas = -(-minimal * ratio[0] // ratio[1]) + price * overhead // 80_000_000
     by_pubdata = (0 if mode else 17 * price) + price * overhead // 120_000
     expected = max(by_gas, -(-by_pubdata // per_pubdata)) * gas_limit
     question = ("l2TransactionBaseCost", gas_price, gas_limit, per_pubdata)

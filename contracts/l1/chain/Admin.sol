@@ -26,6 +26,7 @@ abstract contract Admin is ZKChainBase {
         uint128 newDenominator
     );
 
+    error NominatorIsZero();
     error DenominatorIsZero();
     error InvalidFeeParams();
 
@@ -55,23 +56,29 @@ abstract contract Admin is ZKChainBase {
         _setFeeParams(newFeeParams);
     }
 
-    /// @notice Set the price of one ether in the base token, as a fraction.
+    /// @notice Set the price of one ether in the base token, as a fraction of their smallest units.
     function setTokenMultiplier(uint128 nominator, uint128 denominator) external onlyAdmin {
-        if (denominator == 0) revert DenominatorIsZero();
         emit NewBaseTokenMultiplier(
             _multiplierNominator,
             _multiplierDenominator,
             nominator,
             denominator
         );
-        _multiplierNominator = nominator;
-        _multiplierDenominator = denominator;
+        _setMultiplier(nominator, denominator);
     }
 
     /// @notice Set the maximum gas limit of a request.
     function setPriorityTxMaxGasLimit(uint256 newLimit) external onlyAdmin {
         emit NewPriorityTxMaxGasLimit(_priorityTxMaxGasLimit, newLimit);
         _priorityTxMaxGasLimit = newLimit;
+    }
+
+    /// @dev With a price of zero requests would cost nothing.
+    function _setMultiplier(uint128 nominator, uint128 denominator) internal {
+        if (nominator == 0) revert NominatorIsZero();
+        if (denominator == 0) revert DenominatorIsZero();
+        _multiplierNominator = nominator;
+        _multiplierDenominator = denominator;
     }
 
     function _setFeeParams(FeeParams memory feeParams) internal {

@@ -152,16 +152,20 @@ contract MailboxFacet is FacetBase, IMailbox {
         transaction.factoryDeps = FactoryDependencies.hashAll(request.factoryDeps);
     }
 
-    /// @dev The higher of the prices by computation and by pubdata, each with its share of a batch's cost on L1.
+    /// @dev The higher of the prices by computation and by pubdata, each with its share of a batch's cost on L1. The
+    /// minimum is one of ether, and at least a unit of the base token.
     function _l2GasPrice(uint256 l1GasPrice, uint256 gasPerPubdata) private view returns (uint256) {
         FeeParams memory fees = _feeParams;
-        uint256 price = (l1GasPrice * _multiplierNominator) / _multiplierDenominator;
+        uint256 nominator = _multiplierNominator;
+        uint256 denominator = _multiplierDenominator;
+        uint256 price = (l1GasPrice * nominator) / denominator;
+        uint256 minimum = (fees.minimalL2GasPrice * nominator + denominator - 1) / denominator;
         uint256 pubdataPrice =
             fees.pubdataPricingMode == PubdataPricingMode.Rollup
                 ? price * L1_GAS_PER_PUBDATA_BYTE
                 : 0;
         uint256 batchOverhead = price * fees.batchOverheadL1Gas;
-        uint256 byGas = fees.minimalL2GasPrice + batchOverhead / fees.maxL2GasPerBatch;
+        uint256 byGas = minimum + batchOverhead / fees.maxL2GasPerBatch;
         uint256 byPubdata = pubdataPrice + batchOverhead / fees.maxPubdataPerBatch;
         byPubdata = (byPubdata + gasPerPubdata - 1) / gasPerPubdata;
         return byGas > byPubdata ? byGas : byPubdata;

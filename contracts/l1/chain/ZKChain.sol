@@ -30,8 +30,7 @@ contract ZKChain is Admin, Getters, Facets {
         _maxBatchAge = settings.maxBatchAge;
         _maxClockLead = settings.maxClockLead;
         _priorityTxMaxGasLimit = settings.priorityTxMaxGasLimit;
-        _multiplierNominator = 1;
-        _multiplierDenominator = 1;
+        _setMultiplier(settings.multiplierNominator, settings.multiplierDenominator);
         _setFeeParams(settings.feeParams);
         _priorityTree.setUp();
     }

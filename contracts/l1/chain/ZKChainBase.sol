@@ -39,6 +39,9 @@ struct ChainSettings {
     FeeParams feeParams;
     address mailboxFacet;
     address executorFacet;
+    /// The price of one ether in the base token, as a fraction; 1 and 1 if that is ether.
+    uint128 multiplierNominator;
+    uint128 multiplierDenominator;
 }
 
 /// @notice State and access control that a chain's contract shares with its facets.

@@ -30,8 +30,10 @@ NO_DATA_AVAILABILITY: Final = 1
 
 _CHAIN_SETTINGS: Final = (
     "((uint256,address,address,address,address,address,uint256,uint8,uint64,uint64,uint64,"
-    "(uint8,uint32,uint32,uint32,uint32,uint64),address,address))"
+    "(uint8,uint32,uint32,uint32,uint32,uint64),address,address,uint128,uint128))"
 )
+_ETHER_IN_BASE_TOKEN: Final = (1, 1)
+"""The price of ether in the base token, which is ether."""
 _NO_DELAY: Final = 0
 _NO_LIMIT: Final = 2**40
 _POLL_SECONDS: Final = 0.1
@@ -232,6 +234,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                 fees.minimal_l2_gas_price,
             ),
             *facets_of(self.deployer, self.first_nonce),
+            *_ETHER_IN_BASE_TOKEN,
         )
 
 

@@ -86,10 +86,15 @@ class Deployed:
         return batch.number
 
     def add_chain(
-        self, chain_id: int = OTHER_CHAIN_ID, token: Address = ETH_TOKEN, *, da: int = CALLDATA_DA
+        self,
+        chain_id: int = OTHER_CHAIN_ID,
+        token: Address = ETH_TOKEN,
+        *,
+        da: int = CALLDATA_DA,
+        ratio: tuple[int, int] = (1, 1),
     ) -> Contract:
-        """Register another chain, whose gas is paid in `token`."""
-        chain = self.new_chain(chain_id, da=da)
+        """Register another chain, whose gas is paid in `token`, of which ether costs `ratio`."""
+        chain = self.new_chain(chain_id, da=da, ratio=ratio)
         self.engine.send(
             DEPLOYER, self.bridgehub, "registerChain",
             chain_id, self.manager.address, chain.address, asset_id(token),
@@ -98,7 +103,13 @@ class Deployed:
         self.engine.send(DEPLOYER, self.timelock, "addValidator", chain.address, OPERATOR)
         return chain
 
-    def new_chain(self, chain_id: int = OTHER_CHAIN_ID, *, da: int = CALLDATA_DA) -> Contract:
+    def new_chain(
+        self,
+        chain_id: int = OTHER_CHAIN_ID,
+        *,
+        da: int = CALLDATA_DA,
+        ratio: tuple[int, int] = (1, 1),
+    ) -> Contract:
         """Deploy the contract of another chain, which is then still to be registered."""
         made = chain_settings(
             self.bridgehub.address,
@@ -109,6 +120,7 @@ class Deployed:
             self.facets[1].address,
             chain_id=chain_id,
             da=da,
+            ratio=ratio,
         )
         return self.engine.deploy("ZKChain", made, sender=DEPLOYER)
 
@@ -152,11 +164,12 @@ def chain_settings(
     chain_id: int = CHAIN_ID,
     da: int = CALLDATA_DA,
     admin: Address = DEPLOYER,
+    ratio: tuple[int, int] = (1, 1),
 ) -> tuple[object, ...]:
     """Return what the constructor of a chain's contract takes."""
     return (
         chain_id, hub, manager, admin, timelock, verifier, PROTOCOL_VERSION,
-        da, 3 * DAY, 3600, 72_000_000, FEE_PARAMS, *facets,
+        da, 3 * DAY, 3600, 72_000_000, FEE_PARAMS, *facets, *ratio,
     )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ _CODE = Path(__file__).with_name("ZKChain-2026-11-17.bin.xz")
 
 
 def creation_code(settings: bytes) -> bytes:
-    """Return the data of its creation; its settings are today's without the facets, which are the last two."""
-    return lzma.decompress(_CODE.read_bytes()) + settings[:-64]
+    """Return the data of its creation; its settings are today's without the last four, of which two are the facets."""
+    return lzma.decompress(_CODE.read_bytes()) + settings[: -4 * 32]
 
 
 def steps_of_earlier_version(deployment: Deployment) -> list[DeploymentStep]:
@@ -22,5 +22,5 @@ def steps_of_earlier_version(deployment: Deployment) -> list[DeploymentStep]:
 
 
 def _undivided(step: DeploymentStep) -> DeploymentStep:
-    settings_size = 19 * 32
+    settings_size = 21 * 32
     return step._replace(data=creation_code(step.data[-settings_size:]))

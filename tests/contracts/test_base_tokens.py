@@ -1,0 +1,713 @@
+"""Chains whose gas is paid in a token of L1: every route of deposits, their way back, and what odd tokens can do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from eth_abi import abi
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.engine import ETHER, GWEI, Contract, Reverted, error_of
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    DEPLOYER,
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    L2_BASE_TOKEN,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    burn_data,
+    deploy,
+    direct,
+    mint_data,
+    two_bridges,
+)
+from tests.support.contracts.merkle_trees import proof_of
+from tests.support.contracts.requests import fee, payload
+from tests.support.rollup.messages import message_log
+from tests.support.run.examples import examples
+
+THIRD_CHAIN_ID = 272
+UNLIMITED = 2**256 - 1
+RATIO = (3000, 1)
+"""A token of 18 decimals, of which an ether costs 3,000."""
+SIX_DECIMALS = (3, 10**9)
+"""The same, if the token has 6 decimals: 3,000 * 10**6 units for 10**18 wei."""
+GAS = 1_000_000
+REVERTS = bytes.fromhex("5f5ffd")
+RECOVER = "bridgeRecoverFailedTransfer(uint256,address,bytes32,bytes,bytes32,uint256,uint256,uint16,bytes32[])"
+
+
+@dataclass(frozen=True)
+class TokenChain:
+    """A chain, the token that its gas is paid in, and what users and its operator do."""
+
+    l1: Deployed
+    token: Address
+    chain_id: int = OTHER_CHAIN_ID
+
+    def deposit_base(
+        self, mint: int, *, value: int = 0, sender: Address = ALICE, **fields: Any
+    ) -> Hash32:
+        """Deposit the base token by a plain request."""
+        asked = direct(chain_id=self.chain_id, mint_value=mint, **fields)
+        return self._send("requestL2TransactionDirect", asked, value, sender)
+
+    def deposit(
+        self, token: Address, amount: int, *, mint: int = ETHER, ether: int | None = None
+    ) -> Hash32:
+        """Deposit another asset through the router; gas is paid in the base token."""
+        inner = burn_data(amount, BOB, token)
+        data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token), inner])
+        value = amount if token == ETH_TOKEN else 0
+        asked = two_bridges(
+            *(self.l1.router.address, data),
+            chain_id=self.chain_id,
+            mint_value=mint,
+            bridge_value=value,
+        )
+        if self.token == ETH_TOKEN:
+            value += mint
+        sent = value if ether is None else ether
+        return self._send("requestL2TransactionTwoBridges", asked, sent, ALICE)
+
+    def withdraw_base(self, amount: int) -> tuple[Any, ...]:
+        """Settle a withdrawal of the base token to Bob, and return the claim of it."""
+        return self._settle(L2_BASE_TOKEN, bytes.fromhex("6c0960f9") + BOB + amount.to_bytes(32))
+
+    def withdraw(self, token: Address, amount: int) -> tuple[Any, ...]:
+        """Settle a withdrawal of another asset to Bob, and return the claim of it."""
+        head = bytes.fromhex("9c884fd1") + self.chain_id.to_bytes(32) + asset_id(token)
+        return self._settle(L2_ASSET_ROUTER, head + mint_data(BOB, token, amount))
+
+    def claim(self, withdrawal: tuple[Any, ...]) -> None:
+        """Have a withdrawal paid."""
+        self.l1.engine.send(OPERATOR, self.l1.nullifier, "finalizeDeposit", withdrawal)
+
+    def failure(self, token: Address, amount: int, tx_hash: Hash32) -> tuple[Any, ...]:
+        """Settle a deposit as failed, and return the claim of its refund."""
+        logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
+        batch = self.l1.settle(*logs, chain=self.l1.chain)
+        claimed = (self.chain_id, ALICE, asset_id(token), burn_data(amount, BOB, token))
+        return (*claimed, tx_hash, batch, 0, 0, proof_of(logs, 0))
+
+    def recover(self, refund: tuple[Any, ...]) -> None:
+        """Have the deposit refunded."""
+        self.l1.engine.send(OPERATOR, self.l1.router, RECOVER, *refund)
+
+    def balance(self, token: Address | None = None) -> int:
+        """Return what L1 holds of an asset for this chain."""
+        asked = (self.chain_id, asset_id(token or self.token))
+        return int(self.l1.engine.read(self.l1.vault, "chainBalance", *asked))
+
+    def price(self, gas_price: int = GWEI) -> int:
+        """Return what a unit of the L2's gas costs."""
+        return int(self.l1.engine.read(self.l1.chain, "l2TransactionBaseCost", gas_price, 1, 800))
+
+    def _settle(self, sender: Address, message: bytes) -> tuple[Any, ...]:
+        logs = (message_log(0, sender, message),)
+        batch = self.l1.settle(*logs, chain=self.l1.chain)
+        return (self.chain_id, batch, 0, sender, 0, message, proof_of(logs, 0))
+
+    def _send(self, function: str, asked: tuple[Any, ...], value: int, sender: Address) -> Hash32:
+        sent = self.l1.engine.send(sender, self.l1.bridgehub, function, asked, value=value)
+        return Hash32(sent)
+
+
+def chain_of(
+    l1: Deployed,
+    token: Contract,
+    ratio: tuple[int, int] = RATIO,
+    chain_id: int = OTHER_CHAIN_ID,
+) -> TokenChain:
+    """Register a chain with this base token, of which Alice gives the router any amount."""
+    l1.engine.send(BOB, l1.vault, "ensureTokenIsRegistered", token.address)
+    chain = l1.add_chain(chain_id, token.address, ratio=ratio)
+    l1.engine.send(ALICE, token, "approve", l1.router.address, UNLIMITED)
+    return TokenChain(replace(l1, chain=chain), token.address, chain_id)
+
+
+def held(l1: Deployed, token: Contract, owner: Address) -> int:
+    return int(l1.engine.read(token, "balanceOf", owner))
+
+
+@pytest.fixture
+def token(l1: Deployed) -> Contract:
+    return l1.token()
+
+
+@pytest.fixture
+def there(l1: Deployed, token: Contract) -> TokenChain:
+    """Return a chain whose gas is paid in the token."""
+    return chain_of(l1, token)
+
+
+# --- The base token ---
+
+
+def test_it_is_found_from_the_bridgehub_and_from_the_chain(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    asset, ask = asset_id(token.address), l1.engine.read
+    assert ask(l1.bridgehub, "baseToken", OTHER_CHAIN_ID) == str(token.address)
+    assert ask(l1.bridgehub, "baseTokenAssetId", OTHER_CHAIN_ID) == asset
+    assert ask(there.l1.chain, "getBaseToken") == str(token.address)
+    assert ask(there.l1.chain, "getBaseTokenAssetId") == asset
+    assert ask(l1.bridgehub, "baseToken", CHAIN_ID) == str(ETH_TOKEN)
+
+
+def test_it_is_deposited_by_a_plain_request(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    tx_hash = there.deposit_base(5 * ETHER, l2_value=2 * ETHER)
+    sent = payload(there.l1)
+    assert sent.hash() == tx_hash
+    assert (sent.sender, sent.to_mint, sent.value) == (ALICE, 5 * ETHER, 2 * ETHER)
+    assert there.balance() == held(l1, token, l1.vault.address) == 5 * ETHER
+    assert there.balance(ETH_TOKEN) == l1.engine.balance(l1.vault.address) == 0
+
+
+def test_ether_beside_it_is_rejected(there: TokenChain) -> None:
+    for value in (1, ETHER):
+        with pytest.raises(Reverted) as rejection:
+            there.deposit_base(ETHER, value=value)
+        assert rejection.value.args == ("MsgValueMismatch", 0, value)
+
+
+def test_an_allowance_of_the_amount_without_the_fee_is_too_little(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    needed = there.price() * GAS + ETHER
+    for allowed in (ETHER, needed - 1):
+        l1.engine.send(ALICE, token, "approve", l1.router.address, allowed)
+        with pytest.raises(Reverted, match="TokenTransferFailed"):
+            there.deposit_base(needed, l2_value=ETHER)
+    l1.engine.send(ALICE, token, "approve", l1.router.address, needed)
+    there.deposit_base(needed, l2_value=ETHER)
+    assert there.balance() == needed
+
+
+def test_everything_that_somebody_has_can_be_deposited(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    everything = held(l1, token, ALICE)
+    there.deposit_base(everything, l2_value=everything - there.price() * GAS)
+    assert held(l1, token, ALICE) == 0
+    assert payload(there.l1).value + payload(there.l1).max_fee_per_gas * GAS == everything
+
+
+def test_too_little_of_it_is_rejected(there: TokenChain) -> None:
+    needed = there.price() * GAS + 5
+    with pytest.raises(Reverted) as rejection:
+        there.deposit_base(needed - 1, l2_value=5)
+    assert rejection.value.args == ("MsgValueTooLow", needed, needed - 1)
+    assert there.balance() == 0
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_it_is_not_deposited_through_the_router(
+    l1: Deployed, token: Contract, there: TokenChain, legacy: bool
+) -> None:
+    inner = burn_data(7, BOB, token.address)
+    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+    if legacy:
+        data = abi.encode(["address", "uint256", "address"], [token.address, 7, BOB])
+    asked = two_bridges(l1.router.address, data, chain_id=OTHER_CHAIN_ID)
+    with pytest.raises(Reverted, match="AssetIdNotSupported"):
+        l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked)
+    assert there.balance() == held(l1, token, l1.vault.address) == 0
+
+
+def test_it_is_withdrawn_once_and_in_the_token(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    there.deposit_base(5 * ETHER)
+    l1.engine.overlay.set_balance(l1.vault.address, 9 * ETHER)
+    before = l1.engine.balance(BOB)
+    withdrawal = there.withdraw_base(3 * ETHER)
+    there.claim(withdrawal)
+    assert held(l1, token, BOB) == 3 * ETHER
+    assert l1.engine.balance(BOB) == before
+    assert there.balance() == 2 * ETHER
+    with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+        there.claim(withdrawal)
+
+
+def test_older_clients_do_not_withdraw_it_as_ether(there: TokenChain) -> None:
+    there.deposit_base(5 * ETHER)
+    _, batch, index, _, tx_number, message, proof = there.withdraw_base(ETHER)
+    asked = (batch, index, tx_number, message, proof)
+    with pytest.raises(Reverted, match="BaseTokenIsNotEther"):
+        there.l1.engine.send(ALICE, there.l1.chain, "finalizeEthWithdrawal", *asked)
+
+
+def test_the_legacy_bridge_takes_no_ether_for_its_gas(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    other = l1.token()
+    arguments = (l1.nullifier.address, l1.router.address, there.chain_id)
+    bridge = l1.engine.deploy("L1ERC20Bridge", *arguments, sender=DEPLOYER)
+    l1.engine.send(ALICE, other, "approve", bridge.address, UNLIMITED)
+    short = "deposit(address,address,uint256,uint256,uint256)"
+    for value, error in ((ETHER, "MsgValueMismatch"), (0, "EmptyDeposit")):
+        with pytest.raises(Reverted, match=error):
+            l1.engine.send(ALICE, bridge, short, BOB, other.address, 7, GAS, 800, value=value)
+    assert held(l1, other, ALICE) == held(l1, token, ALICE) == 1000 * ETHER
+
+
+# --- Other assets on such a chain ---
+
+
+def test_ether_is_deposited_and_withdrawn_as_an_asset(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    there.deposit(ETH_TOKEN, 5 * ETHER)
+    assert (payload(there.l1).to_mint, payload(there.l1).value) == (ETHER, 0)
+    assert (there.balance(ETH_TOKEN), there.balance()) == (5 * ETHER, ETHER)
+    assert l1.engine.balance(l1.vault.address) == 5 * ETHER
+    assert held(l1, token, l1.vault.address) == ETHER
+    before = l1.engine.balance(BOB)
+    there.claim(there.withdraw(ETH_TOKEN, 2 * ETHER))
+    assert l1.engine.balance(BOB) == before + 2 * ETHER
+    assert (there.balance(ETH_TOKEN), there.balance()) == (3 * ETHER, ETHER)
+
+
+@pytest.mark.parametrize("sent", [0, 4, 6, 5 + ETHER])
+def test_ether_of_another_amount_than_is_deposited_is_rejected(
+    there: TokenChain, sent: int
+) -> None:
+    with pytest.raises(Reverted) as rejection:
+        there.deposit(ETH_TOKEN, 5, ether=sent)
+    assert rejection.value.args == ("MsgValueMismatch", 5, sent)
+
+
+def test_another_token_is_deposited_and_withdrawn(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    other = l1.token()
+    l1.engine.send(ALICE, other, "approve", l1.router.address, 7)
+    there.deposit(other.address, 7)
+    assert (there.balance(other.address), there.balance()) == (7, ETHER)
+    assert held(l1, token, l1.vault.address) == ETHER
+    there.claim(there.withdraw(other.address, 4))
+    assert (held(l1, other, BOB), held(l1, other, l1.vault.address)) == (4, 3)
+    with pytest.raises(Reverted, match="MsgValueMismatch"):
+        there.deposit(other.address, 3, ether=ETHER)
+
+
+def test_another_token_needs_an_allowance_of_the_base_token_too(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    other = l1.token()
+    l1.engine.send(ALICE, other, "approve", l1.router.address, 7)
+    l1.engine.send(ALICE, token, "approve", l1.router.address, ETHER - 1)
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        there.deposit(other.address, 7)
+    assert held(l1, other, ALICE) == held(l1, token, ALICE) == 1000 * ETHER
+
+
+def test_the_base_token_of_one_chain_is_an_asset_on_another(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    here = TokenChain(l1, ETH_TOKEN, CHAIN_ID)
+    here.deposit(token.address, 7)
+    assert (here.balance(token.address), there.balance()) == (7, 0)
+    here.claim(here.withdraw(token.address, 7))
+    assert held(l1, token, BOB) == 7
+
+
+# --- Failed deposits ---
+
+
+@pytest.mark.parametrize("is_ether", [True, False])
+def test_a_deposit_that_failed_is_refunded_once_and_its_fee_is_not(
+    l1: Deployed, token: Contract, there: TokenChain, is_ether: bool
+) -> None:
+    other = l1.token()
+    l1.engine.send(ALICE, other, "approve", l1.router.address, UNLIMITED)
+    asset = ETH_TOKEN if is_ether else other.address
+    tx_hash = there.deposit(asset, 5 * ETHER)
+    refund = there.failure(asset, 5 * ETHER, tx_hash)
+    before = l1.engine.balance(ALICE)
+    there.recover(refund)
+    assert l1.engine.balance(ALICE) - before == (5 * ETHER if is_ether else 0)
+    assert held(l1, other, ALICE) == 1000 * ETHER
+    assert (there.balance(asset), there.balance()) == (0, ETHER)
+    assert held(l1, token, l1.vault.address) == ETHER
+    with pytest.raises(Reverted, match="DepositDoesNotExist"):
+        there.recover(refund)
+
+
+def test_a_plain_request_that_failed_is_refunded_on_l2_and_not_on_l1(there: TokenChain) -> None:
+    tx_hash = there.deposit_base(5 * ETHER)
+    with pytest.raises(Reverted, match="DepositDoesNotExist"):
+        there.recover(there.failure(there.token, 5 * ETHER, tx_hash))
+    assert there.balance() == 5 * ETHER
+
+
+def test_a_deposit_to_one_chain_is_not_refunded_by_another(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    elsewhere = chain_of(l1, token, chain_id=THIRD_CHAIN_ID)
+    tx_hash = there.deposit(ETH_TOKEN, 5)
+    with pytest.raises(Reverted, match="DepositDoesNotExist"):
+        elsewhere.recover(elsewhere.failure(ETH_TOKEN, 5, tx_hash))
+
+
+# --- A chain that lies ---
+
+
+def test_a_chain_takes_no_more_than_l1_holds_for_it(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    elsewhere = chain_of(l1, token, chain_id=THIRD_CHAIN_ID)
+    here = TokenChain(l1, ETH_TOKEN, CHAIN_ID)
+    elsewhere.deposit_base(5 * ETHER)
+    elsewhere.deposit(ETH_TOKEN, 5 * ETHER)
+    here.deposit(token.address, 5 * ETHER)
+    there.deposit_base(ETHER)
+    for lie in (
+        there.withdraw_base(ETHER + 1),
+        there.withdraw(token.address, ETHER + 1),
+        there.withdraw(ETH_TOKEN, 1),
+    ):
+        with pytest.raises(Reverted, match="InsufficientChainBalance"):
+            there.claim(lie)
+    there.claim(there.withdraw_base(ETHER))
+    assert (there.balance(), elsewhere.balance()) == (0, 6 * ETHER)
+    assert held(l1, token, l1.vault.address) == 11 * ETHER
+
+
+# --- Registration ---
+
+
+def register(l1: Deployed, asset: bytes) -> None:
+    chain = l1.new_chain()
+    l1.engine.send(
+        DEPLOYER, l1.bridgehub, "registerChain",
+        OTHER_CHAIN_ID, l1.manager.address, chain.address, asset, b"\1" * 32,
+    )  # fmt: skip
+
+
+def test_a_token_that_the_vault_does_not_know_is_no_base_token(l1: Deployed) -> None:
+    for token in (l1.token().address, BOB):
+        with pytest.raises(Reverted, match="AssetIdNotSupported"):
+            register(l1, asset_id(token))
+    assert l1.engine.read(l1.bridgehub, "getAllZKChainChainIDs") == (CHAIN_ID,)
+
+
+def test_a_token_of_an_l2_is_no_base_token(l1: Deployed) -> None:
+    origin = Address(b"\x70" * 20)
+    asset = asset_id(origin, CHAIN_ID)
+    described = [
+        abi.encode([kind], [it]) for kind, it in (("string", "T"), ("string", "T"), ("uint8", 6))
+    ]
+    metadata = b"\x01" + abi.encode(["uint256", "bytes", "bytes", "bytes"], [CHAIN_ID, *described])
+    kinds = ["address", "address", "address", "uint256", "bytes"]
+    data = abi.encode(kinds, [BOB, ALICE, origin, 5, metadata])
+    message = bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32) + asset + data
+    logs = (message_log(0, L2_ASSET_ROUTER, message),)
+    claim = (CHAIN_ID, l1.settle(*logs), 0, L2_ASSET_ROUTER, 0, message, proof_of(logs, 0))
+    l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", claim)
+    assert l1.engine.read(l1.vault, "originChainId", asset) == CHAIN_ID
+    with pytest.raises(Reverted) as rejection:
+        register(l1, asset)
+    assert rejection.value.args == ("AssetIdNotSupported", asset)
+
+
+# --- The price of ether in the base token ---
+
+
+@pytest.mark.parametrize(("ratio", "error"), [((0, 1), "Nominator"), ((1, 0), "Denominator")])
+def test_no_chain_starts_with_a_price_of_zero_or_of_nothing(
+    l1: Deployed, ratio: tuple[int, int], error: str
+) -> None:
+    with pytest.raises(Reverted, match=f"{error}IsZero"):
+        l1.new_chain(ratio=ratio)
+
+
+@pytest.mark.parametrize("ratio", [(2**128, 1), (1, 2**128), (2**256 - 1, 1)])
+def test_a_price_beyond_128_bits_is_rejected(there: TokenChain, ratio: tuple[int, int]) -> None:
+    chain = there.l1.chain
+    accepted = chain.encode("setTokenMultiplier", 2**128 - 1, 2**128 - 1)
+    too_large = accepted[:4] + b"".join(it.to_bytes(32) for it in ratio)
+    there.l1.engine.send_data(DEPLOYER, chain.address, accepted)
+    with pytest.raises(Reverted, match="nothing"):
+        there.l1.engine.send_data(DEPLOYER, chain.address, too_large)
+
+
+def test_every_price_of_gas_is_that_in_ether_times_the_ratio(
+    l1: Deployed, there: TokenChain
+) -> None:
+    in_ether = TokenChain(l1, ETH_TOKEN, CHAIN_ID)
+    assert in_ether.price() == fee(GWEI)
+    for gas_price in (0, GWEI, 10 * GWEI):
+        assert there.price(gas_price) == 3000 * in_ether.price(gas_price)
+
+
+def test_gas_costs_at_least_a_unit_of_a_token_with_few_decimals(l1: Deployed) -> None:
+    there = chain_of(l1, l1.token("TestERC20", "Six", "SIX", 6), SIX_DECIMALS)
+    assert there.price(0) == 1
+    assert there.price(100 * GWEI) == -(-fee(100 * GWEI) * 3 // 10**9)
+    there.deposit_base(GAS + 5, l2_value=5)
+    assert payload(there.l1).max_fee_per_gas == 1
+
+
+def test_a_new_price_counts_for_requests_after_it_and_not_for_those_before(
+    there: TokenChain,
+) -> None:
+    there.deposit_base(ETHER)
+    first = payload(there.l1).max_fee_per_gas
+    l1 = there.l1
+    l1.engine.send(DEPLOYER, l1.chain, "setTokenMultiplier", 1000, 1)
+    (event,) = l1.engine.events(l1.chain)
+    assert event.name == "NewBaseTokenMultiplier"
+    assert tuple(event.fields.values()) == (3000, 1, 1000, 1)
+    there.deposit_base(ETHER)
+    assert payload(l1).max_fee_per_gas * 3 == first == 3000 * fee(GWEI)
+    assert there.balance() == 2 * ETHER
+
+
+def test_other_chains_keep_their_price(l1: Deployed, token: Contract, there: TokenChain) -> None:
+    elsewhere = chain_of(l1, token, (7, 5), THIRD_CHAIN_ID)
+    l1.engine.send(DEPLOYER, there.l1.chain, "setTokenMultiplier", 1, 1000)
+    assert elsewhere.price() == -(-250_000_000 * 7 // 5) + 17_500_000
+    assert TokenChain(l1, ETH_TOKEN, CHAIN_ID).price() == fee(GWEI)
+
+
+# --- Odd tokens ---
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("FeeToken", "TokensWithFeesNotSupported"), ("RejectingToken", "TokenTransferFailed")],
+)
+def test_a_base_token_that_does_not_arrive_whole_is_rejected(
+    l1: Deployed, name: str, error: str
+) -> None:
+    token = l1.token(name)
+    there = chain_of(l1, token)
+    with pytest.raises(Reverted, match=error):
+        there.deposit_base(ETHER)
+    with pytest.raises(Reverted, match=error):
+        there.deposit(ETH_TOKEN, 5)
+    assert there.balance() == there.balance(ETH_TOKEN) == held(l1, token, l1.vault.address) == 0
+    assert l1.engine.read(there.l1.chain, "getTotalPriorityTxs") == 0
+
+
+def test_a_base_token_whose_transfers_return_nothing_goes_both_ways(l1: Deployed) -> None:
+    token = l1.engine.deploy("SilentToken", sender=DEPLOYER)
+    l1.engine.send(DEPLOYER, token, "mint", ALICE, 10 * ETHER)
+    there = chain_of(l1, token)
+    there.deposit_base(5 * ETHER)
+    there.claim(there.withdraw_base(2 * ETHER))
+    assert (there.balance(), held(l1, token, BOB)) == (3 * ETHER, 2 * ETHER)
+
+
+@pytest.mark.parametrize("oddity", range(6))
+def test_a_base_token_with_odd_metadata_is_deposited(l1: Deployed, oddity: int) -> None:
+    there = chain_of(l1, l1.token("OddToken", oddity))
+    there.deposit_base(ETHER)
+    assert there.balance() == ETHER
+
+
+def test_a_base_token_that_reverts_stops_its_chain_alone_and_leaves_withdrawals_open(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    there.deposit_base(5 * ETHER)
+    withdrawal = there.withdraw_base(ETHER)
+    elsewhere = chain_of(l1, l1.token(), chain_id=THIRD_CHAIN_ID)
+    l1.engine.overlay.set_code(token.address, REVERTS)
+    with pytest.raises(Reverted):
+        there.deposit_base(ETHER)
+    with pytest.raises(Reverted, match="TokenTransferFailed"):
+        there.claim(withdrawal)
+    assert there.balance() == 5 * ETHER
+    elsewhere.deposit_base(ETHER)
+    l1.engine.overlay.set_code(token.address, runtime(l1, l1.token()))
+    there.claim(withdrawal)
+    assert (there.balance(), held(l1, token, BOB)) == (4 * ETHER, ETHER)
+
+
+def runtime(l1: Deployed, token: Contract) -> bytes:
+    """Return the code of a token."""
+    account = l1.engine.overlay.account(token.address)
+    assert account is not None
+    return bytes(l1.engine.overlay.code(account.code_hash))
+
+
+def test_a_base_token_that_changes_its_decimals_changes_no_balance_and_no_price(
+    l1: Deployed, token: Contract, there: TokenChain
+) -> None:
+    there.deposit_base(5 * ETHER)
+    price = there.price()
+    l1.engine.overlay.set_code(token.address, runtime(l1, l1.token("TestERC20", "Six", "SIX", 6)))
+    assert l1.engine.read(token, "decimals") == 6
+    assert (there.price(), there.balance()) == (price, 5 * ETHER)
+    there.deposit_base(ETHER)
+    there.claim(there.withdraw_base(2 * ETHER))
+    assert there.balance() == held(l1, token, l1.vault.address) == 4 * ETHER
+
+
+@pytest.fixture
+def reentrant(l1: Deployed) -> tuple[Contract, TokenChain]:
+    """Return a token that makes a call on every transfer, and a chain whose gas is paid in it."""
+    token = l1.token("ReentrantToken")
+    there = chain_of(l1, token)
+    for holder in (token.address, BOB):
+        l1.engine.send(DEPLOYER, token, "mint", holder, 1000 * ETHER)
+    there.deposit_base(5 * ETHER)
+    return token, there
+
+
+def reentry(l1: Deployed, token: Contract) -> str:
+    """Return how the last call of the token ended."""
+    assert not l1.engine.read(token, "succeeded")
+    return error_of(l1.engine.read(token, "returnData")).error
+
+
+def test_a_base_token_that_deposits_during_its_deposit_is_counted_once(
+    l1: Deployed, reentrant: tuple[Contract, TokenChain]
+) -> None:
+    token, there = reentrant
+    asked = direct(chain_id=OTHER_CHAIN_ID)
+    call = l1.bridgehub.encode("requestL2TransactionDirect", asked)
+    l1.engine.send(DEPLOYER, token, "arm", l1.bridgehub.address, call)
+    there.deposit_base(ETHER)
+    assert reentry(l1, token) == "Reentrancy"
+    assert there.balance() == held(l1, token, l1.vault.address) == 6 * ETHER
+    assert l1.engine.read(there.l1.chain, "getTotalPriorityTxs") == 2
+
+
+def test_a_base_token_that_withdraws_during_its_deposit_is_not_paid(
+    l1: Deployed, reentrant: tuple[Contract, TokenChain]
+) -> None:
+    token, there = reentrant
+    withdrawal = there.withdraw_base(ETHER)
+    call = l1.nullifier.encode("finalizeDeposit", withdrawal)
+    l1.engine.send(DEPLOYER, token, "arm", l1.nullifier.address, call)
+    there.deposit_base(ETHER)
+    assert reentry(l1, token) == "Reentrancy"
+    assert there.balance() == held(l1, token, l1.vault.address) == 6 * ETHER
+
+
+def test_a_base_token_that_withdraws_during_its_withdrawal_is_paid_once(
+    l1: Deployed, reentrant: tuple[Contract, TokenChain]
+) -> None:
+    token, there = reentrant
+    one, other = there.withdraw_base(ETHER), there.withdraw_base(2 * ETHER)
+    call = l1.nullifier.encode("finalizeDeposit", other)
+    l1.engine.send(DEPLOYER, token, "arm", l1.nullifier.address, call)
+    there.claim(one)
+    assert reentry(l1, token) == "Reentrancy"
+    assert there.balance() == held(l1, token, l1.vault.address) == 4 * ETHER
+
+
+# --- The books ---
+
+
+ASSETS = ("ether", "eighteen", "six")
+STEPS = st.tuples(
+    st.sampled_from(["deposit", "withdraw", "fail", "ratio"]),
+    st.integers(0, 3),
+    st.sampled_from(ASSETS),
+    st.integers(1, 3 * ETHER),
+)
+
+
+class Ecosystem:
+    """Four chains with three base tokens, and a model of what L1 holds for each."""
+
+    def __init__(self) -> None:
+        self.l1 = deploy()
+        tokens = [self.l1.token(), self.l1.token("TestERC20", "Six", "SIX", 6)]
+        self.tokens = dict(zip(ASSETS[1:], tokens, strict=True))
+        self.addresses = {"ether": ETH_TOKEN} | {
+            it: token.address for it, token in self.tokens.items()
+        }
+        eighteen, six = tokens
+        self.chains = [
+            TokenChain(self.l1, ETH_TOKEN, CHAIN_ID),
+            chain_of(self.l1, eighteen, RATIO, OTHER_CHAIN_ID),
+            chain_of(self.l1, six, SIX_DECIMALS, THIRD_CHAIN_ID),
+            chain_of(self.l1, eighteen, (1, 7), THIRD_CHAIN_ID + 1),
+        ]
+        self.owed: defaultdict[tuple[int, Address], int] = defaultdict(int)
+
+    def deposit(self, chain: TokenChain, token: Address, amount: int) -> Hash32:
+        """Deposit an asset by its route, with enough for the fee."""
+        mint = chain.price() * GAS
+        if token == chain.token:
+            self.owed[chain.chain_id, token] += mint + amount
+            value = mint + amount if token == ETH_TOKEN else 0
+            return chain.deposit_base(mint + amount, l2_value=amount, value=value)
+        self.owed[chain.chain_id, chain.token] += mint
+        self.owed[chain.chain_id, token] += amount
+        return chain.deposit(token, amount, mint=mint)
+
+    def withdraw(self, chain: TokenChain, token: Address, amount: int) -> None:
+        """Withdraw an asset; more than the chain has is a lie."""
+        is_base = token == chain.token
+        claim = chain.withdraw_base(amount) if is_base else chain.withdraw(token, amount)
+        if amount <= self.owed[chain.chain_id, token]:
+            chain.claim(claim)
+            self.owed[chain.chain_id, token] -= amount
+            return
+        with pytest.raises(Reverted, match="InsufficientChainBalance"):
+            chain.claim(claim)
+
+    def fail(self, chain: TokenChain, token: Address, amount: int) -> None:
+        """Deposit, fail on L2, and recover."""
+        tx_hash = self.deposit(chain, token, amount)
+        if token == chain.token:
+            return
+        chain.recover(chain.failure(token, amount, tx_hash))
+        self.owed[chain.chain_id, token] -= amount
+
+    def set_ratio(self, chain: TokenChain, amount: int) -> None:
+        """Change the price of ether, if that is not the base token."""
+        if chain.token != ETH_TOKEN:
+            ratio = (1 + amount % 5000, 1 + amount % 7)
+            self.l1.engine.send(DEPLOYER, chain.l1.chain, "setTokenMultiplier", *ratio)
+
+    def check(self) -> None:
+        """Compare the vault's balances with the model."""
+        engine, vault = self.l1.engine, self.l1.vault.address
+        for chain in self.chains:
+            for token in self.addresses.values():
+                assert chain.balance(token) == self.owed[chain.chain_id, token]
+        for name, token in self.addresses.items():
+            due = sum(it for (_, asset), it in self.owed.items() if asset == token)
+            is_ether = name == "ether"
+            assert (
+                engine.balance(vault) if is_ether else held(self.l1, self.tokens[name], vault)
+            ) == due
+
+
+@settings(max_examples=examples(20))
+@given(st.lists(STEPS, max_size=8))
+def test_the_books_of_every_chain_and_asset_agree_with_what_the_vault_has(
+    steps: list[tuple[str, int, str, int]],
+) -> None:
+    ecosystem = Ecosystem()
+    for action, place, asset, amount in steps:
+        chain, token = ecosystem.chains[place], ecosystem.addresses[asset]
+        if action == "deposit":
+            ecosystem.deposit(chain, token, amount)
+        elif action == "withdraw":
+            ecosystem.withdraw(chain, token, amount)
+        elif action == "fail":
+            ecosystem.fail(chain, token, amount)
+        else:
+            ecosystem.set_ratio(chain, amount)
+        ecosystem.check()
