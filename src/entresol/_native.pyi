@@ -405,6 +405,67 @@ def call(
 ) -> ExecutionResult:
     """Execute a call on `state`, without fees and without checks of balance, nonce, sender and gas cap."""
 
+# --- Calls: `evm_env` is an `EvmEnv`, `request` a `CallRequest` ------------------
+# They raise what the call ends in. `console` is called with what it logged, and how many further calls were dropped.
+
+def call_output(
+    evm_env: object,
+    request: object,
+    gas_cap: int,
+    *,
+    limits: Limits | None = None,
+    console: Callable[[tuple[bytes, ...], int], None] | None = None,
+) -> bytes:
+    """Return the output of a call."""
+
+def run_call(
+    evm_env: object,
+    request: object,
+    gas_cap: int,
+    *,
+    limits: Limits | None = None,
+    tracer: Tracer | None = None,
+) -> ExecutionResult:
+    """Execute a call and return its result, a success or a failure."""
+
+def trace_call(
+    evm_env: object,
+    request: object,
+    gas_cap: int,
+    *,
+    tracer: Tracer,
+    limits: Limits | None = None,
+) -> ExecutionResult:
+    """Execute a call with its trace; what has fields of type 0x71 runs in the steps that such a transaction has."""
+
+def estimate_gas(
+    evm_env: object,
+    request: object,
+    gas_cap: int,
+    *,
+    limits: Limits | None = None,
+    unfunded_transfers: bool = False,
+    unfunded_estimates: bool = False,
+    console: Callable[[tuple[bytes, ...], int], None] | None = None,
+) -> tuple[int, int]:
+    """Return the gas limit that a call needs as a transaction, and how many runs it took to find it."""
+
+def create_access_list(
+    evm_env: object, request: object, gas_cap: int, *, limits: Limits | None = None
+) -> tuple[list[tuple[bytes, tuple[bytes, ...]]], int, Exception | None]:
+    """Return what a call touches, the gas that it uses with that list, and why it fails, if it does."""
+
+def estimate_l1_to_l2(
+    evm_env: object,
+    request: object,
+    *,
+    gas_price: int,
+    minimum: int,
+    maximum: int,
+    limits: Limits | None = None,
+) -> int:
+    """Return a gas limit with which L1 accepts a priority transaction and with which it succeeds on L2."""
+
 # --- Hashing and signing -------------------------------------------------------
 
 def keccak256(data: bytes, /) -> bytes:
@@ -805,8 +866,7 @@ class BridgeEstimates:
     """Gas limits of priority transactions that L1 would request for plain calls.
 
     `bounds` returns for the value and the data of a call: the `EvmEnv` of the pending block, and the same object until
-    that changes, the gas price, and the lowest and the highest gas limit that L1 accepts. The margin is over what the
-    call needs now.
+    that changes, the gas price, and the lowest and the highest gas limit that L1 accepts.
     """
 
     def __new__(
@@ -814,7 +874,7 @@ class BridgeEstimates:
         *,
         bounds: Callable[[int, bytes], tuple[object, int, int, int]],
         limits: Limits,
-        margin_percent: int,
+        errors: CallErrors,
     ) -> BridgeEstimates: ...
 
 @final
@@ -823,8 +883,8 @@ class CallErrors:
 
     `reverted` is the code and the text of a revert without a reason, `reverted_because` what precedes a reason.
     `halt_code` is that of other failures. `allowance` is the code of an estimate that runs out of gas, and what stands
-    before and after the gas that it may have; without it, Python reports that. Without `calls_fail`, the result of
-    `eth_call` is what the call reverted with.
+    before and after the gas that it may have; `gas_cap` is the same of a call. Without `calls_fail`, the result of
+    `eth_call` is what the call reverted with. Other kinds are raised by Python.
     """
 
     def __new__(
@@ -833,7 +893,8 @@ class CallErrors:
         reverted: tuple[int, str],
         reverted_because: str,
         halt_code: int,
-        allowance: tuple[int, str, str] | None,
+        allowance: tuple[int, str, str],
+        gas_cap: tuple[int, str, str],
         calls_fail: bool = True,
     ) -> CallErrors: ...
 
@@ -879,7 +940,8 @@ class StateReads:
     `state_root` its root in `trie`. `filling` returns the `EvmEnv` of the pending block, and the same object
     until that changes, the next nonce of a sender, and the caps of its fee and its tip. `limits` and `gas_cap` bound a
     call, and a simulation has at most `simulated_items` blocks and calls. Results of long calls on the last block are
-    cached, in at most `cache_bytes` bytes. Without `errors`, calls that fail are left to Python.
+    cached, in at most `cache_bytes` bytes. Without `errors`, calls that fail are left to Python. Estimates that their
+    sender cannot pay are made for `unfunded_transfers`, or for all with `unfunded_estimates`.
     """
 
     def __new__(
@@ -895,6 +957,8 @@ class StateReads:
         simulated_items: int,
         cache_bytes: int,
         errors: CallErrors | None = None,
+        unfunded_transfers: bool = False,
+        unfunded_estimates: bool = False,
     ) -> StateReads: ...
     def take_budget_spent(self) -> bool:
         """Return whether the last call needed more gas than `limits` allow; forget it."""

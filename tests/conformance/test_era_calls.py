@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from web3 import Web3
 
-from entresol.execution.call.account_call import OWNER_MARGIN
 from tests.support.clients.accounts import ALICE, BOB, NOBODY, send_next
 from tests.support.clients.contracts import CONTRACTS
 from tests.support.contracts.create2 import alias
@@ -24,6 +23,7 @@ from tests.support.rpc_client import RpcClient, RpcError
 pytestmark = pytest.mark.clients
 
 FUTURE = "0x989680"
+OWNER_MARGIN = 100_000
 NO_BLOCK = "Block with such an ID doesn't exist yet"
 SENDER = ALICE.address.lower()
 TARGET = "0x" + "7a" * 20

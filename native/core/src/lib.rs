@@ -5,6 +5,7 @@
 pub mod abi;
 pub mod blobs;
 pub mod bytecode;
+pub mod call;
 pub mod crypto;
 pub mod evm;
 pub mod record;

@@ -3,7 +3,7 @@
 //! Each wrapper is named for what Python holds: an address is 20 `bytes`, a hash is 32 `bytes`, a
 //! word is an `int` below 2^256. A value of another size raises `ValueError`.
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, U512};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -20,6 +20,9 @@ pub struct PyHash(pub B256);
 /// A word: an `int` from 0 to 2^256 - 1.
 #[derive(Clone, Copy)]
 pub struct PyWord(pub U256);
+
+/// An `int` that may be longer than a word.
+pub struct PyLong(pub U512);
 
 /// A byte string: `bytes`.
 #[derive(Clone)]
@@ -101,16 +104,30 @@ impl<'py> IntoPyObject<'py> for PyWord {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        static FROM_BYTES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        if let Ok(small) = u64::try_from(self.0) {
-            return Ok(small.into_pyobject(py)?.into_any());
+        match u64::try_from(self.0) {
+            Ok(small) => Ok(small.into_pyobject(py)?.into_any()),
+            Err(_) => int_of(py, &self.0.to_be_bytes::<32>()),
         }
-        let from_bytes = FROM_BYTES.get_or_try_init(py, || {
-            let int: Bound<'_, PyType> = py.get_type::<PyInt>();
-            int.getattr("from_bytes").map(Bound::unbind)
-        })?;
-        from_bytes.bind(py).call1((PyBytes::new(py, &self.0.to_be_bytes::<32>()), "big"))
     }
+}
+
+impl<'py> IntoPyObject<'py> for PyLong {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        int_of(py, &self.0.to_be_bytes::<64>())
+    }
+}
+
+fn int_of<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    static FROM_BYTES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let from_bytes = FROM_BYTES.get_or_try_init(py, || {
+        let int: Bound<'_, PyType> = py.get_type::<PyInt>();
+        int.getattr("from_bytes").map(Bound::unbind)
+    })?;
+    from_bytes.bind(py).call1((PyBytes::new(py, bytes), "big"))
 }
 
 fn fixed_bytes<const N: usize>(object: Borrowed<'_, '_, PyAny>, what: &str) -> PyResult<[u8; N]> {

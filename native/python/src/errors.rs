@@ -7,23 +7,30 @@ use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 use revm::context_interface::result::InvalidTransaction as Invalid;
 
+use entresol_core::call::CallError;
 use entresol_core::crypto::CryptoError;
 use entresol_core::evm::ExecutionError;
 use entresol_core::evm::account::rejection::Rejection;
 use entresol_core::evm::env::ExecutionEnv;
 use entresol_core::evm::limits::LimitReached;
+use entresol_core::evm::revert_reason::describe_revert;
 use entresol_core::rlp::RlpError;
 use entresol_core::state::ProviderError;
 use entresol_core::transaction::DecodeError;
 
-use super::convert::PyWord;
+use super::convert::{PyAddress, PyData, PyLong, PyWord};
 
 import_exception!(entresol.errors, AccountRejection);
+import_exception!(entresol.errors, CallGasSpent);
 import_exception!(entresol.errors, DeadlinePassed);
 import_exception!(entresol.errors, EmptyAuthorizations);
 import_exception!(entresol.errors, EnginePanicked);
+import_exception!(entresol.errors, EstimateRejection);
 import_exception!(entresol.errors, ExecutionCancelled);
+import_exception!(entresol.errors, ExecutionHalted);
+import_exception!(entresol.errors, ExecutionReverted);
 import_exception!(entresol.errors, FeeCapTooLow);
+import_exception!(entresol.errors, GasAllowanceExceeded);
 import_exception!(entresol.errors, GasBudgetSpent);
 import_exception!(entresol.errors, GasLimitExceeded);
 import_exception!(entresol.errors, InitCodeTooLarge);
@@ -46,6 +53,8 @@ import_exception!(entresol.errors, MissingNode);
 import_exception!(entresol.errors, NonceOverflow);
 import_exception!(entresol.errors, NonceTooHigh);
 import_exception!(entresol.errors, NonceTooLow);
+import_exception!(entresol.errors, NotEnoughBalanceForFeeValue);
+import_exception!(entresol.errors, PaymasterNotSupported);
 import_exception!(entresol.errors, SenderNotEOA);
 import_exception!(entresol.errors, StateUnavailable);
 import_exception!(entresol.errors, StoreFailed);
@@ -54,6 +63,7 @@ import_exception!(entresol.errors, TooManyFactoryDeps);
 import_exception!(entresol.errors, TraceTooLarge);
 import_exception!(entresol.errors, TrieError);
 import_exception!(entresol.errors, UnknownTracer);
+import_exception!(entresol.errors, UnserializableCall);
 import_exception!(entresol.errors, UnsupportedType);
 import_exception!(entresol.errors, WrongChain);
 
@@ -73,6 +83,44 @@ pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv
         ExecutionError::Trace(text) => UnknownTracer::new_err(text),
         ExecutionError::Panicked(text) => EnginePanicked::new_err(text),
     }
+}
+
+/// Return the exception for a call without a result.
+pub fn call_error(py: Python<'_>, error: CallError) -> PyErr {
+    match error {
+        CallError::Reverted(data) => {
+            let reason = describe_revert(&data);
+            ExecutionReverted::new_err((PyData(data), reason))
+        }
+        CallError::Halted(reason) => ExecutionHalted::new_err(reason),
+        CallError::GasCapSpent(cap) => CallGasSpent::new_err(cap),
+        CallError::AllowanceExceeded(allowance) => GasAllowanceExceeded::new_err(allowance),
+        CallError::InsufficientFunds { balance, cost } => {
+            InsufficientFunds::new_err((PyWord(balance), PyLong(*cost)))
+        }
+        CallError::InsufficientFeeAndValue { balance, fee, value } => {
+            let arguments = (PyWord(balance), PyLong(*fee), PyWord(*value));
+            NotEnoughBalanceForFeeValue::new_err(arguments)
+        }
+        CallError::PaymasterNotSupported(paymaster) => {
+            PaymasterNotSupported::new_err((PyAddress(paymaster),))
+        }
+        CallError::NoTarget => UnserializableCall::new_err("toAddressIsNull"),
+        CallError::Rejected(rejection) => {
+            let cause = account_rejection(rejection);
+            let error = EstimateRejection::new_err((cause.clone_ref(py).into_value(py),));
+            error.set_cause(py, Some(cause));
+            error
+        }
+        CallError::NumberTooLarge => number_too_large(),
+        CallError::Execution(error, env) => execution_error(py, error, &env),
+        CallError::Provider(error) => provider_error(py, &error),
+    }
+}
+
+/// Return the exception for a call with a number that no transaction can have.
+pub fn number_too_large() -> PyErr {
+    MalformedValue::new_err("a number of the call is too large for a transaction")
 }
 
 fn account_rejection(rejection: Rejection) -> PyErr {

@@ -1,42 +1,21 @@
-//! Plain calls: parse call objects without a price, execute them, and render what they come to.
+//! The plain spelling of a call object, and what calls come to as JSON.
+//!
+//! Other members and other spellings are read by Python; either way `entresol_core::call` executes.
 
 use std::fmt;
 
-use alloy_primitives::{Address, Bytes, KECCAK256_EMPTY, TxKind, U256};
-use revm::context::TxEnv as RevmTxEnv;
-use revm::context_interface::result::ExecutionResult as RevmResult;
+use alloy_primitives::U256;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use entresol_core::evm::account::sender::has_code;
+use entresol_core::call::{
+    self, CallError, CallRequest, CreatedAccessList, EstimateOptions, L1Bounds, Logged,
+};
 use entresol_core::evm::console::ConsoleCalls;
-use entresol_core::evm::env::{Checks, ExecutionEnv, TxEnv};
-use entresol_core::evm::limits::LimitReached;
-use entresol_core::evm::{ExecutionError, ExecutionResult, execute};
-use entresol_core::state::{ProviderError, State};
+use entresol_core::evm::env::ExecutionEnv;
+use entresol_core::state::State;
 
-use super::failure::{Failure, is_out_of_gas};
-use super::hex::{parse_address, parse_data, quantity, render, render_data};
-
-/// The gas of a plain transfer.
-const TRANSFER_GAS: u64 = 21_000;
-/// The checks of a call that offers no fee.
-const FREE: Checks = Checks { balance: true, ..Checks::NONE };
-
-/// A call without a price.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Call {
-    /// The sender; zero if it names none.
-    pub from: Address,
-    /// The target.
-    pub to: Address,
-    /// The gas limit, if it names one.
-    pub gas: Option<u64>,
-    /// The value.
-    pub value: U256,
-    /// The data.
-    pub data: Bytes,
-}
+use super::hex::{parse_address, parse_data, put_data, put_number, quantity, render, render_data};
 
 /// How a call ended.
 #[derive(Debug)]
@@ -44,144 +23,114 @@ pub enum Outcome {
     /// With this result, as JSON, after so much gas.
     Result(Vec<u8>, u64),
     /// It failed.
-    Failure(Failure),
+    Failure(CallError),
+    /// With an access list, though the call fails with it.
+    Listed(CreatedAccessList),
     /// It needs more gas than it may use here.
     BudgetSpent,
-    /// It is left to Python, which may have to report an error.
+    /// It is left to Python, which reports what it logged to the console.
     Other,
 }
 
-impl Outcome {
-    /// Return how a call ended that has no result.
-    pub fn of_error(error: &ExecutionError) -> Self {
-        match error {
-            ExecutionError::LimitReached(LimitReached::Gas) => Self::BudgetSpent,
-            _ => Self::Other,
-        }
+impl From<CallError> for Outcome {
+    fn from(error: CallError) -> Self {
+        if error.is_budget_spent() { Self::BudgetSpent } else { Self::Failure(error) }
     }
 }
 
-/// Execute a call with at most `gas_cap` gas; `env` is the environment of any call on the block.
-pub fn call(state: &dyn State, mut env: ExecutionEnv, call: &Call, gas_cap: u64) -> Outcome {
-    let gas = call.gas.map_or(gas_cap, |gas| gas.min(gas_cap));
-    prepare(&mut env, call, gas, 0);
-    let result = match run(state, &env) {
-        Ok(result) => result.result,
-        Err(outcome) => return outcome,
-    };
-    let spent = result.gas().total_gas_spent();
-    match Failure::of(&result) {
-        None => Outcome::Result(render_data(result.output().map_or(&[][..], |it| it)), spent),
-        // Python says that it was the cap.
-        Some(_) if spent == gas_cap && is_out_of_gas(&result) => Outcome::Other,
-        Some(failure) => Outcome::Failure(failure),
+/// Return the output of a call, as JSON.
+pub fn call(state: &dyn State, env: ExecutionEnv, request: &CallRequest, gas_cap: u64) -> Outcome {
+    let Logged { result, console } = call::call(state, env, request, gas_cap);
+    match result {
+        _ if !is_silent(&console) => Outcome::Other,
+        Ok(called) => Outcome::Result(render_data(&called.output), called.gas_spent),
+        Err(error) => error.into(),
     }
 }
 
 /// Return the gas that a call needs, as JSON.
-pub fn estimate_gas(state: &dyn State, env: ExecutionEnv, call: &Call, gas_cap: u64) -> Outcome {
-    match needed_gas(state, env, call, gas_cap) {
-        Ok(gas) => Outcome::Result(render(U256::from(gas)), gas),
-        Err(outcome) => outcome,
-    }
-}
-
-/// Return the gas that a call needs, if that is what it spends with the most that it may have.
-///
-/// That takes two runs, or one for a transfer or a failure. If it needs more than it spends, the search is left to
-/// Python.
-pub fn needed_gas(
+pub fn estimate_gas(
     state: &dyn State,
-    mut env: ExecutionEnv,
-    call: &Call,
+    env: ExecutionEnv,
+    request: &CallRequest,
+    options: EstimateOptions,
+) -> Outcome {
+    let Logged { result, console } = call::estimate_gas(state, env, request, options);
+    match result {
+        _ if !is_silent(&console) => Outcome::Other,
+        Ok(estimate) => Outcome::Result(render(U256::from(estimate.gas)), estimate.gas),
+        Err(error) => error.into(),
+    }
+}
+
+/// Return what a call touches, as JSON.
+pub fn create_access_list(
+    state: &dyn State,
+    env: ExecutionEnv,
+    request: &CallRequest,
     gas_cap: u64,
-) -> Result<u64, Outcome> {
-    let mut cap = gas_cap.min(env.block.gas_limit);
-    cap = cap.min(env.rules.transaction_gas_limit().unwrap_or(u64::MAX));
-    cap = cap.min(call.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(u64::MAX));
-    let is_transfer = is_transfer(state, call).map_err(|_| Outcome::Other)?;
-    // A contract account runs in steps, whatever the call says.
-    if !matches!(has_code(state, call.from), Ok(false)) {
-        return Err(Outcome::Other);
+) -> Outcome {
+    match call::create_access_list(state, env, request, gas_cap) {
+        Ok(created) if created.failure.is_some() => Outcome::Listed(created),
+        Ok(created) => Outcome::Result(render_access_list(&created, None), created.gas_used),
+        Err(error) => error.into(),
     }
-    let first = if is_transfer && cap >= TRANSFER_GAS { TRANSFER_GAS } else { cap };
-    let price = u128::from(env.block.basefee);
-    prepare(&mut env, call, first, price);
-    let spent = run(state, &env)?;
-    if let Some(failure) = Failure::of(&spent.result) {
-        return Err(match failure {
-            // Python tries it with more gas.
-            _ if is_transfer => Outcome::Other,
-            _ if is_out_of_gas(&spent.result) => Outcome::Failure(Failure::AllowanceExceeded(cap)),
-            failure => Outcome::Failure(failure),
-        });
-    }
-    if is_transfer && first == TRANSFER_GAS {
-        return Ok(TRANSFER_GAS);
-    }
-    let need = gas_needed(&spent);
-    if need >= cap {
-        return Err(Outcome::Other);
-    }
-    env.tx.base.gas_limit = need;
-    if let Some(budget) = &mut env.limits.gas {
-        *budget = budget.saturating_sub(spent.budget_spent());
-    }
-    let second = run(state, &env)?;
-    let is_enough = second.result.is_success() && gas_needed(&second) >= need;
-    if is_enough { Ok(need) } else { Err(Outcome::Other) }
 }
 
-/// Execute; a call that logs to the console is left to Python, which reports that.
-pub(crate) fn run(state: &dyn State, env: &ExecutionEnv) -> Result<ExecutionResult, Outcome> {
-    let result = execute(state, env, None).map_err(|error| Outcome::of_error(&error))?;
-    if is_silent(&result.console) { Ok(result) } else { Err(Outcome::Other) }
+/// Return the gas limit of a priority transaction, as JSON.
+pub fn estimate_l1_to_l2(
+    state: &dyn State,
+    env: ExecutionEnv,
+    request: &CallRequest,
+    bounds: L1Bounds,
+) -> Outcome {
+    match call::estimate_l1_to_l2(state, env, request, bounds) {
+        Ok(gas) => Outcome::Result(render(U256::from(gas)), gas),
+        Err(error) => error.into(),
+    }
 }
 
-/// Whether a call has succeeded, and has not logged to the console, which Python has to report.
-pub fn is_plain(result: &RevmResult, console: &ConsoleCalls) -> bool {
-    matches!(result, RevmResult::Success { .. }) && is_silent(console)
+/// Render an access list, with the text of its failure if there is one.
+pub fn render_access_list(created: &CreatedAccessList, error: Option<&str>) -> Vec<u8> {
+    let CreatedAccessList { access_list, gas_used, .. } = created;
+    let slots: usize = access_list.0.iter().map(|item| 1 + item.storage_keys.len()).sum();
+    let mut out = Vec::with_capacity(128 + 128 * slots);
+    out.extend_from_slice(b"{\"accessList\":[");
+    for (index, item) in access_list.0.iter().enumerate() {
+        out.extend_from_slice(if index == 0 { b"{\"address\":" } else { b",{\"address\":" });
+        put_data(&mut out, item.address.as_slice());
+        out.extend_from_slice(b",\"storageKeys\":[");
+        for (index, slot) in item.storage_keys.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            put_data(&mut out, slot.as_slice());
+        }
+        out.extend_from_slice(b"]}");
+    }
+    out.extend_from_slice(b"],\"gasUsed\":");
+    put_number(&mut out, *gas_used);
+    if let Some(text) = error {
+        out.extend_from_slice(b",\"error\":");
+        serde_json::to_writer(&mut out, text).expect("a text is written to memory");
+    }
+    out.push(b'}');
+    out
 }
 
 fn is_silent(console: &ConsoleCalls) -> bool {
     console.recorded.is_empty() && console.dropped == 0
 }
 
-/// The gas that a run needed: before refunds, and at least the calldata floor.
-pub(crate) fn gas_needed(result: &ExecutionResult) -> u64 {
-    result.result.gas().total_gas_spent().max(result.result.tx_gas_used())
-}
-
-fn is_transfer(state: &dyn State, call: &Call) -> Result<bool, ProviderError> {
-    if !call.data.is_empty() {
-        return Ok(false);
-    }
-    Ok(state.account(call.to)?.is_none_or(|account| account.code_hash == KECCAK256_EMPTY))
-}
-
-/// Make the environment that of `call`.
-pub fn prepare(env: &mut ExecutionEnv, call: &Call, gas_limit: u64, gas_price: u128) {
-    env.checks = FREE;
-    env.tx = TxEnv {
-        base: RevmTxEnv {
-            caller: call.from,
-            gas_limit,
-            gas_price,
-            kind: TxKind::Call(call.to),
-            value: call.value,
-            data: call.data.clone(),
-            chain_id: Some(env.rules.chain_id),
-            ..RevmTxEnv::default()
-        },
-        ..TxEnv::default()
-    };
-}
-
 /// The parameters of a method that takes a call and a block.
 #[derive(Deserialize)]
-pub struct CallParams<'a>(pub Call, #[serde(borrow, default)] pub Option<&'a str>);
+pub struct CallParams<'a>(pub PlainCall, #[serde(borrow, default)] pub Option<&'a str>);
 
-impl<'a> Deserialize<'a> for Call {
+/// A call object in the plain spelling: without a price, with a target.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PlainCall(pub CallRequest);
+
+impl<'a> Deserialize<'a> for PlainCall {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(CallVisitor)
     }
@@ -190,13 +139,13 @@ impl<'a> Deserialize<'a> for Call {
 struct CallVisitor;
 
 impl<'a> Visitor<'a> for CallVisitor {
-    type Value = Call;
+    type Value = PlainCall;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a plain call object")
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<Call, A::Error> {
+    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<PlainCall, A::Error> {
         let (mut from, mut to, mut gas, mut value, mut data) = (None, None, None, None, None);
         while let Some((key, text)) = members.next_entry::<&str, &str>()? {
             let is_new = match key {
@@ -213,13 +162,14 @@ impl<'a> Visitor<'a> for CallVisitor {
             }
         }
         let to = to.ok_or_else(|| A::Error::custom("creates a contract"))?;
-        Ok(Call {
+        Ok(PlainCall(CallRequest {
             from: from.unwrap_or_default(),
-            to,
+            to: Some(to),
             gas: gas.map(|gas| gas.to()),
             value: value.unwrap_or_default(),
             data: data.unwrap_or_default(),
-        })
+            ..CallRequest::default()
+        }))
     }
 }
 

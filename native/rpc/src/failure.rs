@@ -1,37 +1,9 @@
 //! Calls that fail, as the `error` member of a response.
 
-use revm::context_interface::result::{ExecutionResult as RevmResult, HaltReason};
-
+use entresol_core::call::CallError;
 use entresol_core::evm::revert_reason::describe_revert;
 
 use super::hex::put_data;
-
-/// Why a call failed.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It reverted, with this data.
-    Reverted(Vec<u8>),
-    /// It halted, for this reason.
-    Halted(String),
-    /// An estimate ran out of gas at the most that it may have.
-    AllowanceExceeded(u64),
-}
-
-impl Failure {
-    /// Return why a call failed; None if it succeeded.
-    pub fn of(result: &RevmResult) -> Option<Self> {
-        match result {
-            RevmResult::Success { .. } => None,
-            RevmResult::Revert { output, .. } => Some(Self::Reverted(output.to_vec())),
-            RevmResult::Halt { reason, .. } => Some(Self::Halted(reason.to_string())),
-        }
-    }
-}
-
-/// Whether a call ran out of gas.
-pub fn is_out_of_gas(result: &RevmResult) -> bool {
-    matches!(result, RevmResult::Halt { reason: HaltReason::OutOfGas(_), .. })
-}
 
 /// The codes and texts of errors, which are Python's.
 #[derive(Debug)]
@@ -44,29 +16,49 @@ pub struct ErrorTexts {
     pub reverted_because: String,
     /// The code of a halt.
     pub halt_code: i32,
-    /// The code of an estimate that runs out of gas.
-    pub allowance_code: i32,
-    /// What stands around the gas that an estimate may have.
-    pub allowance: (String, String),
+    /// Of an estimate that runs out of gas.
+    pub allowance: NumberError,
+    /// Of a call that uses all the gas that it may have.
+    pub gas_cap: NumberError,
+}
+
+/// An error whose text has a number.
+#[derive(Debug)]
+pub struct NumberError {
+    /// The code.
+    pub code: i32,
+    /// What stands before the number.
+    pub before: String,
+    /// What stands behind it.
+    pub after: String,
+}
+
+impl NumberError {
+    fn of(&self, number: u64) -> (i32, String) {
+        (self.code, format!("{}{number}{}", self.before, self.after))
+    }
 }
 
 impl ErrorTexts {
-    /// Return the `error` member of a failure, and its code.
-    pub fn render(&self, failure: &Failure) -> (Vec<u8>, i32) {
-        match failure {
-            Failure::Reverted(data) => {
-                let text = match describe_revert(data) {
-                    None => self.reverted.clone(),
-                    Some(reason) => format!("{}{reason}", self.reverted_because),
-                };
-                (error(self.revert_code, &text, Some(data)), self.revert_code)
-            }
-            Failure::Halted(reason) => (error(self.halt_code, reason, None), self.halt_code),
-            Failure::AllowanceExceeded(gas) => {
-                let text = format!("{}{gas}{}", self.allowance.0, self.allowance.1);
-                (error(self.allowance_code, &text, None), self.allowance_code)
-            }
-        }
+    /// Return the `error` member of a failure, and its code; None for a kind that Python reports.
+    pub fn render(&self, failure: &CallError) -> Option<(Vec<u8>, i32)> {
+        let (code, text) = self.text(failure)?;
+        let data = if let CallError::Reverted(data) = failure { Some(&data[..]) } else { None };
+        Some((error(code, &text, data), code))
+    }
+
+    /// Return the code and the text of a failure; None for a kind that Python reports.
+    pub fn text(&self, failure: &CallError) -> Option<(i32, String)> {
+        Some(match failure {
+            CallError::Reverted(data) => match describe_revert(data) {
+                None => (self.revert_code, self.reverted.clone()),
+                Some(reason) => (self.revert_code, format!("{}{reason}", self.reverted_because)),
+            },
+            CallError::Halted(reason) => (self.halt_code, reason.clone()),
+            CallError::GasCapSpent(gas) => self.gas_cap.of(*gas),
+            CallError::AllowanceExceeded(gas) => self.allowance.of(*gas),
+            _ => return None,
+        })
     }
 }
 
@@ -87,6 +79,8 @@ fn error(code: i32, text: &str, data: Option<&[u8]>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::Bytes;
+
     use super::*;
 
     fn texts() -> ErrorTexts {
@@ -95,25 +89,40 @@ mod tests {
             reverted: "reverted".into(),
             reverted_because: "reverted: ".into(),
             halt_code: -32000,
-            allowance_code: -32001,
-            allowance: ("more than ".into(), " gas".into()),
+            allowance: number_error(-32001, "more than ", " gas"),
+            gas_cap: number_error(-32002, "at most ", ""),
         }
+    }
+
+    fn number_error(code: i32, before: &str, after: &str) -> NumberError {
+        NumberError { code, before: before.into(), after: after.into() }
+    }
+
+    fn rendered(failure: &CallError) -> (Vec<u8>, i32) {
+        texts().render(failure).expect("has a text")
     }
 
     #[test]
     fn a_revert_has_its_data_even_if_there_is_none() {
-        let (error, code) = texts().render(&Failure::Reverted(Vec::new()));
+        let (error, code) = rendered(&CallError::Reverted(Bytes::new()));
         assert_eq!(error, br#"{"code":3,"message":"reverted","data":"0x"}"#);
         assert_eq!(code, 3);
-        let (error, _) = texts().render(&Failure::Reverted(b"a \"b\"".to_vec()));
+        let (error, _) = rendered(&CallError::Reverted(Bytes::from_static(b"a \"b\"")));
         assert_eq!(error, br#"{"code":3,"message":"reverted: a \"b\"","data":"0x6120226222"}"#);
     }
 
     #[test]
     fn another_failure_has_its_text_alone() {
-        let (error, _) = texts().render(&Failure::Halted("stack underflow".into()));
+        let (error, _) = rendered(&CallError::Halted("stack underflow".into()));
         assert_eq!(error, br#"{"code":-32000,"message":"stack underflow"}"#);
-        let (error, _) = texts().render(&Failure::AllowanceExceeded(21_000));
+        let (error, _) = rendered(&CallError::AllowanceExceeded(21_000));
         assert_eq!(error, br#"{"code":-32001,"message":"more than 21000 gas"}"#);
+        let (error, _) = rendered(&CallError::GasCapSpent(7));
+        assert_eq!(error, br#"{"code":-32002,"message":"at most 7"}"#);
+    }
+
+    #[test]
+    fn other_kinds_are_reported_by_python() {
+        assert!(texts().render(&CallError::NumberTooLarge).is_none());
     }
 }

@@ -4,10 +4,11 @@ use alloy_consensus::TxEip1559;
 use alloy_consensus::transaction::RlpEcdsaEncodableTx;
 use alloy_primitives::{Signature, TxKind, U256, keccak256};
 
+use entresol_core::call::{CallRequest, EstimateOptions, Logged, estimate_gas};
 use entresol_core::evm::env::ExecutionEnv;
 use entresol_core::state::State;
 
-use super::call::{Call, Outcome, needed_gas};
+use super::call::Outcome;
 use super::hex::{put_data, put_number, put_quantity};
 
 /// The members of a transaction that is in no block.
@@ -31,24 +32,27 @@ pub struct Filling {
 pub fn fill(
     state: &dyn State,
     env: ExecutionEnv,
-    call: &Call,
+    call: &CallRequest,
     filling: &Filling,
     gas_cap: u64,
 ) -> Outcome {
     let chain_id = env.rules.chain_id;
-    let gas_limit = match needed_gas(state, env, call, gas_cap) {
-        Ok(gas) => gas,
+    let options = EstimateOptions { gas_cap, unfunded_transfers: false, unfunded: false };
+    let Logged { result, .. } = estimate_gas(state, env, call, options);
+    let gas_limit = match result {
+        Ok(estimate) => estimate.gas,
+        Err(error) if error.is_budget_spent() => return Outcome::BudgetSpent,
         // What becomes of one that fails is Python's policy.
-        Err(Outcome::Failure(_)) => return Outcome::Other,
-        Err(outcome) => return outcome,
+        Err(_) => return Outcome::Other,
     };
+    let Some(to) = call.to else { return Outcome::Other };
     let transaction = TxEip1559 {
         chain_id,
         nonce: filling.nonce,
         gas_limit,
         max_fee_per_gas: filling.max_fee_per_gas,
         max_priority_fee_per_gas: filling.max_priority_fee_per_gas,
-        to: TxKind::Call(call.to),
+        to: TxKind::Call(to),
         value: call.value,
         access_list: Default::default(),
         input: call.data.clone(),
@@ -56,7 +60,7 @@ pub fn fill(
     Outcome::Result(render(&transaction, call), gas_limit)
 }
 
-fn render(transaction: &TxEip1559, call: &Call) -> Vec<u8> {
+fn render(transaction: &TxEip1559, call: &CallRequest) -> Vec<u8> {
     let size = call.data.len();
     let mut raw = Vec::with_capacity(256 + size);
     transaction.eip2718_encode(&Signature::new(U256::ZERO, U256::ZERO, false), &mut raw);
@@ -68,7 +72,7 @@ fn render(transaction: &TxEip1559, call: &Call) -> Vec<u8> {
     out.extend_from_slice(PENDING);
     put_data(&mut out, call.from.as_slice());
     out.extend_from_slice(b",\"to\":");
-    put_data(&mut out, call.to.as_slice());
+    put_data(&mut out, call.to.unwrap_or_default().as_slice());
     out.extend_from_slice(b",\"value\":");
     put_quantity(&mut out, call.value);
     out.extend_from_slice(b",\"gas\":");

@@ -3,10 +3,8 @@
 //! Requests that need no dispatcher in Python are cached results, getters and plain reads of the state. What is not
 //! plain is left to Python.
 
-pub mod access_list;
 pub mod account_read;
 pub mod block;
-pub mod bridge_estimate;
 pub mod call;
 pub mod failure;
 pub mod fee_history;

@@ -4,7 +4,7 @@
 //! whatever does not end in a result.
 
 use super::block::{Block, parse_block};
-use super::call::{Call, CallParams};
+use super::call::{CallParams, PlainCall};
 use super::simulation::Simulation;
 
 /// Longer parameters are left to Python, which may decode them on a thread.
@@ -23,9 +23,9 @@ pub const METHODS: [&str; 5] = [
 #[derive(Debug, PartialEq, Eq)]
 pub enum Read {
     /// By a call on the last block.
-    Call(CallKind, Call),
+    Call(CallKind, PlainCall),
     /// The transaction of a call on the pending block, which names its sender and no gas limit.
-    Fill(Call),
+    Fill(PlainCall),
     /// By calls in simulated blocks on the last block.
     Simulation(Simulation),
 }
@@ -56,8 +56,8 @@ impl Read {
             "eth_estimateGas" => call(CallKind::EstimateGas),
             "eth_createAccessList" => call(CallKind::AccessList),
             "eth_fillTransaction" => {
-                let [call]: [Call; 1] = serde_json::from_str(params).ok()?;
-                let is_plain = call.gas.is_none() && !call.from.is_zero();
+                let [call]: [PlainCall; 1] = serde_json::from_str(params).ok()?;
+                let is_plain = call.0.gas.is_none() && !call.0.from.is_zero();
                 is_plain.then_some(Self::Fill(call))
             }
             "eth_simulateV1" => Simulation::parse(params).map(Self::Simulation),

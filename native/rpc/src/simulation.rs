@@ -11,14 +11,16 @@ use revm::primitives::hardfork::SpecId;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use entresol_core::call::CallRequest;
 use entresol_core::evm::env::{Checks, ExecutionEnv};
-use entresol_core::evm::execute;
+use entresol_core::evm::limits::LimitReached;
+use entresol_core::evm::{ExecutionError, execute};
 use entresol_core::state::State;
 use entresol_core::state::changes::Changes;
 use entresol_core::state::overlay::Overlay;
 
 use super::block::{Block, parse_block};
-use super::call::{Call, Outcome, prepare};
+use super::call::{Outcome, PlainCall};
 use super::simulated_block::{SimulatedBlock, SimulatedTransaction};
 
 /// The checks of a call without `validation`.
@@ -34,7 +36,7 @@ pub struct Simulation(Vec<BlockCalls>);
 
 /// The calls of a block.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct BlockCalls(Vec<Call>);
+struct BlockCalls(Vec<PlainCall>);
 
 impl Simulation {
     /// Parse the parameters; None if they are not plain, or name a block other than the last one.
@@ -89,12 +91,12 @@ struct RunningSimulation<'a> {
 }
 
 impl RunningSimulation<'_> {
-    fn block(&mut self, calls: &[Call]) -> Result<SimulatedBlock, Outcome> {
+    fn block(&mut self, calls: &[PlainCall]) -> Result<SimulatedBlock, Outcome> {
         self.open_block().ok_or(Outcome::Other)?;
         let mut transactions = Vec::with_capacity(calls.len());
         let mut block_gas_left = self.base.env.block.gas_limit;
         for call in calls {
-            let transaction = self.call(call, block_gas_left)?;
+            let transaction = self.call(&call.0, block_gas_left)?;
             block_gas_left -= transaction.result.tx_gas_used();
             transactions.push(transaction);
         }
@@ -121,18 +123,26 @@ impl RunningSimulation<'_> {
         Some(())
     }
 
-    fn call(&mut self, call: &Call, block_gas_left: u64) -> Result<SimulatedTransaction, Outcome> {
+    fn call(
+        &mut self,
+        call: &CallRequest,
+        block_gas_left: u64,
+    ) -> Result<SimulatedTransaction, Outcome> {
         if self.gas_left == 0 || call.gas.is_some_and(|gas| gas > block_gas_left) {
             return Err(Outcome::Other);
         }
         let Base { overlay, env, .. } = &mut self.base;
-        prepare(env, call, call.gas.unwrap_or(block_gas_left).min(self.gas_left), 0);
+        let gas = call.gas.unwrap_or(block_gas_left).min(self.gas_left);
+        call.prepare(env, gas, 0)?;
         env.checks = LENIENT;
         let account = overlay.account(env.tx.base.caller).map_err(|_| Outcome::Other)?;
         env.tx.base.nonce = account.unwrap_or_default().nonce;
         env.tx.base.tx_type = TransactionType::Eip1559.into();
         env.tx.base.gas_priority_fee = Some(0);
-        let ran = execute(overlay, env, None).map_err(|error| Outcome::of_error(&error))?;
+        let ran = execute(overlay, env, None).map_err(|error| match error {
+            ExecutionError::LimitReached(LimitReached::Gas) => Outcome::BudgetSpent,
+            _ => Outcome::Other,
+        })?;
         if !matches!(ran.result, RevmResult::Success { .. }) {
             return Err(Outcome::Other);
         }

@@ -73,9 +73,9 @@ class ConsoleCapture:
         self._method = method
         self._report = report
 
-    def record(self, result: ExecutionResult) -> None:
+    def record(self, recorded: tuple[bytes, ...], dropped: int) -> None:
         """Record the calls of an execution instead of any before."""
-        self.calls = ConsoleCalls.of(result)
+        self.calls = ConsoleCalls(recorded, dropped)
 
     def reporting(self, run: Callable[[CallLimits], T]) -> Callable[[CallLimits], T]:
         """Return `run` so that it reports at its end, whether it succeeds or fails."""

@@ -19,7 +19,6 @@ from entresol.errors import (
     InsufficientFunds,
     PaymasterNotSupported,
 )
-from entresol.execution.call.account_call import NEW_ACCOUNT_GAS, OWNER_MARGIN
 from entresol.execution.call.call import CallRequest, ZkCall, call
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
@@ -56,6 +55,8 @@ from tests.support.contracts.layer_two import (
 from tests.support.run.examples import examples
 
 OWNERS = SECRETS
+OWNER_MARGIN = 100_000
+NEW_ACCOUNT_GAS = 25_000
 FREE = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)
 
 

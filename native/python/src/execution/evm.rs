@@ -18,7 +18,7 @@ use crate::gil;
 
 /// A tracer with its options, and the position of the traced transaction.
 #[pyclass(frozen, module = "entresol._native")]
-pub struct Tracer(trace::Tracer);
+pub struct Tracer(pub trace::Tracer);
 
 #[pymethods]
 impl Tracer {

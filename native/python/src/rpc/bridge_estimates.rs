@@ -5,11 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3::{PyTraverseError, PyVisit};
 
+use entresol_core::call::{CallRequest, L1Bounds};
 use entresol_core::evm::env::ExecutionEnv;
-use entresol_rpc::bridge_estimate::{Bounds, estimate};
-use entresol_rpc::call::{Call, Outcome};
+use entresol_rpc::call::{Outcome, PlainCall, estimate_l1_to_l2};
 use entresol_rpc::request::Request;
 
+use super::call_errors::{CallErrors, Reported};
 use super::head::Head;
 use super::response::joined;
 use crate::convert::{PyData, PyWord};
@@ -25,16 +26,16 @@ const MAX_PARAMS_BYTES: usize = 16 << 10;
 pub struct BridgeEstimates {
     bounds: Py<PyAny>,
     limits: Py<Limits>,
-    margin_percent: u64,
+    errors: Py<CallErrors>,
     pending: Mutex<Option<Head>>,
 }
 
 #[pymethods]
 impl BridgeEstimates {
     #[new]
-    #[pyo3(signature = (*, bounds, limits, margin_percent))]
-    fn new(bounds: Py<PyAny>, limits: Py<Limits>, margin_percent: u64) -> Self {
-        Self { bounds, limits, margin_percent, pending: Mutex::new(None) }
+    #[pyo3(signature = (*, bounds, limits, errors))]
+    fn new(bounds: Py<PyAny>, limits: Py<Limits>, errors: Py<CallErrors>) -> Self {
+        Self { bounds, limits, errors, pending: Mutex::new(None) }
     }
 
     /// Show to the garbage collector what leads to the chain that owns this.
@@ -49,32 +50,41 @@ impl BridgeEstimates {
 }
 
 impl BridgeEstimates {
-    /// Return the response to a request, or None if it is left to Python.
+    /// Return the response to a request with the code of its error or 0, or None if it is left to Python.
     pub fn response<'py>(
         &self,
         py: Python<'py>,
         request: &Request<'_>,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    ) -> PyResult<Option<(Bound<'py, PyBytes>, i32)>> {
         let params = request.params();
         if params.len() > MAX_PARAMS_BYTES {
             return Ok(None);
         }
-        let Ok([call]) = serde_json::from_str::<[Call; 1]>(params) else { return Ok(None) };
+        let Ok([PlainCall(call)]) = serde_json::from_str::<[PlainCall; 1]>(params) else {
+            return Ok(None);
+        };
         // Python raises an error once more, where it is reported.
         match self.estimate(py, &call) {
-            Ok(Outcome::Result(result, _)) => joined(py, request.response(&result)).map(Some),
+            Ok(Outcome::Result(result, _)) => {
+                joined(py, request.response(&result)).map(|it| Some((it, 0)))
+            }
+            Ok(Outcome::Failure(failure)) => match self.errors.get().error(&failure) {
+                Reported::Error(error, code) => {
+                    joined(py, request.error_response(&error)).map(|it| Some((it, code)))
+                }
+                Reported::Outcome(_) => Ok(None),
+            },
             _ => Ok(None),
         }
     }
 
-    fn estimate(&self, py: Python<'_>, call: &Call) -> PyResult<Outcome> {
+    fn estimate(&self, py: Python<'_>, call: &CallRequest) -> PyResult<Outcome> {
         let arguments = (PyWord(call.value), PyData(call.data.clone()));
         let (evm_env, gas_price, minimum, maximum) =
             self.bounds.bind(py).call1(arguments)?.extract::<(Bound<'_, PyAny>, _, _, _)>()?;
-        let margin_percent = self.margin_percent;
-        let bounds = Bounds { gas_price, minimum, maximum, margin_percent };
+        let bounds = L1Bounds { gas_price, minimum, maximum };
         let (state, env) = Head::cached(&mut self.pending.lock(), &evm_env)?.parts(py);
         let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
-        Ok(state.run(py, |state| estimate(state, env, call, bounds)))
+        Ok(state.run(py, |state| estimate_l1_to_l2(state, env, call, bounds)))
     }
 }

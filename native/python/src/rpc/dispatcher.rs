@@ -197,7 +197,7 @@ impl NativeDispatcher {
             Kind::Account(accounts) => accounts.get().response(py, request)?.map(|it| (it, 0)),
             Kind::Read(reads) => reads.get().response(py, request)?,
             Kind::FeeHistory(history) => history.get().response(py, request).map(|it| (it, 0)),
-            Kind::Bridge(bridge) => bridge.get().response(py, request)?.map(|it| (it, 0)),
+            Kind::Bridge(bridge) => bridge.get().response(py, request)?,
         };
         let response = response.filter(|(it, _)| it.as_bytes().len() <= self.max_bytes);
         Ok(response.map(|(body, code)| {

@@ -8,7 +8,6 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::evm::env::{self, ExecutionEnv};
 use entresol_core::state::{State, overlay, snapshot};
-use entresol_rpc::call::Outcome;
 
 use crate::execution::env::{BlockEnv, Rules};
 use crate::execution::evm::AnyState;
@@ -90,7 +89,7 @@ impl HeadState {
     }
 
     /// Run `work` on the state, without the GIL.
-    pub fn run(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> Outcome + Send) -> Outcome {
+    pub fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> T + Send) -> T {
         match self {
             Self::Snapshot(snapshot) => gil::release(py, || work(snapshot.as_ref())),
             Self::Overlay(overlay) => {
@@ -120,7 +119,7 @@ impl Head {
     }
 
     /// Read an `EvmEnv`.
-    fn of(evm_env: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub fn of(evm_env: &Bound<'_, PyAny>) -> PyResult<Self> {
         let rules = evm_env.getattr("rules")?.cast_into::<Rules>()?;
         let block = evm_env.getattr("block")?.getattr("native")?.cast_into::<BlockEnv>()?;
         let env = ExecutionEnv {

@@ -3,6 +3,8 @@
 pub mod account_reads;
 pub mod bridge_estimates;
 pub mod call_errors;
+mod call_request;
+pub mod calls;
 pub mod dispatcher;
 pub mod fee_history;
 pub mod getter;

@@ -8,11 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3::{PyTraverseError, PyVisit};
 
+use entresol_core::call::{CallRequest, EstimateOptions};
 use entresol_core::evm::env::ExecutionEnv;
-use entresol_core::state::State;
 use entresol_core::state::changes::Changes;
-use entresol_rpc::access_list::access_list;
-use entresol_rpc::call::{self, Call, Outcome};
+use entresol_rpc::call::{self, Outcome};
 use entresol_rpc::fill::{Filling, fill};
 use entresol_rpc::read::{CallKind, Read};
 use entresol_rpc::request::Request;
@@ -42,7 +41,7 @@ pub struct StateReads {
     trie: Py<PyTrie>,
     limits: Py<Limits>,
     errors: Option<Py<CallErrors>>,
-    gas_cap: u64,
+    estimates: EstimateOptions,
     simulated_items: usize,
     head: Mutex<Option<Head>>,
     pending: Mutex<Option<Head>>,
@@ -56,7 +55,8 @@ impl StateReads {
     #[new]
     #[pyo3(signature = (
         *, latest, state_root, head_hash, filling, trie, limits, gas_cap,
-        simulated_items, cache_bytes, errors = None
+        simulated_items, cache_bytes, errors = None, unfunded_transfers = false,
+        unfunded_estimates = false
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
@@ -70,7 +70,10 @@ impl StateReads {
         simulated_items: usize,
         cache_bytes: usize,
         errors: Option<Py<CallErrors>>,
+        unfunded_transfers: bool,
+        unfunded_estimates: bool,
     ) -> Self {
+        let unfunded = unfunded_estimates;
         Self {
             latest,
             state_root,
@@ -79,7 +82,7 @@ impl StateReads {
             trie,
             limits,
             errors,
-            gas_cap,
+            estimates: EstimateOptions { gas_cap, unfunded_transfers, unfunded },
             simulated_items,
             head: Mutex::new(None),
             pending: Mutex::new(None),
@@ -134,6 +137,9 @@ impl StateReads {
                     Reported::Outcome(outcome) => outcome,
                 }
             }
+            (Found::Outcome(Outcome::Listed(created)), _, Some(errors)) => {
+                errors.get().listed(&created)
+            }
             (Found::Outcome(outcome), ..) => outcome,
         };
         match outcome {
@@ -148,7 +154,7 @@ impl StateReads {
                 self.is_budget_spent.store(true, Ordering::Relaxed);
                 Ok(None)
             }
-            Outcome::Failure(_) | Outcome::Other => Ok(None),
+            Outcome::Failure(_) | Outcome::Listed(_) | Outcome::Other => Ok(None),
         }
     }
 
@@ -159,8 +165,8 @@ impl StateReads {
         read: &Read,
     ) -> PyResult<Found<'py>> {
         match read {
-            Read::Call(kind, call) => self.call(py, request, *kind, call),
-            Read::Fill(call) => self.fill(py, call).map(Found::Outcome),
+            Read::Call(kind, call) => self.call(py, request, *kind, &call.0),
+            Read::Fill(call) => self.fill(py, &call.0).map(Found::Outcome),
             Read::Simulation(simulation) => self.simulate(py, simulation).map(Found::Outcome),
         }
     }
@@ -170,30 +176,30 @@ impl StateReads {
         py: Python<'py>,
         request: &Request<'_>,
         kind: CallKind,
-        call: &Call,
+        call: &CallRequest,
     ) -> PyResult<Found<'py>> {
-        let work: Work = match kind {
-            CallKind::Output => call::call,
-            CallKind::EstimateGas => call::estimate_gas,
-            CallKind::AccessList => access_list,
-        };
         let (state, env) = self.head(py)?;
         if let Some(response) = self.calls.lock().single(request) {
             return written(py, &response).map(Found::Cached);
         }
         let limits = self.limits.get().start();
         let env = ExecutionEnv { limits, ..env.as_ref().clone() };
-        Ok(Found::Outcome(state.run(py, |state| work(state, env, call, self.gas_cap))))
+        let estimates = self.estimates;
+        Ok(Found::Outcome(state.run(py, |state| match kind {
+            CallKind::Output => call::call(state, env, call, estimates.gas_cap),
+            CallKind::EstimateGas => call::estimate_gas(state, env, call, estimates),
+            CallKind::AccessList => call::create_access_list(state, env, call, estimates.gas_cap),
+        })))
     }
 
-    fn fill(&self, py: Python<'_>, call: &Call) -> PyResult<Outcome> {
+    fn fill(&self, py: Python<'_>, call: &CallRequest) -> PyResult<Outcome> {
         let sender = PyBytes::new(py, call.from.as_slice());
         let (evm_env, nonce, max_fee_per_gas, max_priority_fee_per_gas) =
             self.filling.bind(py).call1((sender,))?.extract::<(Bound<'_, PyAny>, _, _, _)>()?;
         let filling = Filling { nonce, max_fee_per_gas, max_priority_fee_per_gas };
         let (state, env) = Head::cached(&mut self.pending.lock(), &evm_env)?.parts(py);
         let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
-        Ok(state.run(py, |state| fill(state, env, call, &filling, self.gas_cap)))
+        Ok(state.run(py, |state| fill(state, env, call, &filling, self.estimates.gas_cap)))
     }
 
     fn simulate(&self, py: Python<'_>, simulation: &Simulation) -> PyResult<Outcome> {
@@ -208,7 +214,7 @@ impl StateReads {
             let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
             let overlay = state.overlay();
             let base = Base { overlay, env, hash: parent.hash, state_root: &state_root };
-            simulation.run(base, self.gas_cap)
+            simulation.run(base, self.estimates.gas_cap)
         }))
     }
 
@@ -237,8 +243,6 @@ impl StateReads {
     }
 }
 
-/// Executes a call on a state.
-type Work = fn(&dyn State, ExecutionEnv, &Call, u64) -> Outcome;
 
 /// What a read came to.
 enum Found<'py> {

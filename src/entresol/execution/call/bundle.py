@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from entresol._native import Overlay
+from entresol._native import Overlay, run_call
 from entresol.errors import ExecutionFailed, InvalidTransaction
 from entresol.errors.base import without_frames
-from entresol.execution.call.call import CallRequest, call_tx_env, gas_for, run_tx_env
+from entresol.execution.call.call import CallRequest
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.call.overrides import BlockOverrides, override
 from entresol.execution.evm_env import EvmEnv, overlay_on
@@ -50,8 +50,7 @@ def _run(
     evm_env: EvmEnv, overlay: Overlay, request: CallRequest, cap: int, budget: CallBudget
 ) -> BundledResult:
     try:
-        tx_env = call_tx_env(evm_env, request, gas_for(evm_env, request, cap))
-        result = run_tx_env(evm_env, request, tx_env, budget.left())
+        result = run_call(evm_env, request, cap, limits=budget.left())
     except InvalidTransaction as error:
         return without_frames(error)
     budget.spend(result)

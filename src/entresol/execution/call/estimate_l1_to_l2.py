@@ -6,16 +6,14 @@ from typing import Final
 
 import msgspec
 
-from entresol._native import ExecutionResult, execute
+from entresol._native import estimate_l1_to_l2
 from entresol.errors import MintOverflow
-from entresol.execution.call.estimate_gas import smallest_gas
-from entresol.execution.call.limits import DEFAULT_LIMITS, CallBudget, CallLimits
-from entresol.execution.evm_env import PRIORITY_CHECKS, EvmEnv, priority_tx_env
+from entresol.execution.call.call import CallRequest, ZkCall
+from entresol.execution.call.limits import DEFAULT_LIMITS, CallLimits
+from entresol.execution.evm_env import EvmEnv
+from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit
 from entresol.primitives.transactions import PriorityTransaction
-
-MARGIN_PERCENT: Final = 15
-"""The margin over the current need: the state may change before the request arrives."""
 
 _MAX_MINT: Final = 2**256 - 1
 
@@ -32,24 +30,23 @@ def estimate_l1_to_l2_gas(
 
     The sender needs no balance on L2, since L1 pays. Raises the failure if no limit suffices.
     """
-    minimum, cap = gas_bounds(request, evm_env.block.gas_limit)
-    budget = CallBudget(limits)
-
-    def run(gas_limit: int) -> ExecutionResult:
-        tx_env = priority_tx_env(msgspec.structs.replace(request, gas_limit=gas_limit))
-        result = execute(
-            evm_env.state,
-            evm_env.rules,
-            evm_env.block.native,
-            tx_env,
-            checks=PRIORITY_CHECKS,
-            limits=budget.left(),
-        )
-        budget.spend(result)
-        return result
-
-    needed = smallest_gas(run, cap).gas * (100 + MARGIN_PERCENT) // 100
-    return min(max(needed, minimum), cap)
+    minimum, maximum = gas_bounds(request, evm_env.block.gas_limit)
+    dependencies = request.factory_deps
+    call = CallRequest(
+        sender=request.sender,
+        to=request.to,
+        value=request.value,
+        data=request.data,
+        zk=ZkCall(published=byte_counts(dependencies)) if dependencies else None,
+    )
+    return estimate_l1_to_l2(
+        evm_env,
+        call,
+        gas_price=request.max_fee_per_gas,
+        minimum=minimum,
+        maximum=maximum,
+        limits=limits.native(),
+    )
 
 
 def gas_bounds(request: PriorityTransaction, block_gas_limit: int) -> tuple[int, int]:

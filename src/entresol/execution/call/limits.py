@@ -27,6 +27,10 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     gas_budget: int | None = None
     cancel: CancelFlag | None = None
 
+    def native(self) -> Limits:
+        """Return what bounds all runs, as the engine takes it; the clock starts with the first."""
+        return Limits(gas=self.gas_budget, seconds=self.seconds, cancel=self.cancel)
+
 
 DEFAULT_LIMITS: Final = CallLimits()
 

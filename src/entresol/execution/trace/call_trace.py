@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol import _native
 from entresol._native import Limits, Tracer
-from entresol.errors import AccountRejection, DeadlinePassed, EstimateRejection, TraceTooLarge
-from entresol.execution.call.account_call import account_call
-from entresol.execution.call.call import CallRequest, call_tx_env, gas_for, run_tx_env
+from entresol.errors import DeadlinePassed, TraceTooLarge
+from entresol.execution.call.call import CallRequest
 from entresol.execution.evm_env import EvmEnv, overlay_on
 
 if TYPE_CHECKING:
@@ -21,18 +21,11 @@ def trace_call(
     """Return the result of a call with its trace; a call may use `gas_cap` at most."""
     limits = Limits(seconds=budget.seconds_left(), trace_bytes=budget.bytes_left())
     try:
-        # One without more than a contract as its sender is a simple call of it.
-        if request.zk is not None and (steps := account_call(evm_env, request)) is not None:
-            gas = min(request.gas or gas_cap, evm_env.block.gas_limit, gas_cap)
-            return steps.run(gas, limits, Tracer(options))
-        tx_env = call_tx_env(evm_env, request, gas_for(evm_env, request, gas_cap))
-        return run_tx_env(evm_env, request, tx_env, limits, Tracer(options))
+        return _native.trace_call(evm_env, request, gas_cap, limits=limits, tracer=Tracer(options))
     except TraceTooLarge:
         raise budget.too_large() from None
     except DeadlinePassed:
         raise DeadlinePassed("execution timeout") from None
-    except AccountRejection as rejection:
-        raise EstimateRejection(rejection) from rejection
 
 
 class CallSequence:

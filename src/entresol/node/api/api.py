@@ -85,11 +85,7 @@ class Api:
         self.subscriptions = self.services.subscriptions
         self._control = control or DevControl(chain)
         self._owns_control = control is None
-        namespaces = ethereum_namespaces(
-            self.services,
-            unfunded_transfers=dev_methods and layer_two is None,
-            report_console=self.on_console.notify,
-        )
+        namespaces = ethereum_namespaces(self.services, report_console=self.on_console.notify)
         namespaces += inspection_namespaces(self.services)
         if layer_two is not None:
             namespaces += zk_stack_namespaces(self.services, layer_two)
@@ -114,7 +110,9 @@ class Api:
     def _native_reads(self, layer_two: L2Components | None) -> NativeReads:
         services, bridge = self.services, None
         if layer_two is not None:
-            bridge = new_bridge_estimates(services.resolver, services.runner, layer_two.fees)
+            bridge = new_bridge_estimates(
+                services.resolver, services.runner, layer_two.fees, services.call_errors
+            )
         accounts = new_account_reads(services.chain, services.resolver)
         return NativeReads(accounts, services.reads, services.fees, bridge)
 

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.method import Namespace
 
 
-def ethereum_namespaces(
-    services: ApiServices, *, unfunded_transfers: bool, report_console: ReportConsole
-) -> list[Namespace]:
-    """Return the namespaces that both layers have; with `unfunded_transfers` anyone's transfer has an estimate."""
+def ethereum_namespaces(services: ApiServices, *, report_console: ReportConsole) -> list[Namespace]:
+    """Return the namespaces that both layers have."""
     dialect = services.dialect
     chain, resolver, runner = services.chain, services.resolver, services.runner
     keyring, rendered, limits = services.keyring, services.rendered, services.limits
@@ -42,8 +40,7 @@ def ethereum_namespaces(
     calls = EthCalls(
         resolver,
         runner,
-        unfunded_transfers=unfunded_transfers,
-        unfunded_estimates=dialect.is_hardhat,
+        unfunded=services.unfunded,
         fails=dialect.fails_calls,
         report_console=report_console,
     )

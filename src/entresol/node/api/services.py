@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.dev.keyring import Keyring
+from entresol.execution.call.estimate_gas import Unfunded
 from entresol.node.api.adapters import (
     NotificationRenderer,
     call_limits,
@@ -91,10 +92,18 @@ class ApiServices:
         self.filler = TransactionFiller(
             chain, self.resolver, self.runner, self.threads, sends_failing=dev_methods
         )
-        errors = new_call_errors(
-            fails_calls=self.dialect.fails_calls, unfunded_estimates=self.dialect.is_hardhat
+        self.call_errors = new_call_errors(fails_calls=self.dialect.fails_calls)
+        self.unfunded = Unfunded(
+            transfers=dev_methods and not is_layer_two, estimates=self.dialect.is_hardhat
         )
-        self.reads = new_state_reads(chain, self.resolver, self.runner, self.filler, errors)
+        self.reads = new_state_reads(
+            chain,
+            self.resolver,
+            self.runner,
+            self.filler,
+            self.call_errors,
+            self.unfunded,
+        )
         self.validations = AccountValidations(chain, self.executor)
         self.submission = Submission(
             chain,

@@ -60,8 +60,7 @@ class CallRunner:
     @property
     def loop_limits(self) -> Limits:
         """The limits of a call on the event loop, as the engine takes them."""
-        limits = self._on_loop
-        return Limits(gas=limits.gas_budget, seconds=limits.seconds, cancel=limits.cancel)
+        return self._on_loop.native()
 
     def is_short(self, call: CallObject) -> bool:
         """Say whether a call may be built on the event loop; its lists are checked first."""

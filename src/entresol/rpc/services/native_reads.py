@@ -8,8 +8,13 @@ import msgspec
 
 from entresol._native import AccountReads, BridgeEstimates, CallErrors, FeeHistory, StateReads
 from entresol.chain.fees import block_fees
-from entresol.errors import ExecutionHalted, ExecutionReverted, GasAllowanceExceeded
-from entresol.execution.call.estimate_l1_to_l2 import MARGIN_PERCENT, gas_bounds
+from entresol.errors import (
+    CallGasSpent,
+    ExecutionHalted,
+    ExecutionReverted,
+    GasAllowanceExceeded,
+)
+from entresol.execution.call.estimate_l1_to_l2 import gas_bounds
 from entresol.offload import POLICY
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.transactions import PriorityTransaction
@@ -18,6 +23,7 @@ from entresol.primitives.values import Address
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
+    from entresol.execution.call.estimate_gas import Unfunded
     from entresol.execution.evm_env import EvmEnv
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
@@ -43,6 +49,7 @@ def new_state_reads(
     runner: CallRunner,
     filler: TransactionFiller,
     errors: CallErrors,
+    unfunded: Unfunded,
 ) -> StateReads:
     """Return the calls of a chain, within the limits that calls have on the event loop.
 
@@ -63,24 +70,32 @@ def new_state_reads(
         simulated_items=_simulated_items(chain, runner),
         cache_bytes=MAX_CALL_BYTES,
         errors=errors,
+        unfunded_transfers=unfunded.transfers,
+        unfunded_estimates=unfunded.estimates,
     )
 
 
-def new_call_errors(*, fails_calls: bool, unfunded_estimates: bool) -> CallErrors:
+def new_call_errors(*, fails_calls: bool) -> CallErrors:
     """Return how the crate reports calls that fail: in the words of the errors that Python raises.
 
-    Without `fails_calls` a call that fails has a result. With `unfunded_estimates`, an estimate that runs out of gas is
-    made once more in Python, with a rich sender.
+    Without `fails_calls` a call that fails has a result.
     """
-    before, after = str(GasAllowanceExceeded(0)).split("0")
-    allowance = (GasAllowanceExceeded.rpc_code, before, after)
     return CallErrors(
         reverted=(ExecutionReverted.rpc_code, str(ExecutionReverted(b""))),
         reverted_because=str(ExecutionReverted(b"", "")),
         halt_code=ExecutionHalted.rpc_code,
-        allowance=None if unfunded_estimates else allowance,
+        allowance=_around_number(GasAllowanceExceeded),
+        gas_cap=_around_number(CallGasSpent),
         calls_fail=fails_calls,
     )
+
+
+def _around_number(
+    error: type[GasAllowanceExceeded | CallGasSpent],
+) -> tuple[int, str, str]:
+    """Return the code of an error, and what its text has before and after its number."""
+    before, after = str(error(0)).split("0")
+    return error.rpc_code, before, after
 
 
 def _simulated_items(chain: Chain, runner: CallRunner) -> int:
@@ -91,7 +106,7 @@ def _simulated_items(chain: Chain, runner: CallRunner) -> int:
 
 
 def new_bridge_estimates(
-    resolver: BlockResolver, runner: CallRunner, fees: FeeModel
+    resolver: BlockResolver, runner: CallRunner, fees: FeeModel, errors: CallErrors
 ) -> BridgeEstimates:
     """Return the estimates of plain priority transactions; others are left to `ZksFees`."""
 
@@ -109,7 +124,7 @@ def new_bridge_estimates(
         )
         return evm_env, price, *gas_bounds(request, evm_env.block.gas_limit)
 
-    return BridgeEstimates(bounds=bounds, limits=runner.loop_limits, margin_percent=MARGIN_PERCENT)
+    return BridgeEstimates(bounds=bounds, limits=runner.loop_limits, errors=errors)
 
 
 def new_fee_history(chain: Chain) -> FeeHistory:

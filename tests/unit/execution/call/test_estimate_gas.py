@@ -21,7 +21,7 @@ from entresol.errors import (
     IntrinsicGasTooLow,
 )
 from entresol.execution.call.call import CallRequest, run
-from entresol.execution.call.estimate_gas import Estimate, estimate_gas, smallest_gas
+from entresol.execution.call.estimate_gas import Estimate, estimate_gas
 from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.transactions import Access, Authorization
@@ -426,12 +426,3 @@ def test_an_estimate_is_stopped_by_its_flag() -> None:
     flag.set()
     with pytest.raises(ExecutionCancelled):
         estimate_gas(env_with(LOOP), request(), CallLimits(cancel=flag))
-
-
-def test_the_search_serves_any_runner() -> None:
-    evm_env, requested = env_of([work(100)]), request()
-
-    def runner(gas: int) -> ExecutionResult:
-        return run(evm_env, CallRequest(sender=RICH, to=TO, gas=gas))
-
-    assert smallest_gas(runner, CAP) == estimate_gas(evm_env, requested)

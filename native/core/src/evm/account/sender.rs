@@ -4,7 +4,8 @@ use alloy_primitives::{Address, U256};
 
 use super::rejection::{NOT_AN_ACCOUNT, Rejection, Step};
 use super::system_contracts::{
-    CONTRACT_DEPLOYER, NONCE_HOLDER, account_slot, is_enabled, is_system, min_nonce,
+    ACCOUNT_VERSION, CONTRACT_DEPLOYER, NONCE_HOLDER, account_slot, is_enabled, is_system,
+    min_nonce,
 };
 use super::zk_tx::{Mode, Sender};
 use crate::evm::env::ExecutionEnv;
@@ -31,7 +32,7 @@ pub fn sender_of(state: &dyn State, env: &ExecutionEnv) -> Result<Option<Sender>
     }
     let version = state.slot(CONTRACT_DEPLOYER, account_slot(sender));
     match version.map_err(ExecutionError::Provider)?.byte(0) {
-        1 => Ok(Some(Sender::Contract)),
+        ACCOUNT_VERSION => Ok(Some(Sender::Contract)),
         _ => Err(Rejection::new(Step::Sender, NOT_AN_ACCOUNT).into()),
     }
 }
@@ -46,13 +47,17 @@ pub fn has_code(state: &dyn State, address: Address) -> Result<bool, ProviderErr
     Ok(!code.is_empty() && !code.is_eip7702())
 }
 
+/// Return whether an address is a contract account, whose nonce is in the nonce holder.
+pub fn is_contract_account(state: &dyn State, address: Address) -> Result<bool, ProviderError> {
+    Ok(has_code(state, address)?
+        && is_enabled(state)?
+        && state.slot(CONTRACT_DEPLOYER, account_slot(address))?.byte(0) == ACCOUNT_VERSION)
+}
+
 /// Return the nonce of the next transaction of an account of any kind.
 pub fn transaction_count(state: &dyn State, address: Address) -> Result<U256, ProviderError> {
-    if has_code(state, address)? && is_enabled(state)? {
-        let slot = account_slot(address);
-        if state.slot(CONTRACT_DEPLOYER, slot)?.byte(0) == 1 {
-            return Ok(min_nonce(state.slot(NONCE_HOLDER, slot)?));
-        }
+    if is_contract_account(state, address)? {
+        return Ok(min_nonce(state.slot(NONCE_HOLDER, account_slot(address))?));
     }
     Ok(U256::from(state.account(address)?.unwrap_or_default().nonce))
 }

@@ -11,6 +11,9 @@ pub const NONCE_HOLDER: Address = address!("000000000000000000000000000000000000
 /// Records which contracts are accounts.
 pub const CONTRACT_DEPLOYER: Address = address!("0000000000000000000000000000000000008006");
 
+/// The version of a contract that is an account, as the deployer records it.
+pub const ACCOUNT_VERSION: u8 = 1;
+
 /// The variable of 0x8001 that says whether the chain calls accounts: the genesis sets it.
 const ACCOUNT_VERSION_SLOT: U256 = U256::ZERO;
 const LAST_SYSTEM_ADDRESS: Address = address!("000000000000000000000000000000000000ffff");
@@ -36,4 +39,9 @@ pub fn account_slot(account: Address) -> U256 {
 /// Return the first unused nonce, of the slot that holds it beside the deployment nonce.
 pub fn min_nonce(raw: U256) -> U256 {
     raw & NONCE_MASK
+}
+
+/// Return the slot that has another first unused nonce beside the same deployment nonce.
+pub fn with_min_nonce(raw: U256, nonce: u64) -> U256 {
+    (raw & !NONCE_MASK) | U256::from(nonce)
 }

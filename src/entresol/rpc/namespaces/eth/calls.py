@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
 from entresol.errors import (
     ExecutionFailed,
     ExecutionReverted,
-    GasAllowanceExceeded,
-    InsufficientFunds,
     InvalidTransaction,
     UnknownBlock,
     UnserializableCall,
 )
 from entresol.execution.call.access_list import create_access_list
 from entresol.execution.call.call import call
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.call.estimate_gas import NEVER, Unfunded, estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.execution.call.limits import CallLimits
-from entresol.execution.call.overrides import StateOverride, override
 from entresol.execution.console import ConsoleCapture, ReportConsole
 from entresol.execution.evm_env import EvmEnv
 from entresol.offload import Offload
@@ -34,10 +31,6 @@ from entresol.rpc.types.overrides import BlockOverride, StateOverrides
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
-
-
-_MAX_BALANCE: Final = 2**255
-"""So much that its owner can pay for everything, and that nothing overflows."""
 
 
 class AccessListEntry(JsonModel, frozen=True, kw_only=True):
@@ -66,14 +59,12 @@ class EthCalls:
         resolver: BlockResolver,
         runner: CallRunner,
         *,
-        unfunded_transfers: bool = False,
-        unfunded_estimates: bool = False,
+        unfunded: Unfunded = NEVER,
         fails: bool = True,
         report_console: ReportConsole = lambda _method, _calls: None,
     ) -> None:
         self._resolver = resolver
-        self._unfunded_transfers = unfunded_transfers
-        self._unfunded_estimates = unfunded_estimates
+        self._unfunded = unfunded
         self._fails = fails
         self._report_console = report_console
         self._is_short = runner.is_short
@@ -170,17 +161,10 @@ class EthCalls:
         if transaction.is_priority:
             priority = transaction.priority_transaction(evm_env.block.base_fee)
             return estimate_l1_to_l2_gas(evm_env, priority, limits)
-        request = transaction.request()
-        try:
-            return estimate_gas(
-                evm_env,
-                request,
-                limits,
-                unfunded_transfers=self._unfunded_transfers,
-                console=console,
-            ).gas
-        except (InsufficientFunds, GasAllowanceExceeded):
-            if not self._unfunded_estimates:
-                raise
-            rich = {request.sender: StateOverride(balance=_MAX_BALANCE)}
-            return estimate_gas(override(evm_env, rich), request, limits).gas
+        return estimate_gas(
+            evm_env,
+            transaction.request(),
+            limits,
+            unfunded=self._unfunded,
+            console=console,
+        ).gas
