@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, final, type_check_only
 
 from entresol.errors import InvalidSignature, InvalidTransaction
-from entresol.primitives.transactions.zk import ZkTransaction
+from entresol.primitives.transactions import Transaction, ZkTransaction
 
 # --- State -------------------------------------------------------------------
 
@@ -566,6 +566,17 @@ def factory_dep_hashes(codes: Sequence[bytes], /) -> tuple[bytes, ...]:
 
 def eravm_hash(code: bytes, /) -> bytes:
     """Return the hash under which a factory dependency is published; `InvalidBytecode` if it has another form."""
+
+TransactionLocation: TypeAlias = tuple[str, int, int | None, int, int]
+"""The members that name block and batch, the index in the block, the number in the batch, time and base fee."""
+
+def transaction_json(
+    transaction: Transaction, chain_id: int, location: TransactionLocation | None, /
+) -> str:
+    """Return a transaction of any type as JSON; without a location it is pending.
+
+    `chain_id` is that of transactions that L1 has sent; of the others it is in their bytes.
+    """
 
 def zk_parties(raw: bytes, /) -> tuple[bytes, tuple[bytes, bytes] | None] | None:
     """Return the sender of a transaction of type 0x71, and the paymaster with its input.

@@ -77,6 +77,8 @@ mod native {
     #[pymodule_export]
     use super::rpc::state_reads::StateReads;
     #[pymodule_export]
+    use super::rpc::transaction_json::transaction_json;
+    #[pymodule_export]
     use super::transaction::{DecodedTransaction, decode_transaction, decode_transactions};
     #[pymodule_export]
     use super::trie::{PyTrie, ordered_root, verify_proof};

@@ -1,22 +1,16 @@
 //! `eth_fillTransaction` of plain calls: the transaction that they stand for, unsigned.
 
-use alloy_consensus::TxEip1559;
 use alloy_consensus::transaction::RlpEcdsaEncodableTx;
-use alloy_primitives::{Signature, TxKind, U256, keccak256};
+use alloy_consensus::{TxEip1559, TypedTransaction};
+use alloy_primitives::{Address, Signature as EcdsaSignature, TxKind, U256, keccak256};
 
 use entresol_core::call::{CallRequest, EstimateOptions, Logged, estimate_gas};
 use entresol_core::evm::env::ExecutionEnv;
 use entresol_core::state::State;
 
 use super::call::Outcome;
-use super::hex::{put_data, put_number, put_quantity};
-
-/// The members of a transaction that is in no block.
-const PENDING: &[u8] =
-    b",\"type\":\"0x2\",\"blockHash\":null,\"blockNumber\":null,\"l1BatchNumber\":null,\
-    \"transactionIndex\":null,\"l1BatchTxIndex\":null,\"blockTimestamp\":null,\"from\":";
-/// The signature of a transaction that has none.
-const UNSIGNED: &[u8] = b",\"yParity\":\"0x0\",\"v\":\"0x0\",\"r\":\"0x0\",\"s\":\"0x0\"}}";
+use super::hex::put_data;
+use super::transaction::{Payload, Rendered, Signature};
 
 /// What a transaction gets that does not depend on its call.
 pub struct Filling {
@@ -57,38 +51,20 @@ pub fn fill(
         access_list: Default::default(),
         input: call.data.clone(),
     };
-    Outcome::Result(render(&transaction, call), gas_limit)
+    Outcome::Result(render(transaction, call.from), gas_limit)
 }
 
-fn render(transaction: &TxEip1559, call: &CallRequest) -> Vec<u8> {
-    let size = call.data.len();
+fn render(transaction: TxEip1559, sender: Address) -> Vec<u8> {
+    let size = transaction.input.len();
     let mut raw = Vec::with_capacity(256 + size);
-    transaction.eip2718_encode(&Signature::new(U256::ZERO, U256::ZERO, false), &mut raw);
+    transaction.eip2718_encode(&EcdsaSignature::new(U256::ZERO, U256::ZERO, false), &mut raw);
     let mut out = Vec::with_capacity(1536 + 4 * size);
     out.extend_from_slice(b"{\"raw\":");
     put_data(&mut out, &raw);
-    out.extend_from_slice(b",\"tx\":{\"hash\":");
-    put_data(&mut out, keccak256(&raw).as_slice());
-    out.extend_from_slice(PENDING);
-    put_data(&mut out, call.from.as_slice());
-    out.extend_from_slice(b",\"to\":");
-    put_data(&mut out, call.to.unwrap_or_default().as_slice());
-    out.extend_from_slice(b",\"value\":");
-    put_quantity(&mut out, call.value);
-    out.extend_from_slice(b",\"gas\":");
-    put_number(&mut out, transaction.gas_limit);
-    out.extend_from_slice(b",\"gasPrice\":");
-    put_quantity(&mut out, U256::from(transaction.max_fee_per_gas));
-    out.extend_from_slice(b",\"input\":");
-    put_data(&mut out, &call.data);
-    out.extend_from_slice(b",\"nonce\":");
-    put_number(&mut out, transaction.nonce);
-    out.extend_from_slice(b",\"chainId\":");
-    put_number(&mut out, transaction.chain_id);
-    out.extend_from_slice(b",\"accessList\":[],\"maxFeePerGas\":");
-    put_quantity(&mut out, U256::from(transaction.max_fee_per_gas));
-    out.extend_from_slice(b",\"maxPriorityFeePerGas\":");
-    put_quantity(&mut out, U256::from(transaction.max_priority_fee_per_gas));
-    out.extend_from_slice(UNSIGNED);
+    out.extend_from_slice(b",\"tx\":");
+    let transaction = TypedTransaction::from(transaction);
+    let payload = Payload::Ethereum(&transaction, Signature::default());
+    Rendered { hash: keccak256(&raw), sender, payload }.put(&mut out, None);
+    out.push(b'}');
     out
 }

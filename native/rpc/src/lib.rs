@@ -21,3 +21,4 @@ pub mod request;
 pub mod response_cache;
 mod simulated_block;
 pub mod simulation;
+pub mod transaction;

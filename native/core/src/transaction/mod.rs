@@ -136,6 +136,11 @@ fn decode_any(raw: &[u8]) -> Result<Decoded, AnyDecodeError> {
     Ok(Decoded::Ethereum(Box::new(decoded)))
 }
 
+/// Whether a transaction that begins with this byte was sent by L1: a priority request or an upgrade, in either dialect.
+pub const fn is_from_l1(kind: u8) -> bool {
+    matches!(kind, 0x7e | 0x7f | 0xfe | 0xff)
+}
+
 /// Reject everything but types 1 to 4 and legacy transactions.
 fn check_type(raw: &[u8]) -> Result<(), DecodeError> {
     match raw.first() {

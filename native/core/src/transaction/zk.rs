@@ -172,8 +172,8 @@ fn check_signature(sender: Address, digest: &B256, signature: &[u8]) -> Result<(
 }
 
 impl ZkTransaction {
-    /// Read the fields in their order.
-    fn decode(raw: &[u8]) -> Result<Self, ZkError> {
+    /// Read the fields in their order, and hash nothing.
+    pub fn decode(raw: &[u8]) -> Result<Self, ZkError> {
         let mut fields = Fields::of(raw)?;
         let nonce = fields.uint(8)?;
         if nonce > MAX_NONCE {

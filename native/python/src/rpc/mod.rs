@@ -14,3 +14,4 @@ pub mod receipts;
 pub mod record_summary;
 pub mod response;
 pub mod state_reads;
+pub mod transaction_json;

@@ -243,7 +243,6 @@ impl StateReads {
     }
 }
 
-
 /// What a read came to.
 enum Found<'py> {
     Cached(Bound<'py, PyBytes>),

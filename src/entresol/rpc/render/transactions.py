@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Protocol
 
 import msgspec
 
+from entresol import _native
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import (
-    Access,
-    Authorization,
-    BlobTransaction,
-    LegacyTransaction,
     Payload,
     PriorityTransaction,
     Transaction,
     ZkTransaction,
 )
-from entresol.rpc.render.hex import array, data, quantity
-
-_PENDING: Final = (
-    '"blockHash":null,"blockNumber":null,"l1BatchNumber":null,'
-    '"transactionIndex":null,"l1BatchTxIndex":null,"blockTimestamp":null'
-)
-
-# Clients throw where there is no signature, so a transaction without one has a signature of zeros.
-_UNSIGNED: Final = '"yParity":"0x0","v":"0x0","r":"0x0","s":"0x0"'
-
-_SIGNATURE_SIZE: Final = 65
+from entresol.rpc.render.hex import quantity
 
 
 class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,81 +110,9 @@ def priority_fee(payload: Payload) -> int:
 def transaction_json(
     transaction: Transaction, chain_id: int, inclusion: BlockInclusion | None = None, index: int = 0
 ) -> str:
-    """Return a transaction; without an inclusion it is pending."""
-    payload = transaction.payload
-    if inclusion is None:
-        location, price = _PENDING, payload.fee_cap
-    else:
-        location = (
-            f'{inclusion.fields},"transactionIndex":"{hex(index)}",'
-            f'"l1BatchTxIndex":{quantity(inclusion.tx_number(index))},'
-            f'"blockTimestamp":"{hex(inclusion.timestamp)}"'
-        )
-        price = effective_gas_price(payload, inclusion.base_fee)
-    return (
-        f'{{"hash":"0x{transaction.hash.hex()}","type":"{hex(payload.type)}",{location},'
-        f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
-        f'"value":"{hex(payload.value)}","gas":"{hex(payload.gas_limit)}","gasPrice":"{hex(price)}",'
-        f'"input":"0x{payload.data.hex()}",{_details(payload, chain_id)}}}'
-    )
-
-
-def _details(payload: Payload, chain_id: int) -> str:
-    """Return the members that differ from type to type."""
-    if isinstance(payload, LegacyTransaction):
-        # Without a chain id it is null, because clients recover the sender from `v` and the chain id.
-        return (
-            f'"nonce":"{hex(payload.nonce)}","chainId":{quantity(payload.chain_id)},'
-            f'"v":"{hex(payload.v)}","r":"{hex(payload.r)}","s":"{hex(payload.s)}"'
-        )
-    if isinstance(payload, PriorityTransaction):
-        # What L1 calls its nonce is its id in the priority queue; the sender on L2 used none.
-        return f'"nonce":"0x0","chainId":"{hex(chain_id)}",{_caps(payload)},{_UNSIGNED}'
-    head = f'"nonce":"{hex(payload.nonce)}","chainId":"{hex(payload.chain_id)}"'
-    if isinstance(payload, ZkTransaction):
-        return f"{head},{_caps(payload)},{_zk_signature(payload)}"
-    lists = f'"accessList":{_access_list(payload.access_list)}'
-    if payload.type > 1:
-        lists += f",{_caps(payload)}"
-    if isinstance(payload, BlobTransaction):
-        hashes = array(map(data, payload.blob_hashes))
-        cap = hex(payload.max_fee_per_blob_gas)
-        lists += f',"maxFeePerBlobGas":"{cap}","blobVersionedHashes":{hashes}'
-    if payload.type == 4:
-        lists += f',"authorizationList":{_authorization_list(payload.authorizations)}'
-    signature = _signature(payload.y_parity, payload.r, payload.s)
-    return f"{head},{lists},{signature}"
-
-
-def _caps(payload: Payload) -> str:
-    """Return the fee caps; types with a gas price have none, because web3.py would take them for type 2."""
-    tip = priority_fee(payload)
-    return f'"maxFeePerGas":"{hex(payload.fee_cap)}","maxPriorityFeePerGas":"{hex(tip)}"'
-
-
-def _signature(y_parity: int, r: int, s: int) -> str:
-    return f'"yParity":"{hex(y_parity)}","v":"{hex(y_parity)}","r":"{hex(r)}","s":"{hex(s)}"'
-
-
-def _zk_signature(payload: ZkTransaction) -> str:
-    signature = payload.signature
-    if len(signature) != _SIGNATURE_SIZE:
-        return _UNSIGNED
-    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
-    # Some clients write the last byte as 0 or 1, others as 27 or 28.
-    return _signature(signature[64] % 27, r, s)
-
-
-def _access_list(accesses: tuple[Access, ...]) -> str:
-    return array(
-        f'{{"address":"0x{it.account.hex()}","storageKeys":{array(map(data, it.slots))}}}'
-        for it in accesses
-    )
-
-
-def _authorization_list(authorizations: tuple[Authorization, ...]) -> str:
-    return array(
-        f'{{"chainId":"{hex(it.chain_id)}","address":"0x{it.address.hex()}",'
-        f'"nonce":"{hex(it.nonce)}","yParity":"{hex(it.y_parity)}","r":"{hex(it.r)}","s":"{hex(it.s)}"}}'
-        for it in authorizations
-    )
+    """Return a transaction of any type, which the crate renders; without an inclusion it is pending."""
+    location = None
+    if inclusion is not None:
+        number = inclusion.tx_number(index)
+        location = inclusion.fields, index, number, inclusion.timestamp, inclusion.base_fee
+    return _native.transaction_json(transaction, chain_id, location)

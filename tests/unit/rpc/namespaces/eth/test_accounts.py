@@ -376,6 +376,15 @@ def test_the_gas_of_a_filled_transaction_is_estimated(client: ApiClient) -> None
     assert client("eth_fillTransaction", fields())["tx"]["gas"] == "0x5208"
 
 
+@pytest.mark.parametrize("kind", [2, 0x71])
+def test_a_number_that_no_transaction_can_have_is_not_filled_in(
+    client: ApiClient, kind: int
+) -> None:
+    given = fields(type=kind, gas="0x7530", maxFeePerGas=hex(2**128), maxPriorityFeePerGas="0x1")
+    with pytest.raises(RpcError, match="maxFeePerGas: integer is at most 16 bytes, got 17"):
+        client("eth_fillTransaction", given)
+
+
 def test_wallets_are_given_the_accounts(client: ApiClient) -> None:
     assert client("eth_requestAccounts") == client("eth_accounts")
 
