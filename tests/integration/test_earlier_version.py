@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.node_process import run_entresol, running_node
-from tests.support.rollup.pair import Pair
+from tests.support.rollup.pair import Pair, running_pair
 from tests.support.upgrade.recorded import digests, unpack
 
 VERSIONS = ["2026-11-16"]
@@ -57,3 +57,18 @@ def test_its_indexes_are_rebuilt(recorded: tuple[Path, dict[str, Any]]) -> None:
     assert rebuilt.returncode == 0, rebuilt.stderr
     with opened(data, "--no-settle") as pair:
         assert digests(pair) == known["digests"]
+
+
+def test_a_dump_of_it_is_loaded_over_the_contracts_of_today(
+    recorded: tuple[Path, dict[str, Any]],
+) -> None:
+    data, known = recorded
+    with opened(data, "--no-settle") as pair:
+        dump = pair.l1("anvil_dumpState")
+    with running_pair() as pair:
+        assert len(pair.call_l1(pair.chain, "facetAddresses")) == 3
+        assert pair.l2("anvil_loadState", dump) is True
+        assert pair.call_l1(pair.chain, "facetAddresses") == (str(pair.chain.address),)
+        assert pair.l1.receipt(pair.claim(known["claimable"]))["status"] == "0x1"
+        assert pair.arrived(pair.deposit(1))["status"] == "0x1"
+        pair.settled()

@@ -17,12 +17,12 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneMismatch
-from entresol.l1.deployment import SettlementContracts, addresses_of
+from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.open_chains import open_layer_two
+from entresol.node.open_chains import genesis_batch_hash, open_layer_two
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,
@@ -33,10 +33,13 @@ from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.cluster.skewed_clock import SkewedClock
+from tests.support.hex_data import hexed
 from tests.support.node_process import run_entresol, running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rollup.pair import Pair
 from tests.support.rollup.settled import settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
+from tests.support.upgrade.undivided_chain import steps_of_earlier_version
 
 pytestmark = pytest.mark.peer
 
@@ -282,6 +285,38 @@ def test_a_deployment_that_an_earlier_version_began_is_resumed_without_later_con
     for _ in range(2):
         assert opened(config) == contracts
         assert nonce(anvil) == STEPS - 1
+
+
+def test_a_node_settles_on_contracts_that_an_earlier_version_deployed(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    directory, info = str(tmp_path / "chain"), tmp_path / "info.json"
+    config = configured(anvil, directory)
+    with contextlib.closing(layer_two(config)) as chain:
+        deployment = Deployment(
+            l1_chain_id=31337,
+            chain_id=chain.rules.chain_id,
+            deployer=OPERATOR.address,
+            operator=OPERATOR.address,
+            genesis_batch_hash=genesis_batch_hash(chain),
+            priority_tx_max_gas=chain.rules.gas_limit,
+            has_facets=False,
+        )
+    for step in steps_of_earlier_version(deployment):
+        to = {} if step.to is None else {"to": str(step.to)}
+        sent = {"from": str(OPERATOR.address), "data": hexed(step.data), **to}
+        assert anvil.receipt(anvil("eth_sendTransaction", sent))["status"] == "0x1"
+    manifest = SettlementManifest(l1_chain_id=31337, contracts=deployment.contracts, first_nonce=0)
+    ManifestFile(config.chain).write(manifest)
+    flags = ("--data-dir", directory, "--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
+    confirmed = ("--l1-confirmations", "0", "--config-out", str(info))
+    with running_node(*flags, *confirmed, info=info):
+        assert nonce(anvil) == STEPS - 2
+        with contextlib.closing(Pair.connect(info, anvil.url)) as pair:
+            assert len(pair.call_l1(pair.chain, "facetAddresses")) == 1
+            assert pair.arrived(pair.deposit(ETHER))["status"] == "0x1"
+            pair.settled()
+            assert pair.totals() == (1, 1, 1)
 
 
 def test_an_operator_without_funds_is_rejected(anvil: Anvil) -> None:
