@@ -730,6 +730,25 @@ class Trie:
     def prove(self, root: bytes, key: bytes) -> list[bytes]:
         """Return the proof of the value of `key` under `root`, or of its absence: nodes, the root first."""
 
+    def account(self, root: bytes, address: bytes) -> tuple[int, int, bytes, bytes] | None:
+        """Return nonce, balance, storage root and code hash of an account under the state root `root`, or None."""
+
+    def accounts(
+        self, root: bytes, start: bytes, count: int
+    ) -> list[tuple[bytes, tuple[int, int, bytes, bytes]]]:
+        """Return up to `count` accounts under the state root `root`, by the hashes of their addresses from `start` on.
+
+        Only the nodes on the way are read.
+        """
+
+    def slots(self, root: bytes, start: bytes, count: int) -> list[tuple[bytes, int]]:
+        """Return up to `count` slots under the storage root `root`, by their hashes from `start` on."""
+
+    def prove_account(
+        self, root: bytes, address: bytes, slots: Sequence[bytes]
+    ) -> tuple[tuple[int, int, bytes, bytes] | None, list[bytes], list[tuple[int, list[bytes]]]]:
+        """Return an account or None, the proof of it, and the value and the proof of each slot."""
+
 def verify_proof(root: bytes, key: bytes, value: bytes | None, proof: Sequence[bytes]) -> None:
     """Verify that `key` has `value` (None: no value) under `root`; raise `InvalidProof` otherwise."""
 

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use alloy_primitives::{Address, B256, keccak256};
-use alloy_rlp::Decodable;
+use alloy_primitives::{Address, B256};
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,9 +11,9 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::state::changes;
-use entresol_core::trie::{self, Change, Error, NodeProvider, Updated};
+use entresol_core::trie::{self, Change, Error, NodeProvider, SlotProof, Updated};
 
-use super::convert::{PyData, PyHash};
+use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::{InvalidProof, MissingNode, TrieError, unavailable};
 use crate::execution::execution_result::Changes;
 
@@ -93,10 +92,63 @@ impl PyTrie {
         py: Python<'py>,
         root: PyHash,
         key: PyBackedBytes,
-    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    ) -> PyResult<PyNodes<'py>> {
         let proof = py.detach(|| self.trie.prove(root.0, &key));
+        Ok(nodes_of(py, &proof.map_err(|error| raised(py, error))?))
+    }
+
+    /// Return an account under the state root `root`: nonce, balance, storage root and code hash; or None.
+    fn account(
+        &self,
+        py: Python<'_>,
+        root: PyHash,
+        address: PyAddress,
+    ) -> PyResult<Option<AccountFields>> {
+        let account = py.detach(|| self.trie.account(root.0, address.0));
+        Ok(account.map_err(|error| raised(py, error))?.map(fields_of))
+    }
+
+    /// Return up to `count` accounts under the state root `root`, by the hashes of their addresses from `start` on.
+    fn accounts(
+        &self,
+        py: Python<'_>,
+        root: PyHash,
+        start: PyBackedBytes,
+        count: usize,
+    ) -> PyResult<Vec<(PyHash, AccountFields)>> {
+        let accounts = py.detach(|| self.trie.accounts(root.0, &start, count));
+        let accounts = accounts.map_err(|error| raised(py, error))?;
+        Ok(accounts.into_iter().map(|(key, it)| (PyHash(key), fields_of(it))).collect())
+    }
+
+    /// Return up to `count` slots under the storage root `root`, by their hashes from `start` on.
+    fn slots(
+        &self,
+        py: Python<'_>,
+        root: PyHash,
+        start: PyBackedBytes,
+        count: usize,
+    ) -> PyResult<Vec<(PyHash, PyWord)>> {
+        let slots = py.detach(|| self.trie.slots(root.0, &start, count));
+        let slots = slots.map_err(|error| raised(py, error))?;
+        Ok(slots.into_iter().map(|(key, value)| (PyHash(key), PyWord(value))).collect())
+    }
+
+    /// Return an account or None, the proof of it, and the value and the proof of each slot.
+    #[allow(clippy::type_complexity, reason = "a tuple in Python")]
+    fn prove_account<'py>(
+        &self,
+        py: Python<'py>,
+        root: PyHash,
+        address: PyAddress,
+        slots: Vec<PyHash>,
+    ) -> PyResult<(Option<AccountFields>, PyNodes<'py>, Vec<(PyWord, PyNodes<'py>)>)> {
+        let slots: Vec<_> = slots.into_iter().map(|slot| slot.0).collect();
+        let proof = py.detach(|| self.trie.prove_account(root.0, address.0, &slots));
         let proof = proof.map_err(|error| raised(py, error))?;
-        Ok(proof.iter().map(|node| PyBytes::new(py, node)).collect())
+        let slot = |it: SlotProof| (PyWord(it.value), nodes_of(py, &it.nodes));
+        let slots = proof.slots.into_iter().map(slot).collect();
+        Ok((proof.account.map(fields_of), nodes_of(py, &proof.nodes), slots))
     }
 
     /// Show the provider to the garbage collector: it is often a method of the owner of the trie.
@@ -113,14 +165,24 @@ impl PyTrie {
 
     /// Return the storage root of an account under the state root `root`: that of no storage if it has no leaf.
     pub fn storage_root(&self, py: Python<'_>, root: B256, address: Address) -> PyResult<B256> {
-        let leaf = py.detach(|| self.trie.get(root, keccak256(address).as_slice()));
-        let Some(leaf) = leaf.map_err(|error| raised(py, error))? else {
-            return Ok(EMPTY_ROOT_HASH);
-        };
-        TrieAccount::decode(&mut leaf.as_ref())
-            .map(|account| account.storage_root)
-            .map_err(|error| TrieError::new_err(error.to_string()))
+        let account = py.detach(|| self.trie.account(root, address));
+        let account = account.map_err(|error| raised(py, error))?;
+        Ok(account.map_or(EMPTY_ROOT_HASH, |account| account.storage_root))
     }
+}
+
+/// Nonce, balance, storage root and code hash.
+type AccountFields = (u64, PyWord, PyHash, PyHash);
+/// Nodes of a proof.
+type PyNodes<'py> = Vec<Bound<'py, PyBytes>>;
+
+const fn fields_of(account: TrieAccount) -> AccountFields {
+    let (storage_root, code_hash) = (PyHash(account.storage_root), PyHash(account.code_hash));
+    (account.nonce, PyWord(account.balance), storage_root, code_hash)
+}
+
+fn nodes_of<'py>(py: Python<'py>, nodes: &[Vec<u8>]) -> PyNodes<'py> {
+    nodes.iter().map(|node| PyBytes::new(py, node)).collect()
 }
 
 /// Verify that `key` has `value` under `root`; `None` is no value.

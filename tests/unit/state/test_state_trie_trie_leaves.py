@@ -6,27 +6,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol._native import EMPTY_ROOT, Trie, rlp_encode
+from entresol._native import EMPTY_ROOT, Trie, keccak256, rlp_encode
 from entresol.errors import MissingNode, TrieError
-from entresol.state.state_trie import leaves
 
-# Some share long prefixes, and short values make nodes that are part of their parents.
-KEYS = st.binary(min_size=4, max_size=4) | st.sampled_from(
-    [bytes([0, 0, 0, it]) for it in range(32)]
+# Some share long prefixes.
+KEYS = st.binary(min_size=32, max_size=32) | st.sampled_from(
+    [bytes(31) + bytes([it]) for it in range(32)]
 )
-ENTRIES = st.dictionaries(KEYS, st.binary(min_size=1, max_size=40), max_size=50)
+ENTRIES = st.dictionaries(KEYS, st.integers(1, 2**256 - 1), max_size=50)
 
 
-@given(ENTRIES, st.binary(max_size=4))
-def test_all_leaves_from_a_key_on_come_in_order(entries: dict[bytes, bytes], start: bytes) -> None:
-    root, nodes = Trie(lambda _: None).update(EMPTY_ROOT, entries.items())
-    found = list(leaves(dict(nodes).get, root, start))
-    assert found == sorted(it for it in entries.items() if it[0] >= start)
+def leaf(value: int) -> bytes:
+    return rlp_encode(value.to_bytes(32).lstrip(b"\0"))
+
+
+@given(ENTRIES, st.binary(max_size=32), st.integers(0, 60))
+def test_all_leaves_from_a_key_on_come_in_order(
+    entries: dict[bytes, int], start: bytes, count: int
+) -> None:
+    changes = [(key, leaf(value)) for key, value in entries.items()]
+    root, nodes = Trie(lambda _: None).update(EMPTY_ROOT, changes)
+    found = Trie(dict(nodes).get).slots(root, start, count)
+    assert found == sorted(it for it in entries.items() if it[0] >= start)[:count]
 
 
 def test_a_missing_node_is_named() -> None:
     with pytest.raises(MissingNode, match="ab" * 32):
-        list(leaves(lambda _: None, b"\xab" * 32))
+        Trie(lambda _: None).slots(b"\xab" * 32, b"", 1)
 
 
 @pytest.mark.parametrize(
@@ -34,4 +40,16 @@ def test_a_missing_node_is_named() -> None:
 )
 def test_what_is_no_node_is_rejected(node: bytes) -> None:
     with pytest.raises(TrieError):
-        list(leaves(lambda _: node, b"\xab" * 32))
+        Trie(lambda _: node).slots(keccak256(node), b"", 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(b"key", leaf(1)), (bytes(32), rlp_encode([b"x"])), (bytes(32), b"\x00")]
+)
+def test_what_is_neither_a_slot_nor_an_account_is_rejected(key: bytes, value: bytes) -> None:
+    root, nodes = Trie(lambda _: None).update(EMPTY_ROOT, [(key, value)])
+    trie = Trie(dict(nodes).get)
+    with pytest.raises(TrieError):
+        trie.slots(root, b"", 1)
+    with pytest.raises(TrieError):
+        trie.accounts(root, b"", 1)

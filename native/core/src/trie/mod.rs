@@ -7,6 +7,7 @@ mod build;
 mod cache;
 mod change;
 mod error;
+mod leaves;
 mod node;
 mod nodes;
 mod path;
@@ -21,6 +22,7 @@ pub use change::{Change, InvalidChange, MAX_KEY_BYTES};
 pub use error::{Error, Malformed};
 pub use nodes::{Nodes, Updated};
 pub use proof::{InvalidProof, verify_proof};
+pub use state::{AccountProof, SlotProof};
 
 use alloy_primitives::{B256, Bytes, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
@@ -75,9 +77,18 @@ impl<P: NodeProvider> Trie<P> {
     ///
     /// They prove the value of `key`, or that it has none.
     pub fn prove(&self, root: B256, key: &[u8]) -> Result<Vec<Vec<u8>>, Error<P::Error>> {
+        self.proven(root, key).map(|(_, proof)| proof)
+    }
+
+    /// Return the value of `key` under `root`, and the nodes that prove it.
+    fn proven(
+        &self,
+        root: B256,
+        key: &[u8],
+    ) -> Result<(Option<Bytes>, Vec<Vec<u8>>), Error<P::Error>> {
         let mut proof = Vec::new();
-        self.walk(root, key, |node| proof.push(node.to_vec()))?;
-        Ok(proof)
+        let value = self.walk(root, key, |node| proof.push(node.to_vec()))?;
+        Ok((value, proof))
     }
 
     fn cache_nodes(&self, nodes: &Nodes) {

@@ -22,6 +22,15 @@ pub fn unpack_into(key: &[u8], path: &mut Vec<u8>) {
     path.extend(key.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]));
 }
 
+/// Return the key whose nibbles `path` has.
+pub fn pack(path: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let (pairs, rest) = path.as_chunks::<2>();
+    match rest {
+        [] => Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()),
+        _ => Err(Malformed("a key that ends within a byte")),
+    }
+}
+
 /// Return the length of the common prefix of `left` and `right`.
 pub fn common_prefix(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()

@@ -1,14 +1,87 @@
 //! The state trie: accounts by the hash of their address, each with its storage root.
 
-use alloy_primitives::{B256, U256, keccak256};
-use alloy_rlp::Decodable;
+use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 
 use super::update::update;
 use super::{Change, Error, Malformed, NodeProvider, Nodes, Trie, Updated};
 use crate::state::changes::{AccountChange, Changes};
 
+/// An account, if there is one, and slots of it, with the nodes that prove them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountProof {
+    /// The account.
+    pub account: Option<TrieAccount>,
+    /// The nodes of the state trie, the root first.
+    pub nodes: Vec<Vec<u8>>,
+    /// The slots, as they were asked for.
+    pub slots: Vec<SlotProof>,
+}
+
+/// The value of a slot, with the nodes that prove it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotProof {
+    /// The value, zero without a leaf.
+    pub value: U256,
+    /// The nodes of the account's storage trie, the root first.
+    pub nodes: Vec<Vec<u8>>,
+}
+
 impl<P: NodeProvider> Trie<P> {
+    /// Return an account under the state root `root`.
+    pub fn account(
+        &self,
+        root: B256,
+        address: Address,
+    ) -> Result<Option<TrieAccount>, Error<P::Error>> {
+        self.account_at(root, keccak256(address))
+    }
+
+    /// Return up to `count` accounts under the state root `root`, by the hashes of their addresses from `start` on.
+    pub fn accounts(
+        &self,
+        root: B256,
+        start: &[u8],
+        count: usize,
+    ) -> Result<Vec<(B256, TrieAccount)>, Error<P::Error>> {
+        let leaves = self.leaves(root, start, count)?.into_iter();
+        Ok(leaves
+            .map(|(key, leaf)| Ok((hash_of(&key)?, decode_account(&leaf)?)))
+            .collect::<Result<_, Malformed>>()?)
+    }
+
+    /// Return up to `count` slots under the storage root `root`, by their hashes from `start` on.
+    pub fn slots(
+        &self,
+        root: B256,
+        start: &[u8],
+        count: usize,
+    ) -> Result<Vec<(B256, U256)>, Error<P::Error>> {
+        let leaves = self.leaves(root, start, count)?.into_iter();
+        Ok(leaves
+            .map(|(key, leaf)| Ok((hash_of(&key)?, decode_slot(&leaf)?)))
+            .collect::<Result<_, Malformed>>()?)
+    }
+
+    /// Return an account under the state root `root`, and some of its slots, with proofs that they are there or not.
+    pub fn prove_account(
+        &self,
+        root: B256,
+        address: Address,
+        slots: &[B256],
+    ) -> Result<AccountProof, Error<P::Error>> {
+        let (leaf, nodes) = self.proven(root, keccak256(address).as_slice())?;
+        let account = leaf.map(|leaf| decode_account(&leaf)).transpose()?;
+        let storage_root = account.map_or(EMPTY_ROOT_HASH, |account| account.storage_root);
+        let prove = |slot: &B256| {
+            let (leaf, nodes) = self.proven(storage_root, keccak256(slot).as_slice())?;
+            let value = leaf.map(|leaf| decode_slot(&leaf)).transpose()?.unwrap_or_default();
+            Ok(SlotProof { value, nodes })
+        };
+        let slots = slots.iter().map(prove).collect::<Result<_, Error<P::Error>>>()?;
+        Ok(AccountProof { account, nodes, slots })
+    }
+
     /// Return the state root after `changes`, and the new nodes of the state trie and the storage tries.
     pub fn update_state(&self, root: B256, changes: &Changes) -> Result<Updated, Error<P::Error>> {
         let updated = self.updated_state(root, changes, true)?;
@@ -80,13 +153,26 @@ impl<P: NodeProvider> Trie<P> {
 
     /// Return the storage root of the account under `key`, the hash of its address.
     fn storage_root(&self, root: B256, key: B256) -> Result<B256, Error<P::Error>> {
-        match self.get(root, key.as_slice())? {
-            None => Ok(EMPTY_ROOT_HASH),
-            Some(account) => TrieAccount::decode(&mut &account[..])
-                .map(|account| account.storage_root)
-                .map_err(|_| Error::Embedded(Malformed("not an account"))),
-        }
+        let account = self.account_at(root, key)?;
+        Ok(account.map_or(EMPTY_ROOT_HASH, |account| account.storage_root))
     }
+
+    fn account_at(&self, root: B256, key: B256) -> Result<Option<TrieAccount>, Error<P::Error>> {
+        let leaf = self.get(root, key.as_slice())?;
+        Ok(leaf.map(|leaf| decode_account(&leaf)).transpose()?)
+    }
+}
+
+fn decode_account(leaf: &[u8]) -> Result<TrieAccount, Malformed> {
+    alloy_rlp::decode_exact(leaf).map_err(|_| Malformed("not an account"))
+}
+
+fn decode_slot(leaf: &[u8]) -> Result<U256, Malformed> {
+    alloy_rlp::decode_exact(leaf).map_err(|_| Malformed("not a slot"))
+}
+
+fn hash_of(key: &[u8]) -> Result<B256, Malformed> {
+    B256::try_from(key).map_err(|_| Malformed("a key that is not a hash"))
 }
 
 /// Return the value of a slot's leaf; a zero has no leaf.

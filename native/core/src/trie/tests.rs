@@ -140,6 +140,9 @@ fn check_everything(model: &Model, probes: &[Vec<u8>]) {
         let proof = model.trie.prove(model.root, key).expect("nodes are there");
         let value = value.map(|value| &value[..]);
         assert_eq!(verify_proof(model.root, key, value, &proof), Ok(()));
+        let rest: Vec<_> = model.map.range(key.clone()..).take(3).collect();
+        let leaves = model.trie.leaves(model.root, key, 3).expect("nodes are there");
+        assert_eq!(leaves.iter().map(|(key, value)| (key, value)).collect::<Vec<_>>(), rest);
     }
 }
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from collections.abc import Mapping
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Final, Self
 
-from entresol._native import keccak256, rlp_decode
+from entresol._native import Trie, keccak256
 from entresol.errors import (
     BlockNotFound,
     GenesisNotExecuted,
@@ -28,14 +26,14 @@ from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.slot_limit import check_slots
 from entresol.state.preimages import Preimages
-from entresol.state.state_trie import AccountLeaf, leaves
+from entresol.state.state_trie import AccountLeaf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from entresol.chain.ledger import Ledger
     from entresol.rpc.services.block_resolver import BlockResolver
-    from entresol.state.state_trie import NodeReader
+    from entresol.state.state_trie import AccountFields
 
 MAX_ACCOUNTS: Final = 256
 """How many accounts a range has at most, as in geth."""
@@ -143,13 +141,15 @@ class DebugRanges:
         self, block: BlockId, tx_index: int, address: Address, start: bytes, wanted: int
     ) -> StorageRange:
         number = self._resolver.inspected(block)
-        nodes, root = self._state_before(number, tx_index)
-        found = self._account(nodes, root, address)
-        page = list(islice(leaves(nodes, found.storage_root, start), wanted + 1))
+        trie, root = self._state_before(number, tx_index)
+        account = AccountLeaf.of(trie.account(root, address))
+        page = trie.slots(account.storage_root, start, wanted + 1)
         slots = self._preimages.slots(address, self._ledger.head_hash) if page else {}
         entries = {
-            str(Hash32(key)): StorageEntry(key=_hash(slots.get(key)), value=_value(leaf))
-            for key, leaf in page[:wanted]
+            str(Hash32(key)): StorageEntry(
+                key=_hash(slots.get(key)), value=Hash32(value.to_bytes(32))
+            )
+            for key, value in page[:wanted]
         }
         return StorageRange(storage=entries, next_key=_hash(_next(page, wanted)))
 
@@ -179,12 +179,8 @@ class DebugRanges:
         number = self._resolver.inspected(block)
         self._ledger.check_state(number)
         header = self._ledger.header(number)
-        page = list(
-            islice(
-                leaves(self._store.node, self._ledger.trie.root(header.state_root), start),
-                wanted + 1,
-            )
-        )
+        trie = self._ledger.trie
+        page = trie.native.accounts(trie.root(header.state_root), start, wanted + 1)
         addresses = self._preimages.addresses(self._ledger.head_hash)
         dumped = self._dump(page[:wanted], addresses, **options)
         following = _next(page, wanted)
@@ -194,8 +190,8 @@ class DebugRanges:
             next=None if following is None else RangeStart(following),
         )
 
-    def _state_before(self, number: int, index: int) -> tuple[NodeReader, Hash32]:
-        """Return the trie nodes and the root of the state before a transaction of a block."""
+    def _state_before(self, number: int, index: int) -> tuple[Trie, Hash32]:
+        """Return the trie and the root of the state before a transaction of a block."""
         if number == self._ledger.first:
             raise GenesisNotExecuted
         self._ledger.check_executed(number)
@@ -207,16 +203,11 @@ class DebugRanges:
         state = state_at_transaction(record, parent, index, rules=rules, snapshot=before)
         root, fresh = ledger.trie.update(parent.state_root, state.changes())
         nodes = dict(fresh)
-        return (lambda node_hash: nodes.get(node_hash) or self._store.node(node_hash)), root
-
-    def _account(self, nodes: NodeReader, root: Hash32, address: Address) -> AccountLeaf:
-        key = keccak256(address)
-        found = next(leaves(nodes, root, key), None)
-        return AccountLeaf() if found is None or found[0] != key else AccountLeaf.decode(found[1])
+        return Trie(lambda it: nodes.get(it) or self._store.node(it)), root
 
     def _dump(
         self,
-        page: list[tuple[bytes, bytes]],
+        page: list[tuple[bytes, AccountFields]],
         addresses: Mapping[bytes, bytes],
         *,
         no_code: bool,
@@ -224,8 +215,8 @@ class DebugRanges:
         unnamed: bool,
     ) -> Iterator[tuple[str, DumpedAccount]]:
         slots = 0
-        for key, leaf in page:
-            address, account = addresses.get(key), AccountLeaf.decode(leaf)
+        for key, fields in page:
+            address, account = addresses.get(key), AccountLeaf.of(fields)
             if address is None and not unnamed:
                 continue
             code = b"" if no_code else self._store.code(account.code_hash) or b""
@@ -246,31 +237,23 @@ class DebugRanges:
             )
 
     def _storage(self, account: AccountLeaf, address: bytes | None, dumped: int) -> dict[str, str]:
-        found: dict[str, str] = {}
+        left = max(self._max_slots - dumped, 0)
+        slots = self._ledger.trie.native.slots(account.storage_root, b"", left + 1)
+        check_slots(dumped + len(slots), self._max_slots)
         names = {} if address is None else self._preimages.slots(address, self._ledger.head_hash)
-        for key, leaf in cooperatively(leaves(self._store.node, account.storage_root)):
-            check_slots(dumped + len(found) + 1, self._max_slots)
-            found[str(Hash32(names.get(key, key)))] = _bytes(leaf).hex()
-        return found
+        return {
+            str(Hash32(names.get(key, key))): value.to_bytes(32).lstrip(b"\0").hex()
+            for key, value in cooperatively(slots)
+        }
 
 
-def _next(page: list[tuple[bytes, bytes]], wanted: int) -> bytes | None:
+def _next(page: Sequence[tuple[bytes, object]], wanted: int) -> bytes | None:
     """Return the key after the wanted ones, where the next range starts."""
     return page[wanted][0] if len(page) > wanted else None
 
 
 def _hash(value: bytes | None) -> Hash32 | None:
     return None if value is None else Hash32(value)
-
-
-def _bytes(leaf: bytes) -> bytes:
-    value = rlp_decode(leaf)
-    assert isinstance(value, bytes)
-    return value
-
-
-def _value(leaf: bytes) -> Hash32:
-    return Hash32(_bytes(leaf).rjust(32, b"\0"))
 
 
 def _size(entry: tuple[str, DumpedAccount]) -> int:
