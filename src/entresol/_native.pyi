@@ -7,7 +7,7 @@ take long release the GIL, and everything is thread-safe.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, final, type_check_only
 
-from entresol.errors import InvalidSignature, InvalidTransaction
+from entresol.errors import AccountRejection, InvalidSignature, InvalidTransaction
 from entresol.primitives.transactions import Transaction, ZkTransaction
 
 # --- State -------------------------------------------------------------------
@@ -465,6 +465,73 @@ def estimate_l1_to_l2(
     limits: Limits | None = None,
 ) -> int:
     """Return a gas limit with which L1 accepts a priority transaction and with which it succeeds on L2."""
+
+# --- Senders and system contracts ----------------------------------------------
+
+BOOTLOADER: bytes
+"""The address that calls accounts and paymasters, and receives the fee."""
+
+NONCE_HOLDER: bytes
+"""The address that holds the nonces of contract accounts."""
+
+CONTRACT_DEPLOYER: bytes
+"""The address that records which contracts are accounts."""
+
+BASE_TOKEN: bytes
+"""The address of the base token."""
+
+ACCOUNT_VERSION: int
+"""The version of accounts that a chain calls."""
+
+CONSOLE: bytes
+"""The address to which contracts log."""
+
+CURVE_ORDER: int
+"""The order of secp256k1."""
+
+TRANSACTION_GAS: int
+"""The gas of a plain transfer, which is the least of any transaction."""
+
+BLOB_GAS: int
+"""The blob gas of a blob (EIP-4844)."""
+
+ERROR_SELECTOR: bytes
+"""The selector of `Error(string)`."""
+
+PANIC_SELECTOR: bytes
+"""The selector of `Panic(uint256)`."""
+
+def has_code(state: Snapshot | Overlay, address: bytes, /) -> bool:
+    """Return whether there is code other than a delegation (EIP-7702)."""
+
+def has_accounts(state: Snapshot | Overlay, /) -> bool:
+    """Return whether the chain calls accounts and paymasters, which its genesis says."""
+
+def charges_factory_deps(state: Snapshot | Overlay, /) -> bool:
+    """Return whether factory dependencies cost what calldata of their size costs, which the genesis says, too."""
+
+def is_contract_account(state: Snapshot | Overlay, sender: bytes, /) -> bool:
+    """Return whether a sender is a contract account, whose nonce is in the nonce holder."""
+
+def transaction_count(state: Snapshot | Overlay, address: bytes, /) -> int:
+    """Return the nonce of the next transaction of an account of any kind."""
+
+def read_sender(
+    state: Snapshot | Overlay, sender: bytes, /, *, is_account: bool
+) -> tuple[int, int, bool]:
+    """Return a sender's nonce and balance, and whether it cannot sign: it has code other than a delegation.
+
+    The nonce is that of the nonce holder if it sends as a contract account; it cannot sign if it is none any more.
+    """
+
+def set_next_nonce(overlay: Overlay, sender: bytes, nonce: int, /) -> None:
+    """Let `nonce` be the next of a sender of any kind."""
+
+def check_parties(sender: bytes | None, paymaster: bytes | None, /) -> None:
+    """Raise `AccountRejection` if one of them is a system contract."""
+
+def not_an_account() -> AccountRejection:
+    """Return why a contract that is not an account cannot send."""
 
 # --- Hashing and signing -------------------------------------------------------
 

@@ -206,7 +206,7 @@ class PoolMachine(RuleBasedStateMachine):
         self.model = Model(order, queues_below_base_fee, accounts=accounts)
         self.pool = Mempool(
             msgspec.structs.replace(RULES, accepts_below_base_fee=queues_below_base_fee),
-            accounts,
+            accounts.state,
             base_fee=self.model.base_fee,
             config=PoolConfig(
                 order=order,
@@ -307,7 +307,7 @@ class PoolMachine(RuleBasedStateMachine):
         self.model.recheck()
         hashes = [transaction.hash for transaction in included]
         touched = [transaction.sender for transaction in included] if names_touched else None
-        refreshed = self.pool.on_block(hashes, accounts, base_fee, touched=touched)
+        refreshed = self.pool.on_block(hashes, accounts.state, base_fee, touched=touched)
         left = {transaction.hash for transaction in self.model.pooled}
         assert {dropped.hash for dropped in refreshed.dropped} == known - left - set(hashes)
         assert set(refreshed.promoted) == self.pending() - was_pending
@@ -330,7 +330,7 @@ class PoolMachine(RuleBasedStateMachine):
         self.model.recheck()
         for transaction in reverted:
             self.model.add(transaction)
-        refreshed = self.pool.reset(block.accounts, base_fee, reverted=reverted)
+        refreshed = self.pool.reset(block.accounts.state, base_fee, reverted=reverted)
         left = {transaction.hash for transaction in self.model.pooled}
         assert {dropped.hash for dropped in refreshed.dropped} == before - left
         assert set(refreshed.promoted) >= self.pending() - was_pending
@@ -345,7 +345,7 @@ class PoolMachine(RuleBasedStateMachine):
     def restore(self) -> None:
         assert self.saved is not None
         snapshot, model, chain = self.saved
-        self.pool.adopt(self.pool.restored(snapshot, model.accounts, model.base_fee))
+        self.pool.adopt(self.pool.restored(snapshot, model.accounts.state, model.base_fee))
         self.model = Model(**{**vars(model), "pooled": list(model.pooled)})
         self.chain = list(chain)
 

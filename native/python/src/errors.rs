@@ -123,7 +123,8 @@ pub fn number_too_large() -> PyErr {
     MalformedValue::new_err("a number of the call is too large for a transaction")
 }
 
-fn account_rejection(rejection: Rejection) -> PyErr {
+/// Return the exception for an account or a paymaster that does not agree, or cannot.
+pub fn account_rejection(rejection: Rejection) -> PyErr {
     let party = if rejection.is_paymasters { "paymaster" } else { "sender" };
     AccountRejection::new_err((rejection.step.name(), rejection.reason(), party, rejection.gas))
 }

@@ -2,6 +2,7 @@
 
 mod abi;
 mod blobs;
+mod constants;
 mod convert;
 mod crypto;
 mod errors;
@@ -39,6 +40,11 @@ mod native {
     use super::execution::limits::{CancelFlag, Limits};
     #[pymodule_export]
     use super::execution::revert_reason::{describe_revert, revert_reason};
+    #[pymodule_export]
+    use super::execution::senders::{
+        charges_factory_deps, check_parties, has_accounts, has_code, is_contract_account,
+        not_an_account, read_sender, set_next_nonce, transaction_count,
+    };
     #[pymodule_export]
     use super::execution::state::{Overlay, Snapshot};
     #[pymodule_export]
@@ -94,7 +100,6 @@ mod native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::gil::handover::set_main_thread();
-        module.add("MAX_FACTORY_DEPS", entresol_core::transaction::zk::MAX_FACTORY_DEPS)?;
-        module.add("EMPTY_ROOT", super::convert::PyHash(alloy_trie::EMPTY_ROOT_HASH))
+        super::constants::add_to(module)
     }
 }

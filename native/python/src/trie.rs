@@ -11,7 +11,8 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::state::changes;
-use entresol_core::trie::{self, Change, Error, NodeProvider, SlotProof, Updated};
+use entresol_core::trie::state::SlotProof;
+use entresol_core::trie::{self, Change, Error, NodeProvider, Updated};
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::{InvalidProof, MissingNode, TrieError, unavailable};

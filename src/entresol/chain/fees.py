@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from entresol._native import blob_base_fee, next_excess_blob_gas
+from entresol._native import BLOB_GAS, blob_base_fee, next_excess_blob_gas
 from entresol.errors import InvalidPercentiles
 from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS, ForkFields
 from entresol.primitives.transactions import PriorityTransaction
-from entresol.primitives.transactions.ethereum import BLOB_GAS
 from entresol.primitives.values import Hash32
 from entresol.storage.block_rows import Prices
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from entresol._native import Overlay, TxEnv, call, execute, keccak256, ordered_root, reject
+from entresol._native import (
+    BLOB_GAS,
+    Overlay,
+    TxEnv,
+    call,
+    execute,
+    keccak256,
+    ordered_root,
+    reject,
+)
 from entresol.errors import BlockFull, ExecutionFailed, ExecutionHalted, InvalidTransaction
 from entresol.execution.console import BlockConsole
 from entresol.execution.evm_env import (
@@ -33,7 +42,6 @@ from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
 from entresol.primitives.receipts import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import BlobTransaction, PriorityTransaction, Transaction
-from entresol.primitives.transactions.ethereum import BLOB_GAS
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol._native import describe_revert, revert_reason
+from entresol._native import ERROR_SELECTOR, PANIC_SELECTOR, describe_revert, revert_reason
 from entresol.errors import ExecutionFailed, ExecutionHalted, ExecutionReverted
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ __all__ = [
     "hardhat_text",
     "revert_reason",
 ]
-
-ERROR_SELECTOR: Final = bytes.fromhex("08c379a0")
-PANIC_SELECTOR: Final = bytes.fromhex("4e487b71")
 
 HARDHAT_PANICS: Final = {
     0x01: "Assertion error",

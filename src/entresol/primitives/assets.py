@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from entresol import _native
 from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
 
-L2_BASE_TOKEN: Final = Address((0x800A).to_bytes(20))
+L2_BASE_TOKEN: Final = Address(_native.BASE_TOKEN)
 L2_ASSET_ROUTER: Final = Address((0x10003).to_bytes(20))
 L2_NATIVE_TOKEN_VAULT: Final = Address((0x10004).to_bytes(20))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from entresol._native import TRANSACTION_GAS
 from entresol.primitives.bytecode import byte_counts
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ _MIN_BODY: Final = 173_484
 _PUBDATA_BYTES: Final = 88
 _PUBDATA_BYTES_PER_DEPENDENCY: Final = 64
 
-_TRANSACTION_GAS: Final = 21_000
 _FLOOR_PER_TOKEN: Final = 10
 
 
@@ -54,7 +54,7 @@ def calldata_floor(*charged: bytes) -> int:
     What is charged like calldata is the calldata, and the factory dependencies.
     """
     zeros, nonzeros = byte_counts(charged)
-    return _TRANSACTION_GAS + _FLOOR_PER_TOKEN * (zeros + 4 * nonzeros)
+    return TRANSACTION_GAS + _FLOOR_PER_TOKEN * (zeros + 4 * nonzeros)
 
 
 def max_gas_limit(request: PriorityTransaction, block_gas_limit: int) -> int:

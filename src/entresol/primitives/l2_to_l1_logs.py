@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
+from entresol import _native
 from entresol._native import keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Hash32
@@ -20,7 +21,7 @@ TREE_DEPTH: Final = 14
 MAX_LOGS_PER_BATCH: Final = 1 << TREE_DEPTH
 """The leaves of a batch's message tree, and so the maximum for a block."""
 
-BOOTLOADER: Final = Address.parse("0x0000000000000000000000000000000000008001")
+BOOTLOADER: Final = Address(_native.BOOTLOADER)
 L1_MESSENGER: Final = Address.parse("0x0000000000000000000000000000000000008008")
 
 L1_MESSAGE_SENT: Final = Hash32(keccak256(b"L1MessageSent(address,bytes32,bytes)"))

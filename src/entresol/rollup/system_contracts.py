@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from entresol import _native
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
@@ -39,7 +40,7 @@ TESTNET_PAYMASTER: Final = _at(0x10105)
 """The paymaster of development chains; the address is this project's own choice, too."""
 MULTICALL: Final = Address.parse("0xca11bde05977b3631167028862be2a173976ca11")
 
-ACCOUNT_VERSION: Final = 1
+ACCOUNT_VERSION: Final = _native.ACCOUNT_VERSION
 """The version of accounts that the node calls; a chain whose bootloader has none calls no accounts."""
 
 CONTRACTS: Final = {

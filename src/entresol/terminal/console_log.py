@@ -7,6 +7,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from entresol import _native
 from entresol.errors import MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.values import Address
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from entresol.execution.console import ConsoleCalls
 
 
-CONSOLE: Final = "0x000000000000000000636f6e736f6c652e6c6f67"
+CONSOLE: Final = "0x" + _native.CONSOLE.hex()
 """The address that contracts call: `console.log` in ASCII."""
 
 MAX_LINES: Final = 1_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from entresol._native import keccak256
 from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT, THROTTLE_BLOCKS
 from entresol.dev.reverts import Reverts
 from entresol.errors import (
@@ -19,7 +20,7 @@ from entresol.errors import (
     SenderNotEOA,
     Throttled,
 )
-from entresol.execution.account_senders import CONTRACT_DEPLOYER, NONCE_HOLDER, account_slot
+from entresol.execution.account_senders import CONTRACT_DEPLOYER, NONCE_HOLDER
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Transaction, decode, impersonate
 from entresol.primitives.transactions.zk import ZkTransaction
@@ -425,7 +426,7 @@ def test_an_account_that_resigns_loses_its_transactions(
 ) -> None:
     manual(l2)
     InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
-    slot = account_slot(account)
+    slot = keccak256(bytes(12) + account + bytes(32))
     l2.chain.edit(account, lambda it: it.set_slot(CONTRACT_DEPLOYER, slot, bytes(32)))
     assert len(l2.chain.pool) == 0
     with pytest.raises((AccountRejection, SenderNotEOA)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import count
 
-from entresol._native import Account, keccak256
+from entresol._native import Account, Snapshot, keccak256
 from entresol.chain.mempool import ValidationRules
 from entresol.primitives.transactions import FeeMarketTransaction, Payload, Transaction
 from entresol.primitives.values import Address, Hash32
@@ -24,12 +24,17 @@ _serial = count()
 
 @dataclass
 class Accounts:
-    """An account reader; an address it does not know has an ether and no nonce yet."""
+    """The provider of a state; an address it does not know has an ether and no nonce yet."""
 
     nonces: dict[bytes, int] = field(default_factory=dict)
     balances: dict[bytes, int] = field(default_factory=dict)
     codes: dict[bytes, bytes] = field(default_factory=dict)
     reads: int = 0
+
+    @property
+    def state(self) -> Snapshot:
+        """The state as it is at any time."""
+        return Snapshot(self, cache_entries=0)
 
     def account(self, address: bytes) -> Account:
         self.reads += 1
@@ -43,6 +48,9 @@ class Accounts:
         return next(code for code in self.codes.values() if keccak256(code) == code_hash)
 
     def slot(self, _address: bytes, _slot: bytes) -> bytes:
+        return bytes(32)
+
+    def block_hash(self, _number: int) -> bytes:
         return bytes(32)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+from entresol._native import TRANSACTION_GAS as TRANSFER_GAS
 from entresol._native import Overlay, keccak256
 from entresol.chain.mempool import PoolConfig
-from entresol.chain.mempool.validation import TRANSACTION_GAS as TRANSFER_GAS
 from entresol.chain.mempool.validation import GasSchedule
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings

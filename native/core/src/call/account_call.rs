@@ -7,7 +7,7 @@ use revm::context::{TransactionType, TxEnv as RevmTxEnv};
 use super::error::CallError;
 use super::request::{CallRequest, PAID};
 use super::smallest_gas::TRANSFER_GAS;
-use crate::evm::account::rejection::{NOT_AN_ACCOUNT, Rejection, Step};
+use crate::evm::account::rejection::Rejection;
 use crate::evm::account::sender::{has_code, is_contract_account, transaction_count};
 use crate::evm::account::system_contracts::{
     NONCE_HOLDER, account_slot, is_enabled, with_min_nonce,
@@ -186,7 +186,7 @@ fn runs_in_steps(state: &dyn State, request: &CallRequest) -> Result<bool, CallE
         // Without anything of type 0x71 it simulates a call of the contract.
         return match request.zk {
             None => Ok(false),
-            Some(_) => Err(CallError::Rejected(Rejection::new(Step::Sender, NOT_AN_ACCOUNT))),
+            Some(_) => Err(CallError::Rejected(Rejection::not_an_account())),
         };
     }
     Ok(true)

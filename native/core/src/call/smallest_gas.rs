@@ -2,10 +2,11 @@
 
 use super::error::{CallError, is_out_of_gas};
 use super::runs::Runs;
+use crate::evm::intrinsic::TRANSACTION_GAS;
 use crate::evm::{ExecutionError, ExecutionResult};
 
 /// The gas of a plain transfer, the cheapest transaction.
-pub(super) const TRANSFER_GAS: u64 = 21_000;
+pub(super) const TRANSFER_GAS: u64 = TRANSACTION_GAS;
 
 /// The search stops when a limit that suffices is at most this much above one that does not, in thousandths.
 const PRECISION: u128 = 15;

@@ -1,19 +1,18 @@
 //! Intrinsic gas: what a transaction costs before any code runs.
 
-use alloy_primitives::U256;
 use revm::context::TxEnv as RevmTxEnv;
 use revm::context_interface::Cfg;
 use revm::context_interface::result::{EVMError, InvalidTransaction};
 use revm::handler::validation::validate_initial_tx_gas_with_gas_params;
 use revm::interpreter::InitialAndFloorGas;
 
-use super::account::system_contracts::BOOTLOADER;
+use super::account::system_contracts::charges_published;
 use super::engine::EngineEvm;
 use super::env::{ExecutionEnv, PublishedBytes};
 use crate::state::ProviderError;
 
-/// The variable of 0x8001 that says whether the chain charges for what is published: the genesis sets it.
-const CHARGES_SLOT: U256 = U256::ONE;
+/// The gas of a plain transfer, which is the least of any transaction.
+pub const TRANSACTION_GAS: u64 = 21_000;
 
 /// Return the intrinsic gas of `tx`, which the gas limit has to cover; what `env` publishes costs like calldata.
 pub(super) fn intrinsic_gas<I>(
@@ -22,7 +21,9 @@ pub(super) fn intrinsic_gas<I>(
     tx: &RevmTxEnv,
 ) -> Result<InitialAndFloorGas, EVMError<ProviderError>> {
     let published = env.tx.published;
-    if published == PublishedBytes::default() || !charges(evm)? {
+    let state = evm.ctx.journaled_state.database.state;
+    let charges = || charges_published(state).map_err(EVMError::Database);
+    if published == PublishedBytes::default() || !charges()? {
         return Ok(calldata_gas(evm, env, tx)?);
     }
     let gas_limit = tx.gas_limit;
@@ -46,13 +47,6 @@ pub(super) fn intrinsic_gas<I>(
     Ok(gas)
 }
 
-/// Return whether the chain charges for what is published.
-fn charges<I>(evm: &EngineEvm<'_, I>) -> Result<bool, EVMError<ProviderError>> {
-    let state = evm.ctx.journaled_state.database.state;
-    let slot = state.slot(BOOTLOADER, CHARGES_SLOT).map_err(EVMError::Database)?;
-    Ok(!slot.is_zero())
-}
-
 fn calldata_gas<I>(
     evm: &EngineEvm<'_, I>,
     env: &ExecutionEnv,
@@ -72,7 +66,10 @@ fn calldata_gas<I>(
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::U256;
+
     use super::*;
+    use crate::evm::account::system_contracts::{BOOTLOADER, CHARGES_SLOT};
     use crate::evm::{ExecutionError, execute};
     use crate::testing::{World, transaction};
     use revm::bytecode::opcode::STOP;

@@ -6,8 +6,10 @@ use alloy_primitives::{U256, hex};
 
 /// A longer reason is cut in error messages; the error's data is always complete.
 const MAX_REASON_BYTES: usize = 4_096;
-const ERROR_SELECTOR: [u8; 4] = [0x08, 0xc3, 0x79, 0xa0];
-const PANIC_SELECTOR: [u8; 4] = [0x4e, 0x48, 0x7b, 0x71];
+/// Of `Error(string)`.
+pub const ERROR_SELECTOR: [u8; 4] = [0x08, 0xc3, 0x79, 0xa0];
+/// Of `Panic(uint256)`.
+pub const PANIC_SELECTOR: [u8; 4] = [0x4e, 0x48, 0x7b, 0x71];
 const SELECTOR_SIZE: usize = 4;
 const WORD: usize = 32;
 

@@ -1,22 +1,22 @@
 //! The leaves of a trie, in the order of their keys.
 
-use alloy_primitives::{B256, Bytes};
+use alloy_primitives::B256;
 use alloy_trie::EMPTY_ROOT_HASH;
 use alloy_trie::nodes::RlpNode;
 
 use super::node::Node;
-use super::{Error, NodeProvider, Trie, path};
+use super::{Error, Leaf, NodeProvider, Trie, path};
 
 impl<P: NodeProvider> Trie<P> {
     /// Return up to `count` keys under `root` with their values, from `start` on, in order.
     ///
     /// Only the nodes on the way are read, so the first leaves of a large trie cost no more than those of a small one.
-    pub fn leaves(
+    pub(super) fn leaves(
         &self,
         root: B256,
         start: &[u8],
         count: usize,
-    ) -> Result<Vec<(Vec<u8>, Bytes)>, Error<P::Error>> {
+    ) -> Result<Vec<Leaf>, Error<P::Error>> {
         let start = path::unpack(start);
         let mut found = Vec::new();
         let mut unread = match root {

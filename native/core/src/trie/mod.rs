@@ -12,7 +12,7 @@ mod node;
 mod nodes;
 mod path;
 mod proof;
-mod state;
+pub mod state;
 mod update;
 
 #[cfg(test)]
@@ -22,7 +22,6 @@ pub use change::{Change, InvalidChange, MAX_KEY_BYTES};
 pub use error::{Error, Malformed};
 pub use nodes::{Nodes, Updated};
 pub use proof::{InvalidProof, verify_proof};
-pub use state::{AccountProof, SlotProof};
 
 use alloy_primitives::{B256, Bytes, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
@@ -46,6 +45,11 @@ pub trait NodeProvider {
         found: &mut dyn FnMut(&B256, &[u8]),
     ) -> Result<(), Self::Error>;
 }
+
+/// A value, if there is one, and the nodes that prove it, the root first.
+type Proven = (Option<Bytes>, Vec<Vec<u8>>);
+/// A key and its value.
+type Leaf = (Vec<u8>, Bytes);
 
 /// All tries whose nodes come from one provider.
 ///
@@ -81,11 +85,7 @@ impl<P: NodeProvider> Trie<P> {
     }
 
     /// Return the value of `key` under `root`, and the nodes that prove it.
-    fn proven(
-        &self,
-        root: B256,
-        key: &[u8],
-    ) -> Result<(Option<Bytes>, Vec<Vec<u8>>), Error<P::Error>> {
+    fn proven(&self, root: B256, key: &[u8]) -> Result<Proven, Error<P::Error>> {
         let mut proof = Vec::new();
         let value = self.walk(root, key, |node| proof.push(node.to_vec()))?;
         Ok((value, proof))

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use entresol_core::evm::env::{self, ExecutionEnv};
 use entresol_core::evm::{self, trace};
-use entresol_core::state::State;
+use entresol_core::state::{ProviderError, State};
 
 use super::env::{BlockEnv, Checks, Rules};
 use super::execution_result::ExecutionResult;
@@ -13,7 +13,7 @@ use super::limits::Limits;
 use super::state::{Overlay, Snapshot};
 use super::tx_env::TxEnv;
 use crate::convert::PyHash;
-use crate::errors::{UnknownTracer, execution_error};
+use crate::errors::{UnknownTracer, execution_error, provider_error};
 use crate::gil;
 
 /// A tracer with its options, and the position of the traced transaction.
@@ -50,6 +50,21 @@ impl Tracer {
 pub enum AnyState<'py> {
     Snapshot(Bound<'py, Snapshot>),
     Overlay(Bound<'py, Overlay>),
+}
+
+impl AnyState<'_> {
+    /// Read it with the GIL: to release it takes longer than to read what is in memory.
+    pub fn read<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&dyn State) -> Result<T, ProviderError>,
+    ) -> PyResult<T> {
+        let read = match self {
+            Self::Snapshot(snapshot) => work(snapshot.get().0.as_ref()),
+            Self::Overlay(overlay) => work(overlay.get().current_for(py).as_ref()),
+        };
+        read.map_err(|error| provider_error(py, &error))
+    }
 }
 
 /// Execute a transaction on `state`, which does not change until the result is applied to it.

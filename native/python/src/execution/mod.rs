@@ -6,6 +6,7 @@ pub mod evm;
 pub mod execution_result;
 pub mod limits;
 pub mod revert_reason;
+pub mod senders;
 pub mod state;
 pub mod state_provider;
 pub mod trace_writer;

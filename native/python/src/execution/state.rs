@@ -184,7 +184,8 @@ impl Overlay {
         read(py, || work(&self.current()))
     }
 
-    fn write<T: Send>(
+    /// Change the current state.
+    pub fn write<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut overlay::Overlay) -> Result<T, ProviderError> + Send,

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from entresol._native import address_of, public_key
+from entresol._native import CURVE_ORDER, address_of, public_key
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Hash32
 
@@ -20,7 +20,6 @@ DEVELOPMENT_PATH: Final = "m/44'/60'/0'/0"
 _WORD_COUNTS: Final = (12, 15, 18, 21, 24)
 _SEED_ROUNDS: Final = 2048
 _HARDENED: Final = 2**31
-_CURVE_ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _STEP: Final = re.compile("([0-9]{1,10})(['hH]?)")
 
 
@@ -60,7 +59,7 @@ class _Key(msgspec.Struct, frozen=True):
         parent = b"\0" + self.secret if index >= _HARDENED else _compressed(self.secret)
         digest = hmac.digest(self.chain_code, parent + index.to_bytes(4), "sha512")
         # BIP-32 skips an index without a key; one in 2^127 has none, so it is not handled.
-        secret = (int.from_bytes(digest[:32]) + int.from_bytes(self.secret)) % _CURVE_ORDER
+        secret = (int.from_bytes(digest[:32]) + int.from_bytes(self.secret)) % CURVE_ORDER
         return _Key(secret.to_bytes(32), digest[32:])
 
 

@@ -18,13 +18,12 @@ from entresol.errors import (
     TransactionThrottled,
 )
 from entresol.execution.account_senders import (
-    SenderKind,
     charges_factory_deps,
-    check_addresses,
+    check_parties,
     has_accounts,
     has_code,
+    is_contract_account,
     not_an_account,
-    sender_kind,
 )
 from entresol.execution.involved import Culprit, Involved
 from entresol.primitives.bounded_map import BoundedMap
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 ACCOUNT_LIMIT: Final = 4
 """How many transactions a contract account may have in the pool."""
 
-
-_ANY_CREATED: Final = Address(b"\xff" * 20)
 
 PAYMASTER_LIMIT: Final = 64
 """How many pending transactions a paymaster may pay for."""
@@ -76,14 +73,14 @@ def check_zk_sender(
         raise signature_error or (
             SenderNotEOA() if paymaster is None else PaymasterNotSupported(paymaster)
         )
-    check_addresses(_ANY_CREATED if is_impersonated else payload.sender, paymaster)
+    check_parties(None if is_impersonated else payload.sender, paymaster)
     if not is_contract:
         if signature_error is not None:
             raise signature_error
         if payload.factory_deps:
             _check_gas(payload, _charged(payload, accounts), rules)
         return False
-    if sender_kind(accounts, payload.sender) is not SenderKind.CONTRACT:
+    if not is_contract_account(accounts, payload.sender):
         raise not_an_account()
     if not payload.signature:
         raise InvalidSignature("the transaction is not signed")

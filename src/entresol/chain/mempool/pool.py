@@ -30,7 +30,6 @@ from entresol.chain.mempool.validation import (
     check_sender,
     check_transaction,
     drop_reason,
-    read_sender,
 )
 from entresol.errors import (
     AlreadyKnown,
@@ -41,7 +40,7 @@ from entresol.errors import (
     PoolRejection,
     SenderNotEOA,
 )
-from entresol.execution.account_senders import AccountReader, is_contract_account
+from entresol.execution.account_senders import AccountReader, is_contract_account, read_sender
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -231,12 +230,12 @@ class Mempool(PoolIndex):
         return entry, sender_txs, replaced
 
     def _new_sender(self, transaction: Transaction, *, is_account: bool) -> SenderTransactions:
-        account = read_sender(self._accounts, transaction.sender, is_account=is_account)
-        if account.has_code and not transaction.is_impersonated:
-            raise SenderNotEOA
-        return SenderTransactions(
-            transaction.sender, account.nonce, account.balance, is_account=is_account
+        nonce, balance, has_code = read_sender(
+            self._accounts, transaction.sender, is_account=is_account
         )
+        if has_code and not transaction.is_impersonated:
+            raise SenderNotEOA
+        return SenderTransactions(transaction.sender, nonce, balance, is_account=is_account)
 
     def _select_evicted(
         self,

@@ -11,8 +11,7 @@ from entresol.chain.mempool.account_rules import PaymasterDebts
 from entresol.chain.mempool.eviction import EvictionQueue
 from entresol.chain.mempool.ordering import HeadQueue, Pricing
 from entresol.chain.mempool.senders import QueueLifetime
-from entresol.chain.mempool.validation import read_sender
-from entresol.execution.account_senders import AccountReader, transaction_count
+from entresol.execution.account_senders import AccountReader, read_sender, transaction_count
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.account_rules import Penalties

@@ -6,10 +6,11 @@ Stateless checks come first, then those against the sender's account.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol._native import TRANSACTION_GAS
 from entresol.errors import (
     BlobFeeCapTooLow,
     EmptyAuthorizations,
@@ -36,12 +37,6 @@ from entresol.errors import (
     UnsupportedType,
     WrongChain,
 )
-from entresol.execution.account_senders import (
-    AccountReader,
-    is_contract,
-    is_contract_account,
-    min_nonce,
-)
 from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.transactions import BlobTransaction, SetCodeTransaction, ZkTransaction
 
@@ -51,7 +46,6 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Access, Payload, Transaction
 
 
-TRANSACTION_GAS: Final = 21_000
 CREATION_GAS: Final = 32_000
 ZERO_BYTE_GAS: Final = 4
 ACCESSED_ACCOUNT_GAS: Final = 2_400
@@ -173,31 +167,6 @@ def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
     _check_chain(payload.chain_id, rules)
     _check_price(payload, rules)
     _check_gas(payload, rules)
-
-
-class SenderAccount(NamedTuple):
-    """A sender's nonce and balance, and whether it cannot sign: it has code other than an EIP-7702 delegation."""
-
-    nonce: int
-    balance: int
-    has_code: bool
-
-
-def read_sender(
-    accounts: AccountReader, sender: bytes, *, is_account: bool = False
-) -> SenderAccount:
-    """Read a sender's account, with the nonce of the nonce holder if it `is_account`.
-
-    Such a sender cannot sign if it is no account any more.
-    """
-    account = accounts.account(sender)
-    if account is None:
-        return SenderAccount(0, 0, has_code=False)
-    if is_account:
-        is_none = not is_contract_account(accounts, sender)
-        return SenderAccount(min_nonce(accounts, sender), account.balance, is_none)
-    has_code = is_contract(accounts, account.code_hash)
-    return SenderAccount(account.nonce, account.balance, has_code)
 
 
 def check_sender(

@@ -6,6 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
+from entresol._native import TRANSACTION_GAS
 from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction
 from entresol.execution.account_senders import runs_in_steps
 from entresol.execution.work_budget import RejectedTransaction, RejectedWork
@@ -30,8 +31,6 @@ Gas bounds all bytes, except those of factory dependencies on a chain that does 
 """
 PART_TRANSACTIONS: Final = 128
 """How many transactions are taken from the pool at once: a fraction of a millisecond."""
-MIN_TRANSACTION_GAS: Final = 21_000
-"""What every transaction uses; with less left, a block is full."""
 
 
 log = logging.getLogger(__name__)
@@ -73,7 +72,7 @@ class PoolInclusion:
         for sender in self._skipped:
             self._best.skip_sender(sender)
         self._skipped, self._part = set(), []
-        if self._is_closed or self._executor.gas_left < MIN_TRANSACTION_GAS:
+        if self._is_closed or self._executor.gas_left < TRANSACTION_GAS:
             return False
         count = PART_TRANSACTIONS
         if self._limit is not None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 import msgspec
 
-from entresol._native import keccak256, rlp_encode
+from entresol._native import BLOB_GAS, keccak256, rlp_encode
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from entresol._native import RlpItem
-
-
-BLOB_GAS: Final = 2**17
-"""The blob gas of a blob (EIP-4844)."""
 
 
 class Access(msgspec.Struct, frozen=True):

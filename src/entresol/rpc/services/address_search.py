@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol._native import TRANSACTION_GAS
 from entresol.errors import HistoryNotLoaded, SearchTooLong
 from entresol.execution.trace.block_trace import trace_block
 from entresol.primitives.transactions import PriorityTransaction
@@ -22,8 +23,6 @@ MAX_BLOCKS: Final = 100_000
 """How many blocks a search reads at most."""
 MAX_GAS: Final = 2_000_000_000
 """How much gas it executes again at most, to find calls: some 15 seconds."""
-_TRANSFER_GAS: Final = 21_000
-"""What a transaction uses that calls no code."""
 
 
 class FoundBlock(NamedTuple):
@@ -108,7 +107,7 @@ class AddressSearch:
 def _may_have_calls(record: BlockRecord, found: Container[int]) -> bool:
     """Return whether a transaction that is not found already has executed code."""
     return any(
-        result.gas_used > _TRANSFER_GAS and position not in found
+        result.gas_used > TRANSACTION_GAS and position not in found
         for position, result in enumerate(record.results)
     )
 

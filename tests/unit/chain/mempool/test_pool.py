@@ -16,7 +16,7 @@ def pool_of(
     *transactions: Transaction, config: PoolConfig | None = None, accounts: Accounts | None = None
 ) -> Mempool:
     """Return a pool with these transactions."""
-    pool = Mempool(RULES, accounts or Accounts(), base_fee=BASE_FEE, config=config)
+    pool = Mempool(RULES, (accounts or Accounts()).state, base_fee=BASE_FEE, config=config)
     for transaction in transactions:
         pool.add(transaction)
     return pool
@@ -317,7 +317,7 @@ def test_a_sole_transaction_can_give_way_to_a_lower_nonce() -> None:
 def test_a_block_removes_what_it_included() -> None:
     first, second, other = transfer(), transfer(nonce=1), transfer(BEN)
     pool = pool_of(first, second, other)
-    refreshed = pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
+    refreshed = pool.on_block([first.hash], Accounts(nonces={ANN: 1}).state, BASE_FEE)
     assert refreshed == PoolUpdated((), ())
     assert list(pool.best()) == [second, other]
 
@@ -325,7 +325,7 @@ def test_a_block_removes_what_it_included() -> None:
 def test_a_used_nonce_drops_what_was_not_included() -> None:
     stale, next_one = transfer(), transfer(nonce=1)
     pool = pool_of(stale, next_one)
-    (dropped,) = pool.on_block([], Accounts(nonces={ANN: 1}), BASE_FEE).dropped
+    (dropped,) = pool.on_block([], Accounts(nonces={ANN: 1}).state, BASE_FEE).dropped
     assert (dropped.hash, str(dropped.reason)) == (
         stale.hash,
         "nonce too low: next nonce 1, tx nonce 0",
@@ -335,14 +335,14 @@ def test_a_used_nonce_drops_what_was_not_included() -> None:
 
 def test_a_block_can_fill_a_gap() -> None:
     pool = pool_of(queued := transfer(nonce=1))
-    assert pool.on_block([], Accounts(nonces={ANN: 1}), BASE_FEE).promoted == (queued.hash,)
+    assert pool.on_block([], Accounts(nonces={ANN: 1}).state, BASE_FEE).promoted == (queued.hash,)
     assert list(pool.best()) == [queued]
 
 
 def test_what_became_unaffordable_is_dropped() -> None:
     cheap, dear, after = transfer(), transfer(nonce=1, value=10**9), transfer(nonce=2)
     pool = pool_of(cheap, dear, after)
-    (dropped,) = pool.on_block([], Accounts(balances={ANN: 10**9}), BASE_FEE).dropped
+    (dropped,) = pool.on_block([], Accounts(balances={ANN: 10**9}).state, BASE_FEE).dropped
     assert dropped.hash == dear.hash
     assert isinstance(dropped.reason, errors.InsufficientFunds)
     assert (pool.pending(), pool.queued()) == ({ANN: {0: cheap}}, {ANN: {2: after}})
@@ -350,14 +350,14 @@ def test_what_became_unaffordable_is_dropped() -> None:
 
 def test_a_sender_that_became_a_contract_loses_everything() -> None:
     pool = pool_of(transfer(), transfer(nonce=1), other := transfer(BEN))
-    dropped = pool.on_block([], Accounts(codes={ANN: b"\x5f"}), BASE_FEE).dropped
+    dropped = pool.on_block([], Accounts(codes={ANN: b"\x5f"}).state, BASE_FEE).dropped
     assert [type(drop.reason) for drop in dropped] == [errors.SenderNotEOA] * 2
     assert list(pool) == [other]
 
 
 def test_what_a_block_included_leaves_even_if_the_reader_knows_nothing_of_it() -> None:
     pool = pool_of(first := transfer())
-    assert pool.on_block([first.hash, bytes(32)], Accounts(), BASE_FEE) == PoolUpdated((), ())
+    assert pool.on_block([first.hash, bytes(32)], Accounts().state, BASE_FEE) == PoolUpdated((), ())
     assert len(pool) == 0
 
 
@@ -366,16 +366,16 @@ def test_only_touched_senders_are_read_if_they_are_named() -> None:
     pool = pool_of(first, other, untouched)
     accounts = Accounts(nonces={ANN: 1, BEN: 1, CAT: 1})
     stranger = Address(bytes([9] * 20))
-    pool.on_block([first.hash], accounts, BASE_FEE, touched=[BEN, stranger])
+    pool.on_block([first.hash], accounts.state, BASE_FEE, touched=[BEN, stranger])
     assert (list(pool), accounts.reads) == ([untouched], 2)
 
 
 def test_a_reset_adds_the_transactions_of_reverted_blocks() -> None:
     first, second = transfer(tip=1), transfer(nonce=1, tip=9)
     pool = pool_of(first, second)
-    pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
+    pool.on_block([first.hash], Accounts(nonces={ANN: 1}).state, BASE_FEE)
     assert list(pool.best()) == [second]
-    refreshed = pool.reset(Accounts(), BASE_FEE, reverted=[first])
+    refreshed = pool.reset(Accounts().state, BASE_FEE, reverted=[first])
     assert refreshed == PoolUpdated((first.hash, second.hash), ())
     assert list(pool.best()) == [first, second]
 
@@ -383,8 +383,8 @@ def test_a_reset_adds_the_transactions_of_reverted_blocks() -> None:
 def test_going_back_without_them_leaves_a_gap() -> None:
     first, second = transfer(), transfer(nonce=1)
     pool = pool_of(first, second)
-    pool.on_block([first.hash], Accounts(nonces={ANN: 1}), BASE_FEE)
-    pool.reset(Accounts(), BASE_FEE)
+    pool.on_block([first.hash], Accounts(nonces={ANN: 1}).state, BASE_FEE)
+    pool.reset(Accounts().state, BASE_FEE)
     assert (pool.pending(), pool.queued()) == ({}, {ANN: {1: second}})
     assert list(pool.best()) == []
 
@@ -392,14 +392,14 @@ def test_going_back_without_them_leaves_a_gap() -> None:
 def test_a_reverted_transaction_that_is_rejected_is_reported() -> None:
     pool = pool_of()
     reverted = transfer(fee_cap=BASE_FEE)
-    (dropped,) = pool.reset(Accounts(), BASE_FEE + 1, reverted=[reverted]).dropped
+    (dropped,) = pool.reset(Accounts().state, BASE_FEE + 1, reverted=[reverted]).dropped
     assert isinstance(dropped, TransactionDropped)
     assert (dropped.hash, type(dropped.reason)) == (reverted.hash, errors.FeeCapTooLow)
 
 
 def test_an_eviction_for_a_reverted_transaction_is_reported() -> None:
     pool = pool_of(low := transfer(tip=1), config=PoolConfig(limit=1))
-    refreshed = pool.reset(Accounts(), BASE_FEE, reverted=[high := transfer(BEN, tip=9)])
+    refreshed = pool.reset(Accounts().state, BASE_FEE, reverted=[high := transfer(BEN, tip=9)])
     assert refreshed.promoted == (high.hash,)
     assert [(drop.hash, str(drop.reason)) for drop in refreshed.dropped] == [
         (low.hash, "txpool is full")
@@ -415,8 +415,8 @@ def test_a_snapshot_can_be_restored_again_and_again() -> None:
     snapshot = pool.checkpoint()
     for _ in range(2):
         pool.add(transfer(CAT))
-        pool.on_block([first.hash], Accounts(nonces={ANN: 7, BEN: 1}), BASE_FEE + 1)
-        pool.adopt(pool.restored(snapshot, Accounts(), BASE_FEE))
+        pool.on_block([first.hash], Accounts(nonces={ANN: 7, BEN: 1}).state, BASE_FEE + 1)
+        pool.adopt(pool.restored(snapshot, Accounts().state, BASE_FEE))
         assert list(pool) == [first, second, queued]
         assert list(pool.best()) == [second, first]
         assert (pool.next_nonce(ANN), pool.base_fee) == (1, BASE_FEE)

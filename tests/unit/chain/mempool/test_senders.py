@@ -66,7 +66,7 @@ def test_what_is_pending_never_expires() -> None:
 
 def test_a_pool_drops_what_has_expired_and_keeps_what_is_pending() -> None:
     config = PoolConfig(queue_seconds=0.0)
-    pool = Mempool(RULES, Accounts(), base_fee=BASE_FEE, config=config)
+    pool = Mempool(RULES, Accounts().state, base_fee=BASE_FEE, config=config)
     for nonce in (0, 2, 3):
         pool.add(transfer(nonce=nonce))
     pool.add(transfer(BEN, nonce=0))
@@ -75,17 +75,17 @@ def test_a_pool_drops_what_has_expired_and_keeps_what_is_pending() -> None:
 
 def test_a_block_drops_what_has_expired() -> None:
     config = PoolConfig(queue_seconds=0.0)
-    pool = Mempool(RULES, Accounts(), base_fee=BASE_FEE, config=config)
+    pool = Mempool(RULES, Accounts().state, base_fee=BASE_FEE, config=config)
     pool.add(transfer(nonce=2))
-    pool.on_block([], Accounts(), BASE_FEE, touched=[])
+    pool.on_block([], Accounts().state, BASE_FEE, touched=[])
     assert not len(pool)
 
 
 def test_a_restored_pool_counts_anew() -> None:
     config = PoolConfig(queue_seconds=0.0)
-    pool = Mempool(RULES, Accounts(), base_fee=BASE_FEE, config=config)
+    pool = Mempool(RULES, Accounts().state, base_fee=BASE_FEE, config=config)
     pool.add(transfer(nonce=2))
-    restored = pool.restored(pool.checkpoint(), Accounts(), BASE_FEE)
+    restored = pool.restored(pool.checkpoint(), Accounts().state, BASE_FEE)
     assert len(restored) == 1
-    restored.on_block([], Accounts(), BASE_FEE, touched=[])
+    restored.on_block([], Accounts().state, BASE_FEE, touched=[])
     assert not len(restored)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from entresol import errors
+from entresol._native import Snapshot
 from entresol.chain.mempool import Mempool, ValidationRules
 from entresol.primitives.transactions import (
     AccessListTransaction,
@@ -71,7 +72,7 @@ replace = msgspec.structs.replace
 
 
 def pool_of(rules: ValidationRules = RULES, accounts: Accounts | None = None) -> Mempool:
-    return Mempool(rules, accounts or Accounts(), base_fee=BASE_FEE)
+    return Mempool(rules, (accounts or Accounts()).state, base_fee=BASE_FEE)
 
 
 @pytest.mark.parametrize("payload", [LEGACY, ACCESS, MARKET, SET_CODE, ZK])
@@ -277,7 +278,10 @@ def test_an_account_that_does_not_exist_has_nothing() -> None:
         def slot(self, address: bytes, _slot: bytes) -> bytes:
             raise AssertionError(address)
 
-    pool = Mempool(RULES, Nobody())
+        def block_hash(self, number: int) -> bytes:
+            raise AssertionError(number)
+
+    pool = Mempool(RULES, Snapshot(Nobody()))
     assert pool.add(transfer(fee_cap=0, tip=0)).is_pending
     with pytest.raises(errors.InsufficientFunds):
         pool.add(transfer(nonce=1, fee_cap=1))

@@ -68,9 +68,6 @@ pub struct Rejection {
 /// How much of a revert an error repeats.
 const MAX_SHOWN: usize = 4_096;
 
-/// The sender has code, and is no account.
-pub const NOT_AN_ACCOUNT: &str = "invalid sender. can't start a transaction from a non-account";
-
 /// A step has used up all gas.
 pub const NO_GAS: &str = "Not enough gas for transaction validation";
 
@@ -78,6 +75,11 @@ impl Rejection {
     /// Say what was wrong.
     pub fn new(step: Step, reason: impl Into<Cow<'static, str>>) -> Self {
         Self::of(step, Cause::Reason(reason.into()))
+    }
+
+    /// Say that the sender has code, and is not an account.
+    pub fn not_an_account() -> Self {
+        Self::new(Step::Sender, "invalid sender. can't start a transaction from a non-account")
     }
 
     /// Return this rejection, for which the paymaster is responsible.

@@ -18,13 +18,11 @@ use revm::interpreter::{
 use super::meter::{Excess, Meter};
 use super::paymaster_input::token_of;
 use super::rejection::{Step, is_out_of_gas};
-use super::system_contracts::{BOOTLOADER, account_slot};
+use super::system_contracts::{BASE_TOKEN, BOOTLOADER, account_slot};
 use super::zk_tx::ZkTx;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::limits::LimitedContext;
 
-/// The base token, whose slots are the balances of EraVM.
-const BASE_TOKEN: Address = alloy_primitives::address!("000000000000000000000000000000000000800a");
 /// How far behind a hash the members of a struct in a mapping may be.
 const MAX_OFFSET: u64 = 127;
 const WORD: usize = 32;

@@ -28,8 +28,8 @@ use super::calls::{
     Arguments, executeTransactionCall, first_word, magic, payForTransactionCall,
     prepareForPaymasterCall, validateAndPayForPaymasterTransactionCall, validateTransactionCall,
 };
-use super::rejection::{NO_GAS, NOT_AN_ACCOUNT, Rejection, Step};
-use super::system_contracts::{BOOTLOADER, CONTRACT_DEPLOYER};
+use super::rejection::{NO_GAS, Rejection, Step};
+use super::system_contracts::{BOOTLOADER, CONTRACT_DEPLOYER, says_account};
 use super::zk_tx::{Mode, Sender, ZkTx};
 use crate::evm::engine::EngineEvm;
 use crate::evm::env::ExecutionEnv;
@@ -152,9 +152,8 @@ impl<'a, I, F: FrameRunner<'a, I>> Steps<'_, 'a, I, F> {
                           Most often this means that the signature is incorrect";
             return Err(Rejection::new(Step::Validation, reason).into());
         }
-        let version = self.slot(CONTRACT_DEPLOYER)?;
-        if version.byte(0) != 1 {
-            return Err(Rejection::new(Step::Sender, NOT_AN_ACCOUNT).into());
+        if !says_account(self.slot(CONTRACT_DEPLOYER)?) {
+            return Err(Rejection::not_an_account().into());
         }
         if self.min_nonce()? <= nonce {
             let reason = "The nonce was not marked as used during validation";
