@@ -25,7 +25,7 @@ from tests.support.node_process import ENTRESOL, running_node
 from tests.support.polling import PATIENCE_SECONDS
 
 # A test that is expected to fail may do so by waiting for what never comes.
-IMPATIENCE_SECONDS = 12.0
+IMPATIENCE_SECONDS = 3.0
 
 
 def pytest_configure(config: pytest.Config) -> None:

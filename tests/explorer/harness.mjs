@@ -37,10 +37,21 @@ export async function run() {
   process.exit(0);
 }
 
+// A Chromium that other processes connect to.
+export async function serve() {
+  return playwright.launchServer(await options());
+}
+
+// The Chromium that the tests have started, or one of our own; closing it leaves the former running.
 export async function launch() {
+  const started = process.env.BROWSER;
+  return started ? playwright.connect(started) : playwright.launch(await options());
+}
+
+async function options() {
   const executablePath = process.env.CHROMIUM ?? (await chromium.executablePath());
   // Not the arguments that the package recommends: they switch the web's security off.
-  return playwright.launch({ args: ["--no-sandbox", "--no-zygote", "--disable-gpu"], executablePath, headless: true });
+  return { args: ["--no-sandbox", "--no-zygote", "--disable-gpu"], executablePath, headless: true };
 }
 
 // Open a page of the explorer, and fail afterwards if it logged an error or broke its policy.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -12,9 +14,10 @@ from typing import Final
 import pytest
 
 from tests.support.anvil import running_anvil
-from tests.support.clients.javascript import Results, checks_of, run_checks
+from tests.support.clients.javascript import Results, checks_of, node_program, run_checks
 from tests.support.clients.layers import OPERATOR_KEY
 from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL, RunningNode, running_node
+from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = [
     pytest.mark.clients,
@@ -29,12 +32,33 @@ FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = ("pages.mjs", "acting.mjs", "truth.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
 ALONE: Final = "alone.mjs"
 REMOTE: Final = "remote.mjs"
-ELSEWHERE: Final = {"harness.mjs", "drawing.mjs", "screenshots.mjs", ALONE, REMOTE}
+BROWSER: Final = "browser.mjs"
+ELSEWHERE: Final = {"harness.mjs", "drawing.mjs", "screenshots.mjs", ALONE, REMOTE, BROWSER}
 """What the files use, and what is run by hand."""
 
 
 def test_no_file_is_missing() -> None:
     assert {path.name for path in FOLDER.glob("*.mjs")} == {*FILES, *ELSEWHERE}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[None]:
+    """Start one Chromium, which all files of checks connect to."""
+    command = [node_program(), str(FOLDER / BROWSER)]
+    with (
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address
+        patch.setenv("BROWSER", address)
+        yield
+        process.stdin.close()
+        process.wait(PATIENCE_SECONDS)
 
 
 def l1_url_of(node: RunningNode) -> str:
@@ -51,6 +75,7 @@ def results(file: str) -> Results:
         return run_checks(file, node.url, l1_url_of(node), FOLDER)
 
 
+@pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize(
     ("file", "check"), [(file, check) for file in FILES for check in checks_of(file, FOLDER)]
 )
@@ -59,6 +84,7 @@ def test_a_browser_shows_it(file: str, check: str) -> None:
     assert problem is None, problem
 
 
+@pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize("layer", ["l1", "l2"])
 def test_a_layer_alone_draws_only_its_floor(layer: str) -> None:
     with (
@@ -68,6 +94,7 @@ def test_a_layer_alone_draws_only_its_floor(layer: str) -> None:
     assert [problem for problem in found.values() if problem is not None] == []
 
 
+@pytest.mark.usefixtures("browser")
 def test_a_remote_layer_1_is_drawn() -> None:
     flags = ("--deploy-l1", "--operator-key", OPERATOR_KEY, "--l1-confirmations", "0")
     with (

@@ -22,7 +22,8 @@ MIB = 1024 * 1024
 def connected() -> Iterator[ClientConnection]:
     with (
         running_node("--no-l1") as node,
-        connect(node.url.replace("http", "ws"), max_size=None) as client,
+        # With notifications that nobody has read, it would wait for a closing frame behind them.
+        connect(node.url.replace("http", "ws"), max_size=None, close_timeout=0.1) as client,
     ):
         yield client
 

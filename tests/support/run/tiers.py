@@ -35,7 +35,8 @@ LONG: Final[dict[str, str]] = {
 _PREFIXES: Final = tuple(LONG)
 
 
-SLOW_FIXTURES: Final = {"runs": "starts pytest and web3 in a process of their own"}
+_OWN_PYTEST: Final = "starts pytest and web3 in a process of their own"
+SLOW_FIXTURES: Final = {"runs": _OWN_PYTEST, "ran": _OWN_PYTEST}
 """Fixtures that make a test slow, with the reason."""
 
 

@@ -69,6 +69,38 @@ def test_the_bridge_is_isolated_too(
     assert l1.eth.get_balance(bob) == 10_001 * ETHER
 
 
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Run tests of two kinds at once, and return what was printed."""
+    runs = PytestRuns(tmp_path_factory.mktemp("runs"))
+    runs.write(
+        test_loops="""
+        import asyncio, pytest
+
+        @pytest.mark.parametrize("loop", [1, 2])
+        def test_a_loop(async_l1, async_l2, l2, loop):
+            async def use():
+                assert await async_l1.eth.block_number == 0
+                assert await async_l2.eth.block_number == l2.eth.block_number == 0
+                await async_l2.manager.coro_request("evm_mine", [])
+
+            asyncio.run(use())
+        """
+    )
+    code = Web3.to_hex(logging_code(console_call("log(string)", "hello from a contract")))
+    runs.write(
+        test_printed=f"""
+        def test_fails(l2):
+            l2.eth.send_transaction({{"data": "{code}"}})
+            assert False
+
+        def test_passes(l2):
+            l2.eth.send_transaction({{"data": "{code}"}})
+        """
+    )
+    return runs.run("-v").stdout
+
+
 def test_settings_are_overridden_by_a_fixture(runs: PytestRuns) -> None:
     runs.write(
         conftest="""
@@ -87,23 +119,9 @@ def test_settings_are_overridden_by_a_fixture(runs: PytestRuns) -> None:
     assert ran.returncode == 0, ran.stdout
 
 
-def test_asynchronous_clients_work_on_any_event_loop(runs: PytestRuns) -> None:
-    runs.write(
-        test_own="""
-        import asyncio, pytest
-
-        @pytest.mark.parametrize("loop", [1, 2])
-        def test_a_loop(async_l1, async_l2, l2, loop):
-            async def use():
-                assert await async_l1.eth.block_number == 0
-                assert await async_l2.eth.block_number == l2.eth.block_number == 0
-                await async_l2.manager.coro_request("evm_mine", [])
-
-            asyncio.run(use())
-        """
-    )
-    ran = runs.run("-q")
-    assert ran.returncode == 0, ran.stdout
+def test_asynchronous_clients_work_on_any_event_loop(ran: str) -> None:
+    assert "test_a_loop[1] PASSED" in ran, ran
+    assert "test_a_loop[2] PASSED" in ran, ran
 
 
 def test_each_worker_of_xdist_has_a_devnet(runs: PytestRuns) -> None:
@@ -123,21 +141,11 @@ def test_each_worker_of_xdist_has_a_devnet(runs: PytestRuns) -> None:
     assert len({worker for worker, _ in found}) == len({port for _, port in found}) == len(found)
 
 
-def test_a_failed_test_shows_what_contracts_printed(runs: PytestRuns, l2: Web3) -> None:
-    code = Web3.to_hex(logging_code(console_call("log(string)", "hello from a contract")))
-    runs.write(
-        test_own=f"""
-        def test_fails(l2):
-            l2.eth.send_transaction({{"data": "{code}"}})
-            assert False
-
-        def test_passes(l2):
-            l2.eth.send_transaction({{"data": "{code}"}})
-        """
-    )
-    ran = runs.run()
-    assert "Captured console.log call" in ran.stdout
-    assert ran.stdout.count("[L2 transaction] hello from a contract") == 1
+def test_a_failed_test_shows_what_contracts_printed(ran: str, l2: Web3) -> None:
+    assert "test_fails FAILED" in ran, ran
+    assert "test_passes PASSED" in ran, ran
+    assert "Captured console.log call" in ran
+    assert ran.count("[L2 transaction] hello from a contract") == 1
     assert l2.eth.block_number == 0
 
 
