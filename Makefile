@@ -227,7 +227,9 @@ rust-test: $(NATIVE)
 	$(call cargo,test,--workspace --exclude entresol-native --release --quiet $(LOCKED))
 
 # tests/conftest.py orders the files: slow ones come first.
-PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --quiet
+PYTEST = $(BIN)/pytest --numprocesses $(or $(PROCESSES),auto) --dist loadfile --no-loadscope-reorder --quiet
+# Many tests of processes wait for a lease, a timeout or a block: one more than there are cores uses that time.
+python-test test-long: PROCESSES ?= $(shell echo $$(($$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') + 1)))
 
 .PHONY: python-test
 python-test: install $(TITANOBOA_STAMP) $(WHEEL_STAMP)

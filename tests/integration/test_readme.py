@@ -69,9 +69,7 @@ def command() -> list[str]:
 def info(command: list[str], tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Start a node as the README does, and return its `--config-out`."""
     path = tmp_path / "node.json"
-    # On a busy machine, clients look at L1 later than its block comes by default, and wait for another one.
-    options = ("--config-out", str(path), "--l1-delay", "1")
-    started = [str(ROOT / command[0]), *command[1:], *options]
+    started = [str(ROOT / command[0]), *command[1:], "--config-out", str(path)]
     with running_node(command=started, info=path):
         yield json.loads(path.read_text(encoding="utf-8"))
 
