@@ -179,8 +179,6 @@ class TxEnv:
         published: tuple[int, int] | None = None,
         zk: ZkFields | None = None,
     ) -> TxEnv: ...
-    def with_gas_limit(self, gas_limit: int) -> TxEnv:
-        """Return the same transaction with another gas limit."""
     @property
     def gas_limit(self) -> int: ...
 
@@ -260,7 +258,7 @@ class Limits:
 class Tracer:
     """A tracer, by the options object of the `debug_trace` methods as JSON.
 
-    Beside geth's tracers there are `accessListTracer`, `transferTracer`, `internalOperationsTracer` and
+    Beside geth's tracers there are `transferTracer`, `internalOperationsTracer` and
     `otterscanTracer`; `localizedTracer` for Parity's frames that match the filter in `tracerConfig`, and
     `replayTracer` for the types of Parity's traces that it lists. `first_log` is the number of logs that the
     transactions before it in the block have emitted.
@@ -452,8 +450,24 @@ def estimate_gas(
 
 def create_access_list(
     evm_env: object, request: object, gas_cap: int, *, limits: Limits | None = None
-) -> tuple[list[tuple[bytes, tuple[bytes, ...]]], int, Exception | None]:
-    """Return what a call touches, the gas that it uses with that list, and why it fails, if it does."""
+) -> CreatedAccessList:
+    """Return what a call touches beside sender, target and precompiles, and what it declares itself."""
+
+@final
+class CreatedAccessList:
+    """An access list, and what a transaction comes to with it."""
+
+    @property
+    def access_list(self) -> list[tuple[bytes, tuple[bytes, ...]]]:
+        """Accounts in ascending order, each with its slots."""
+    @property
+    def gas_used(self) -> int:
+        """The gas that the transaction uses with the list."""
+    @property
+    def error(self) -> str | None:
+        """Why it fails, if it does."""
+    def json(self) -> bytes:
+        """Return the result of `eth_createAccessList`."""
 
 def estimate_l1_to_l2(
     evm_env: object,

@@ -258,3 +258,13 @@ def test_the_crate_reports_a_failure_itself(layer: Layer, method: str, name: str
 def test_the_crate_reads_the_call_of_a_contract_account(layer: Layer, method: str) -> None:
     body = encoded(layer, method, {"from": ACCOUNT, "to": str(NOBODY), "data": "0x1234"})
     assert native_response(layer.api.dispatcher, body) == layer.response(as_python(body))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_crate_reads_what_wallets_know_of_a_transaction(layer: Layer, method: str) -> None:
+    call = {"from": str(ALICE), "to": str(AT["price"]), "nonce": "0x7", "type": "0x2"}
+    prices = {"maxFeePerGas": "0x3b9aca00", "maxPriorityFeePerGas": "0x0"}
+    overridden = {"from": str(NOBODY), "gasPrice": "0x0"}
+    for members in (prices, {**prices, **overridden}):
+        body = encoded(layer, method, {**call, **members})
+        assert native_response(layer.api.dispatcher, body) == layer.response(as_python(body))

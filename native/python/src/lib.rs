@@ -64,7 +64,8 @@ mod native {
     use super::rpc::call_errors::CallErrors;
     #[pymodule_export]
     use super::rpc::calls::{
-        call_output, create_access_list, estimate_gas, estimate_l1_to_l2, run_call, trace_call,
+        CreatedAccessList, call_output, create_access_list, estimate_gas, estimate_l1_to_l2,
+        run_call, trace_call,
     };
     #[pymodule_export]
     use super::rpc::dispatcher::NativeDispatcher;

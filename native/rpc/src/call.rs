@@ -124,52 +124,87 @@ fn is_silent(console: &ConsoleCalls) -> bool {
 
 /// The parameters of a method that takes a call and a block.
 #[derive(Deserialize)]
-pub struct CallParams<'a>(pub PlainCall, #[serde(borrow, default)] pub Option<&'a str>);
+pub struct CallParams<'a>(pub PricedCall, #[serde(borrow, default)] pub Option<&'a str>);
 
 /// A call object in the plain spelling: without a price, with a target.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PlainCall(pub CallRequest);
 
+/// A call object in the plain spelling, with all that wallets know of a transaction.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PricedCall(pub CallRequest);
+
 impl<'a> Deserialize<'a> for PlainCall {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(CallVisitor)
+        deserializer.deserialize_map(CallVisitor { may_have_price: false }).map(Self)
     }
 }
 
-struct CallVisitor;
+impl<'a> Deserialize<'a> for PricedCall {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(CallVisitor { may_have_price: true }).map(Self)
+    }
+}
+
+struct CallVisitor {
+    may_have_price: bool,
+}
 
 impl<'a> Visitor<'a> for CallVisitor {
-    type Value = PlainCall;
+    type Value = CallRequest;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a plain call object")
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<PlainCall, A::Error> {
-        let (mut from, mut to, mut gas, mut value, mut data) = (None, None, None, None, None);
+    fn visit_map<A: MapAccess<'a>>(self, mut members: A) -> Result<CallRequest, A::Error> {
+        let (mut from, mut gas, mut value, mut data, mut kind) = (None, None, None, None, None);
+        let (mut nonce, mut chain_id) = (None, None);
+        let mut call = CallRequest::default();
         while let Some((key, text)) = members.next_entry::<&str, &str>()? {
             let is_new = match key {
                 "from" => put(&mut from, parse_address(text)),
-                "to" => put(&mut to, parse_address(text)),
+                "to" => put(&mut call.to, parse_address(text)),
                 "gas" => put(&mut gas, quantity(text, 16)),
                 "value" => put(&mut value, quantity(text, 64)),
                 // Both at once are left to Python, which compares them.
                 "data" | "input" => put(&mut data, parse_data(text)),
+                _ if !self.may_have_price => false,
+                "gasPrice" => put(&mut call.gas_price, quantity(text, 64)),
+                "maxFeePerGas" => put(&mut call.max_fee_per_gas, quantity(text, 64)),
+                "maxPriorityFeePerGas" => {
+                    put(&mut call.max_priority_fee_per_gas, quantity(text, 64))
+                }
+                "nonce" => put(&mut nonce, quantity(text, 16)),
+                "chainId" => put(&mut chain_id, quantity(text, 16)),
+                // Others stand for more than what their members say.
+                "type" => {
+                    put(&mut kind, Some(text).filter(|it| ["0x0", "0x1", "0x2"].contains(it)))
+                }
                 _ => false,
             };
             if !is_new {
                 return Err(A::Error::custom("a member that is not plain"));
             }
         }
-        let to = to.ok_or_else(|| A::Error::custom("creates a contract"))?;
-        Ok(PlainCall(CallRequest {
+        if call.to.is_none() {
+            return Err(A::Error::custom("creates a contract"));
+        }
+        if call.gas_price.is_some() {
+            // It takes precedence, as clients mean it.
+            call.max_fee_per_gas = None;
+            call.max_priority_fee_per_gas = None;
+        }
+        let narrow = |number: Option<U256>| number.map(|number| number.to());
+        Ok(CallRequest {
             from: from.unwrap_or_default(),
-            to: Some(to),
-            gas: gas.map(|gas| gas.to()),
+            gas: narrow(gas),
             value: value.unwrap_or_default(),
             data: data.unwrap_or_default(),
-            ..CallRequest::default()
-        }))
+            nonce: narrow(nonce),
+            chain_id: narrow(chain_id),
+            ..call
+        })
     }
 }
 

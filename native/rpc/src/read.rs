@@ -4,7 +4,7 @@
 //! whatever does not end in a result.
 
 use super::block::{Block, parse_block};
-use super::call::{CallParams, PlainCall};
+use super::call::{CallParams, PlainCall, PricedCall};
 use super::simulation::Simulation;
 
 /// Longer parameters are left to Python, which may decode them on a thread.
@@ -23,7 +23,7 @@ pub const METHODS: [&str; 5] = [
 #[derive(Debug, PartialEq, Eq)]
 pub enum Read {
     /// By a call on the last block.
-    Call(CallKind, PlainCall),
+    Call(CallKind, PricedCall),
     /// The transaction of a call on the pending block, which names its sender and no gas limit.
     Fill(PlainCall),
     /// By calls in simulated blocks on the last block.

@@ -226,12 +226,6 @@ def test_the_noop_tracer_records_nothing() -> None:
     assert trace(CALL_BOB, {"tracer": "noopTracer"}) == {}
 
 
-def test_the_access_list_tracer_lists_what_was_touched() -> None:
-    traced = trace(CALL_BOB + STORE, {"ownTracer": "accessListTracer"})
-    touched = {item["address"]: item["storageKeys"] for item in traced}
-    assert touched == {hexed(CONTRACT): [hexed(word(1))], hexed(BOB): [hexed(word(1))]}
-
-
 def test_the_transfer_tracer_lists_value_moved() -> None:
     world = InMemoryState.with_contract(CALL_BOB)
     tracer = Tracer(b'{"ownTracer": "transferTracer"}')

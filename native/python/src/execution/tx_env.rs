@@ -84,13 +84,6 @@ impl TxEnv {
         Self(env::TxEnv { base, mint: mint.0, keeps_nonce, l1_payment, published, zk })
     }
 
-    /// Return the same transaction with another gas limit.
-    fn with_gas_limit(&self, gas_limit: u64) -> Self {
-        let mut tx = self.0.clone();
-        tx.base.gas_limit = gas_limit;
-        Self(tx)
-    }
-
     #[getter]
     fn gas_limit(&self) -> u64 {
         self.0.base.gas_limit
@@ -128,7 +121,6 @@ impl ZkFields {
         let mode = match mode {
             "transaction" => Mode::Transaction,
             "impersonation" => Mode::Impersonation,
-            "estimate" => Mode::Estimate,
             "validation" => Mode::Validation,
             other => return Err(PyValueError::new_err(format!("no mode {other:?}"))),
         };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use alloy_eips::eip2930::AccessListItem;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -9,6 +10,7 @@ use entresol_core::call::{self, CallRequest, EstimateOptions, L1Bounds};
 use entresol_core::evm::console::ConsoleCalls;
 use entresol_core::evm::env::ExecutionEnv;
 use entresol_core::state::State;
+use entresol_rpc::call::render_access_list;
 
 use super::call_request::call_request;
 use super::head::Head;
@@ -97,30 +99,61 @@ pub fn estimate_gas<'py>(
 
 /// An account and some of its slots.
 type PyAccess<'py> = (PyAddress, Bound<'py, PyTuple>);
-/// Accounts with their slots, the gas that a transaction uses with them, and why it fails, if it does.
-type PyCreated<'py> = (Vec<PyAccess<'py>>, u64, Option<Bound<'py, PyAny>>);
+
+/// An access list, the gas that a transaction uses with it, and why it fails, if it does.
+#[pyclass(frozen, module = "entresol._native")]
+pub struct CreatedAccessList {
+    created: call::CreatedAccessList,
+    failure: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl CreatedAccessList {
+    /// Accounts in ascending order, each with its slots.
+    #[getter]
+    fn access_list<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyAccess<'py>>> {
+        let item = |item: &AccessListItem| {
+            let slots = PyTuple::new(py, item.storage_keys.iter().copied().map(PyHash))?;
+            Ok((PyAddress(item.address), slots))
+        };
+        self.created.access_list.0.iter().map(item).collect()
+    }
+
+    #[getter]
+    fn gas_used(&self) -> u64 {
+        self.created.gas_used
+    }
+
+    /// The text of why it fails, or None.
+    #[getter]
+    fn error(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.failure.as_ref().map(|failure| Ok(failure.bind(py).str()?.to_string())).transpose()
+    }
+
+    /// Return the result of `eth_createAccessList`.
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let error = self.error(py)?;
+        Ok(PyBytes::new(py, &render_access_list(&self.created, error.as_deref())))
+    }
+}
 
 /// Return what a call touches beside sender, target and precompiles.
 #[pyfunction]
 #[pyo3(signature = (evm_env, request, gas_cap, *, limits = None))]
-pub fn create_access_list<'py>(
-    evm_env: &Bound<'py, PyAny>,
-    request: &Bound<'py, PyAny>,
+pub fn create_access_list(
+    evm_env: &Bound<'_, PyAny>,
+    request: &Bound<'_, PyAny>,
     gas_cap: u64,
-    limits: Option<&Bound<'py, Limits>>,
-) -> PyResult<PyCreated<'py>> {
+    limits: Option<&Bound<'_, Limits>>,
+) -> PyResult<CreatedAccessList> {
     let py = evm_env.py();
-    let created = run(evm_env, request, limits, |state, env, request| {
+    let mut created = run(evm_env, request, limits, |state, env, request| {
         call::create_access_list(state, env, request, gas_cap)
     })?
     .map_err(|error| call_error(py, error))?;
-    let items = created.access_list.0.into_iter().map(|item| {
-        let slots = PyTuple::new(py, item.storage_keys.into_iter().map(PyHash))?;
-        Ok((PyAddress(item.address), slots))
-    });
-    let failure =
-        created.failure.map(|failure| call_error(py, failure).into_value(py).into_bound(py));
-    Ok((items.collect::<PyResult<_>>()?, created.gas_used, failure.map(Bound::into_any)))
+    let failure = created.failure.take();
+    let failure = failure.map(|failure| call_error(py, failure).into_value(py).into_any());
+    Ok(CreatedAccessList { created, failure })
 }
 
 /// Return a gas limit with which L1 accepts a priority transaction and with which it succeeds on L2.

@@ -53,7 +53,7 @@ def _search(
         touched = create_access_list(evm_env, request, limits).access_list
     except EntresolError:
         return None
-    slots = [slot for access in touched if access.account == token for slot in access.slots]
+    slots = [Hash32(slot) for account, slots in touched if account == token for slot in slots]
     for slot in slots[:MAX_SLOTS]:
         if end is not None:
             limits = msgspec.structs.replace(limits, seconds=max(end - time.monotonic(), 0.001))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from entresol._native import Snapshot
 from entresol.errors import DeadlinePassed, GasBudgetSpent, InsufficientFunds
-from entresol.execution.call.access_list import CreatedAccessList, create_access_list
+from entresol.execution.call.access_list import create_access_list
 from entresol.execution.call.call import CallRequest, run
 from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
@@ -31,9 +31,23 @@ def evm_env(code: str) -> EvmEnv:
     return EvmEnv(Snapshot(InMemoryState.with_contract(code)), RULES, BLOCK)
 
 
-def listed(code: str, limits: CallLimits | None = None, **fields: Any) -> CreatedAccessList:
+class Listed(NamedTuple):
+    """An access list as a request has it, and what the call comes to with it."""
+
+    access_list: tuple[Access, ...]
+    gas_used: int
+    error: str | None
+
+
+def listed(code: str, limits: CallLimits | None = None, **fields: Any) -> Listed:
+    return listed_in(evm_env(code), limits, **fields)
+
+
+def listed_in(env: EvmEnv, limits: CallLimits | None = None, **fields: Any) -> Listed:
     request = CallRequest(**{"sender": Address(ALICE), "to": TO, **fields})
-    return create_access_list(evm_env(code), request, limits or CallLimits())
+    found = create_access_list(env, request, limits or CallLimits())
+    items = ((Address(at), tuple(map(Hash32, slots))) for at, slots in found.access_list)
+    return Listed(tuple(Access(*item) for item in items), found.gas_used, found.error)
 
 
 def slots(*numbers: int) -> tuple[Hash32, ...]:
@@ -53,6 +67,14 @@ def slots(*numbers: int) -> tuple[Hash32, ...]:
 )
 def test_the_list_has_what_is_touched(code: str, expected: tuple[Access, ...]) -> None:
     assert listed(code).access_list == tuple(sorted(expected, key=lambda a: a.account))
+
+
+def test_the_list_has_what_a_called_contract_touches() -> None:
+    store = "6007 6001 55"
+    world = InMemoryState.with_contract("5f 5f 5f 5f 5f 73" + BOB.hex() + "61ffff f1" + store)
+    world.deploy(BOB, store)
+    found = listed_in(EvmEnv(Snapshot(world), RULES, BLOCK))
+    assert set(found.access_list) == {Access(TO, slots(1)), Access(Address(BOB), slots(1))}
 
 
 def test_the_gas_is_what_the_transaction_uses_with_the_list() -> None:

@@ -9,7 +9,6 @@ use revm::context_interface::ContextTr;
 use revm::context_interface::result::ResultAndState;
 use revm::inspector::JournalExt;
 use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
-use revm_inspectors::access_list::AccessListInspector;
 use revm_inspectors::otterscan::InternalOperationsInspector;
 use revm_inspectors::tracing::{FourByteInspector, TracingInspector};
 use revm_inspectors::transfer::TransferInspector;
@@ -28,8 +27,6 @@ use crate::state::database::StateDatabase;
 
 /// Records an execution.
 pub enum Recorder {
-    /// Accessed accounts and slots.
-    AccessList(AccessListInspector),
     /// Transfers of ether.
     Transfers(TransferInspector),
     /// The operations that Otterscan shows.
@@ -54,7 +51,6 @@ impl Recorder {
     /// Return a recorder that has recorded nothing.
     pub(super) fn new(kind: &Kind) -> Self {
         match kind {
-            Kind::AccessList => Self::AccessList(AccessListInspector::default()),
             Kind::Transfers => Self::Transfers(TransferInspector::new(false)),
             Kind::InternalOperations => {
                 Self::InternalOperations(InternalOperationsInspector::default())
@@ -80,7 +76,6 @@ impl Recorder {
         database: &StateDatabase<'_>,
     ) -> Result<Vec<u8>, TraceError> {
         match self {
-            Self::AccessList(inspector) => encode(&inspector.access_list()),
             Self::InternalOperations(inspector) => encode(&inspector.operations()),
             Self::Transfers(inspector) => encode(&transfers(inspector)),
             Self::StructLog(logger) => Ok(logger.finish(&finished.result)),
@@ -128,7 +123,6 @@ fn transfers(inspector: &TransferInspector) -> Vec<serde_json::Value> {
 macro_rules! delegate {
     ($self:ident, $inspector:ident => $call:expr) => {
         match $self {
-            Self::AccessList($inspector) => $call,
             Self::Transfers($inspector) => $call,
             Self::InternalOperations($inspector) => $call,
             Self::StructLog($inspector) => {

@@ -37,7 +37,6 @@ pub struct Tracer {
 /// What a tracer records, with its options.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    AccessList,
     Transfers,
     InternalOperations,
     StructLog(StructLogOptions),
@@ -62,7 +61,7 @@ struct Options {
 impl Tracer {
     /// Read the options object of the `debug_trace` methods.
     ///
-    /// `ownTracer`, which no client can name, is one beside those of [`NAMES`]: `accessListTracer`,
+    /// `ownTracer`, which no client can name, is one beside those of [`NAMES`]:
     /// `transferTracer`, `internalOperationsTracer` and `otterscanTracer`, `localizedTracer` for frames of
     /// Parity that match a filter, and `replayTracer` for the types of traces that Parity knows.
     pub fn parse(text: &[u8], position: Position) -> Result<Self, TraceError> {
@@ -96,7 +95,6 @@ impl Kind {
 
     fn parse_own(name: &str, config: Value) -> Result<Self, TraceError> {
         Ok(match name {
-            "accessListTracer" => Self::AccessList,
             "transferTracer" => Self::Transfers,
             "internalOperationsTracer" => Self::InternalOperations,
             "otterscanTracer" => Self::Frames(FrameFormat::Otterscan),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from entresol.errors import (
     ExecutionFailed,
@@ -128,20 +128,12 @@ class EthCalls:
     @method(UnknownBlock, InvalidTransaction, served_by=ServedBy.BLOCK)
     def create_access_list(
         self, transaction: CallObject, block: BlockId = LATEST
-    ) -> AccessListResult | Offload[AccessListResult]:
+    ) -> Annotated[Raw, AccessListResult] | Offload[Raw]:
         """Return an access list for a transaction, and the gas it uses with it."""
         evm_env = self._resolver.evm_env(block)
 
-        def run(limits: CallLimits) -> AccessListResult:
-            found = create_access_list(evm_env, transaction.request(), limits)
-            return AccessListResult(
-                access_list=[
-                    AccessListEntry(address=it.account, storage_keys=list(it.slots))
-                    for it in found.access_list
-                ],
-                gas_used=Quantity(found.gas_used),
-                error=UNSET if found.error is None else str(found.error),
-            )
+        def run(limits: CallLimits) -> Raw:
+            return Raw(create_access_list(evm_env, transaction.request(), limits).json())
 
         return self._run(run, is_short=self._is_short(transaction))
 
