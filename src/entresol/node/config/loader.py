@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.setting import Setting, settings_of, split_list
+from entresol.node.config.setting import Setting, sections_of, settings_of, split_list
 from entresol.node.config.suggestions import none_of, similar
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -22,6 +22,19 @@ _Source: TypeAlias = dict[str, tuple[Setting, Any, str]]
 """What one source sets, by key: the setting, the value, and what errors name it by."""
 
 
+class Tables(NamedTuple):
+    """Tables of a file that each change some settings: `[[chains]]`.
+
+    Each becomes an item of the field `name` of the schema, with the settings of all sources and its own on top.
+    """
+
+    name: str
+    takes: Callable[[Setting], bool]
+    """Whether a table may have a setting."""
+    scope: str
+    """What has the other settings, for errors: "the whole node"."""
+
+
 class Settings(Generic[T]):
     """The settings of a schema, whose sections are structs of plain values.
 
@@ -29,10 +42,14 @@ class Settings(Generic[T]):
     """
 
     def __init__(
-        self, schema: type[T], presets: Mapping[str, Mapping[str, Any]] | None = None
+        self,
+        schema: type[T],
+        presets: Mapping[str, Mapping[str, Any]] | None = None,
+        tables: Tables | None = None,
     ) -> None:
         """Read a schema; `presets` are other defaults by key, which `--preset` selects by name."""
         self._schema = schema
+        self._tables = tables
         self._presets = presets or {}
         self.all = tuple(settings_of(schema))
         names = [setting.name for setting in self.all]
@@ -45,12 +62,22 @@ class Settings(Generic[T]):
         file: Path | None = None,
     ) -> T:
         """Merge the sources, and validate the result once."""
+        document = {} if file is None else _read_toml(file)
+        tables = self._from_tables(file, document)
         sources = [
-            {} if file is None else self._from_file(file),
+            {} if file is None else self._from_file(file, document),
             self._from_environment(environment),
             self._from_arguments(arguments),
         ]
         sources.insert(0, self._from_preset(sources))
+        config = self._merge(sources)
+        if self._tables is None or not tables:
+            return config
+        # A table is for one item, and so more specific than a flag.
+        items: Any = {self._tables.name: tuple(self._merge([*sources, it]) for it in tables)}
+        return msgspec.structs.replace(config, **items)
+
+    def _merge(self, sources: Iterable[_Source]) -> T:
         values: dict[str, dict[str, Any]] = {}
         origins: dict[str, str] = {}
         for source in sources:
@@ -61,8 +88,8 @@ class Settings(Generic[T]):
 
     def titles(self) -> dict[str, str]:
         """Return a one-line description of each section, by its name."""
-        sections = msgspec.structs.fields(self._schema)
-        return {it.name: (it.type.__doc__ or it.name).partition("\n")[0] for it in sections}
+        sections = sections_of(self._schema)
+        return {name: (it.__doc__ or name).partition("\n")[0] for name, it in sections.items()}
 
     def dump(self, config: T) -> dict[str, dict[str, Any]]:
         """Return every setting as plain values, by section."""
@@ -79,21 +106,37 @@ class Settings(Generic[T]):
             if setting.key in defaults
         }
 
-    def _from_file(self, path: Path) -> _Source:
-        try:
-            document = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InvalidConfig(str(path), error.strerror or str(error)) from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InvalidConfig(str(path), str(error)) from error
+    def _from_file(self, path: Path, document: Mapping[str, Any]) -> _Source:
         known = {setting.key: setting for setting in self.all}
         found: _Source = {}
         for key, value in _flatten(document):
             if key not in known:
-                nearest = similar(key, known)
-                hint = f"; did you mean {nearest}?" if nearest else ""
-                raise InvalidConfig(f"{path}: {key}", f"there is no such setting{hint}")
+                raise _unknown(f"{path}: {key}", key, known)
             found[key] = (known[key], value, f"{path}: {key}")
+        return found
+
+    def _from_tables(self, path: Path | None, document: dict[str, Any]) -> list[_Source]:
+        """Take the tables out of a document, and return what each of them sets, by the names of settings."""
+        if self._tables is None or self._tables.name not in document:
+            return []
+        name = self._tables.name
+        tables = document.pop(name)
+        if not isinstance(tables, list) or not all(isinstance(it, dict) for it in tables):
+            raise InvalidConfig(f"{path}: {name}", f"say [[{name}]], a table for each")
+        known = {setting.name: setting for setting in self.all}
+        found: list[_Source] = []
+        for number, table in enumerate(tables):
+            found.append({})
+            for key, value in table.items():
+                origin = f"{path}: {name}[{number}].{key}"
+                if key not in known:
+                    raise _unknown(origin, key, known)
+                setting = known[key]
+                if not self._tables.takes(setting):
+                    raise InvalidConfig(
+                        origin, f"it is a setting of {self._tables.scope}: {setting.key}"
+                    )
+                found[-1][setting.key] = (setting, value, origin)
         return found
 
     def _from_environment(self, environment: Mapping[str, str]) -> _Source:
@@ -124,6 +167,21 @@ class Settings(Generic[T]):
         if setting is None or not setting.choices:
             return problem
         return none_of(str(values[setting.section][setting.name]), setting.choices)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidConfig(str(path), error.strerror or str(error)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidConfig(str(path), str(error)) from error
+
+
+def _unknown(origin: str, key: str, known: Iterable[str]) -> InvalidConfig:
+    nearest = similar(key, known)
+    hint = f"; did you mean {nearest}?" if nearest else ""
+    return InvalidConfig(origin, f"there is no such setting{hint}")
 
 
 def _split_list(setting: Setting, value: Any) -> Any:

@@ -13,8 +13,9 @@ from entresol.l1.layer_one import L1Finality
 from entresol.node.config.api import PRESETS, ApiConfig
 from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.cluster import ClusterConfig
+from entresol.node.config.ecosystem import EcosystemConfig, is_of_a_chain
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
-from entresol.node.config.loader import Settings
+from entresol.node.config.loader import Settings, Tables
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import MIB, ServerConfig
@@ -293,6 +294,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     """All settings of a node, by section."""
 
     chain: ChainConfig = ChainConfig()
+    ecosystem: EcosystemConfig = EcosystemConfig()
     evm: EvmConfig = EvmConfig()
     l1: L1Config = L1Config()
     l1_blocks: L1BlockConfig = L1BlockConfig()
@@ -303,6 +305,10 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     limits: LimitsConfig = LimitsConfig()
     log: LogConfig = LogConfig()
     state_files: StateFilesConfig = StateFilesConfig()
+    chains: tuple[NodeConfig, ...] = ()
+    """The L2s that tables of the file describe; `layer_two_configs` has all of them."""
 
 
-SETTINGS: Final = Settings(NodeConfig, PRESETS)
+SETTINGS: Final = Settings(
+    NodeConfig, PRESETS, Tables("chains", is_of_a_chain, scope="the whole node")
+)

@@ -78,15 +78,24 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
 
 
+def sections_of(schema: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]:
+    """Return the sections of a schema by name: its fields that are structs themselves."""
+    fields = msgspec.structs.fields(schema)
+    return {
+        it.name: it.type
+        for it in fields
+        if isinstance(it.type, type) and issubclass(it.type, msgspec.Struct)
+    }
+
+
 def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
     """Yield the settings of a schema, section by section."""
-    for section in msgspec.structs.fields(schema):
-        struct = section.type
+    for section, struct in sections_of(schema).items():
         hints = get_type_hints(struct, include_extras=True)
         for field in msgspec.structs.fields(struct):
             kind, meta = _split_annotation(hints[field.name])
             yield Setting(
-                section=section.name,
+                section=section,
                 name=field.name,
                 type=kind,
                 default=field.default,
