@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from entresol import contracts
-from entresol.l1.deployment import Deployment
+from entresol.l1.deployment import Deployment, RegisteredChain
 from entresol.primitives.values import Address, Hash32
 
 HERE = Path(__file__).parent
@@ -46,7 +46,9 @@ def test_every_error_that_the_page_names_is_declared() -> None:
 def test_the_page_lists_what_a_deployment_creates_in_its_order() -> None:
     zero = Address.zero()
     deployment = Deployment(
-        l1_chain_id=1, chain_id=2, deployer=zero, operator=zero, genesis_batch_hash=Hash32.zero()
+        l1_chain_id=1,
+        deployer=zero,
+        chains=(RegisteredChain(chain_id=2, operator=zero, genesis_batch_hash=Hash32.zero()),),
     )
     steps = [step.description for step in deployment.steps()]
     listed = re.findall(r"^\| \*n\*[ +\d]* \| `([\w.]+)` \|", PAGE, re.MULTILINE)

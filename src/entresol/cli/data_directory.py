@@ -44,7 +44,7 @@ def verify_chains(config: NodeConfig) -> int:
     with contextlib.closing(layer_two):
         code = _verify(LAYER_2, layer_two)
         if LAYER_1 in layers:
-            with contextlib.closing(open_layer_one(config, layer_two)) as layer_one:
+            with contextlib.closing(open_layer_one(config, (layer_two,))) as layer_one:
                 code = max(code, _verify(LAYER_1, layer_one))
     return code
 

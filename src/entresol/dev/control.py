@@ -9,14 +9,16 @@ from entresol.dev.reverts import Checkpoints, Reverts
 from entresol.dev.state_file.node_state import NodeState
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from entresol.chain.chain import Chain
 
 
 class DevControl:
-    """Controls of the chains of a node, which both of its APIs share."""
+    """Controls of the chains of a node, which all of its APIs share."""
 
     def __init__(
-        self, *chains: Chain, settling: Chain | None = None, foreign_l1: bool = False
+        self, *chains: Chain, settling: Collection[Chain] = (), foreign_l1: bool = False
     ) -> None:
         self._reverts = tuple(map(Reverts, chains))
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.

@@ -90,6 +90,8 @@ _CREATED: Final = (
     "chain",
 )
 """The order of creation, which determines the addresses."""
+_CALLS: Final = 2
+"""The calls that register a chain, once its contract is complete."""
 _FACETS: Final = 2
 """The facets of the chain's contract, which follow. Earlier versions had two calls instead, so no address moves."""
 
@@ -103,6 +105,19 @@ def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts
     return SettlementContracts(**created, bytecodes_supplier=supplier)
 
 
+def contracts_of_chain(
+    first: SettlementContracts, deployer: Address, index: int, first_nonce: int = 0
+) -> SettlementContracts:
+    """Return the contracts of a chain by its number, from those of the `first` one."""
+    if index == 0:
+        return first
+    # The supplier and the calls of the first chain; then the contract of each other one and its calls.
+    before = len(_CREATED) + _FACETS + 1 + _CALLS + (index - 1) * (1 + _CALLS)
+    chain = create_address(deployer, first_nonce + before)
+    # The bridge of earlier versions serves the first chain alone; the router takes the same deposits of all.
+    return msgspec.structs.replace(first, chain=chain, legacy_bridge=first.asset_router)
+
+
 def facets_of(deployer: Address, first_nonce: int = 0) -> tuple[Address, Address]:
     """Return the addresses of the mailbox and the executor of the chain's contract."""
     mailbox, executor = (
@@ -111,21 +126,28 @@ def facets_of(deployer: Address, first_nonce: int = 0) -> tuple[Address, Address
     return mailbox, executor
 
 
-class Deployment(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of the deployment of one chain on one L1.
+class RegisteredChain(msgspec.Struct, frozen=True, kw_only=True):
+    """An L2 that a deployment registers; its `operator` may settle its batches."""
 
-    The deployer owns the contracts and administers the chain; `operator` may settle its batches.
-    """
-
-    l1_chain_id: int
     chain_id: int
-    deployer: Address
     operator: Address
     genesis_batch_hash: Hash32
-    first_nonce: int = 0
     fees: L1FeeParams = L1FeeParams()
     priority_tx_max_gas: int = 72_000_000
     """The maximum gas of a request, beyond its overhead: what a block of the L2 has."""
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """Parameters of a deployment on one L1: shared contracts, and one for each chain.
+
+    The deployer owns the contracts and administers the chains.
+    """
+
+    l1_chain_id: int
+    deployer: Address
+    chains: tuple[RegisteredChain, ...]
+    """The first one has the bridge of earlier versions, too."""
+    first_nonce: int = 0
     has_bytecodes_supplier: bool = True
     """Whether bytecode can be published; False resumes a deployment that an earlier version began."""
     has_facets: bool = True
@@ -133,17 +155,26 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def contracts(self) -> SettlementContracts:
-        """The addresses of the contracts."""
+        """The addresses of the contracts of the first chain."""
         contracts = addresses_of(self.deployer, self.first_nonce)
         return contracts if self.has_bytecodes_supplier else contracts.without_supplier()
+
+    def contracts_of(self, chain_id: int) -> SettlementContracts:
+        """Return the addresses of the contracts of a chain."""
+        index = [it.chain_id for it in self.chains].index(chain_id)
+        return contracts_of_chain(self.contracts, self.deployer, index, self.first_nonce)
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
         supplier = [_creation("BytecodesSupplier", "()", ())] * self.has_bytecodes_supplier
+        first, *others = self.chains
         if not self.has_facets:
-            return [*self._creations(), *self._calls(), *supplier]
+            return [*self._creations(), *self._calls(first), *supplier]
         # A chain is not registered before its contract is complete.
-        return [*self._creations(), *self._facets(), *supplier, *self._calls()]
+        steps = [*self._creations(), *self._facets(), *supplier, *self._calls(first)]
+        for chain in others:
+            steps += [self._chain(chain), *self._calls(chain)]
+        return steps
 
     def _creations(self) -> list[DeploymentStep]:
         it, owner = self.contracts, self.deployer
@@ -167,7 +198,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             "legacy_bridge": (
                 "L1ERC20Bridge",
                 "(address,address,uint256)",
-                (it.nullifier, it.asset_router, self.chain_id),
+                (it.nullifier, it.asset_router, self.chains[0].chain_id),
             ),
             "validator_timelock": ("ValidatorTimelock", "(address,uint32)", (owner, _NO_DELAY)),
             "chain_type_manager": (
@@ -180,16 +211,19 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                 ),
             ),
             "verifier": ("DevelopmentVerifier", "()", ()),
-            "chain": ("ZKChain", _CHAIN_SETTINGS, (self._chain_settings(),)),
         }
-        return [_creation(*arguments[name]) for name in _CREATED]
+        created = [_creation(*arguments[name]) for name in _CREATED if name != "chain"]
+        return [*created, self._chain(self.chains[0])]
+
+    def _chain(self, chain: RegisteredChain) -> DeploymentStep:
+        return _creation("ZKChain", _CHAIN_SETTINGS, (self._chain_settings(chain),))
 
     def _facets(self) -> list[DeploymentStep]:
         mailbox = _creation("MailboxFacet", "(address)", (self.contracts.bridgehub,))
         return [mailbox, _creation("ExecutorFacet", "()", ())]
 
-    def _calls(self) -> list[DeploymentStep]:
-        it = self.contracts
+    def _calls(self, chain: RegisteredChain) -> list[DeploymentStep]:
+        it = self.contracts_of(chain.chain_id)
         base_token = asset_id(self.l1_chain_id, ETH_TOKEN)
         return [
             DeploymentStep(
@@ -197,23 +231,23 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                 it.bridgehub,
                 abi.encode_call(
                     "registerChain(uint256,address,address,bytes32,bytes32)",
-                    *(self.chain_id, it.chain_type_manager, it.chain),
-                    *(base_token, self.genesis_batch_hash),
+                    *(chain.chain_id, it.chain_type_manager, it.chain),
+                    *(base_token, chain.genesis_batch_hash),
                 ),
             ),
             DeploymentStep(
                 "let the operator settle batches",
                 it.validator_timelock,
-                abi.encode_call("addValidator(address,address)", it.chain, self.operator),
+                abi.encode_call("addValidator(address,address)", it.chain, chain.operator),
             ),
         ]
 
-    def _chain_settings(self) -> tuple[object, ...]:
-        it, fees = self.contracts, self.fees
+    def _chain_settings(self, chain: RegisteredChain) -> tuple[object, ...]:
+        it, fees = self.contracts, chain.fees
         # No data is published on L1, so there is no fee for it.
         validium_pricing = 1
         return (
-            self.chain_id,
+            chain.chain_id,
             it.bridgehub,
             it.chain_type_manager,
             self.deployer,
@@ -224,7 +258,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             # Developers move the clock of either layer as they like.
             _NO_LIMIT,
             _NO_LIMIT,
-            self.priority_tx_max_gas,
+            chain.priority_tx_max_gas,
             (
                 validium_pricing,
                 fees.batch_overhead_l1_gas,

@@ -16,6 +16,8 @@ from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from entresol._native import AccountChange, ExecutionResult
     from entresol.l1.deployment import Deployment
 
@@ -121,19 +123,20 @@ def deployment_accounts(
 
 
 def fund_vault(
-    accounts: dict[Address, GenesisAccount], deployment: Deployment, ether: int
+    accounts: dict[Address, GenesisAccount], deployment: Deployment, ether: Mapping[int, int]
 ) -> dict[Address, GenesisAccount]:
-    """Return the accounts with `ether` in the vault, as if it had been deposited to the chain.
+    """Return the accounts with ether in the vault, as if it had been deposited to each chain, by its id.
 
-    It backs the balances in the L2's genesis, so that they can be withdrawn.
+    It backs the balances in the genesis of an L2, so that they can be withdrawn.
     """
     vault = addresses_of(deployment.deployer, deployment.first_nonce).native_token_vault
-    balances: dict[Word, Value] = {asset_id(deployment.l1_chain_id, ETH_TOKEN): ether}
-    storage = storage_of(
-        artifact("L1NativeTokenVault"), {"chainBalance": {deployment.chain_id: balances}}
-    )
+    asset = asset_id(deployment.l1_chain_id, ETH_TOKEN)
+    balances: dict[Word, Value] = {chain_id: {asset: amount} for chain_id, amount in ether.items()}
+    storage = storage_of(artifact("L1NativeTokenVault"), {"chainBalance": balances})
     account = accounts[vault]
-    funded = msgspec.structs.replace(account, balance=ether, storage={**account.storage, **storage})
+    funded = msgspec.structs.replace(
+        account, balance=sum(ether.values()), storage={**account.storage, **storage}
+    )
     return {**accounts, vault: funded}
 
 

@@ -12,7 +12,7 @@ from entresol.node.node import Node
 from entresol.node.parts.part import first_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.dev.control import DevControl
@@ -109,14 +109,14 @@ class NodeBuilder:
         server: ServerConfig | None = None,
         *,
         layer: str = "",
-        hidden: Address | None = None,
+        hidden: Sequence[Address] = (),
         logs_transactions: bool = True,
         hooks: ServiceHooks | None = None,
         explorer: ExplorerPage | None = None,
         role: ServiceRole | None = None,
         is_layer_one: bool = False,
     ) -> ChainService:
-        """Return the service of an API, with lines of `layer` in the log, but not of the sender `hidden`."""
+        """Return the service of an API, with lines of `layer` in the log, but not of the senders `hidden`."""
         log = None
         if self._log is not None:
             is_public = not serves_dev_methods(self.config)
@@ -136,7 +136,12 @@ class NodeBuilder:
         )
 
     def build(
-        self, *services: ChainService, info: Callable[[], NodeInfo], rollup: Rollup | None = None
+        self,
+        *layer_twos: ChainService,
+        info: Callable[[], NodeInfo],
+        rollups: Sequence[Rollup] = (),
+        layer_one: ChainService | None = None,
     ) -> Node:
         """Return the node, which closes what was opened from now on."""
-        return Node(self._opened.pop_all(), tuple(self._parts), services, info, rollup)
+        parts = tuple(self._parts)
+        return Node(self._opened.pop_all(), parts, layer_twos, info, rollups, layer_one)

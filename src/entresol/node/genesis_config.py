@@ -32,7 +32,7 @@ from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from entresol.l1.deployment import Deployment
+    from entresol.l1.deployment import Deployment, RegisteredChain
     from entresol.node.config.evm import EvmConfig
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
@@ -120,13 +120,13 @@ class LayerOneGenesis:
     def __init__(
         self,
         config: NodeConfig,
-        deployments: tuple[Deployment, ...],
+        deployment: Deployment,
         predeploys: Mapping[Address, GenesisAccount],
         timestamp: int,
     ) -> None:
         self._config = config.chain
         self._number = config.l1_blocks.l1_number
-        self._deployments = deployments
+        self._deployment = deployment
         self._predeploys = predeploys
         addresses = [account.address for account in development_accounts(config.chain)]
         balance = config.chain.balance * ETHER
@@ -150,8 +150,7 @@ class LayerOneGenesis:
             yield f"--l1-chain-id: {stored.chain_id}, not {expected.chain_id}"
         if self._number not in (None, stored.number):
             yield f"--l1-number: {stored.number}, not {self._number}"
-        if not all(_is_registered(stored, deployment) for deployment in self._deployments):
-            yield "--data-dir: the L2 beside it is not the one that is registered on it"
+        yield from _registration_differences(stored, self._deployment)
         for address in sorted(self._from_file):
             for difference in account_differences(address, stored, expected):
                 yield f"--l1-init: {difference}"
@@ -160,12 +159,22 @@ class LayerOneGenesis:
         )
 
 
-def _is_registered(stored: Genesis, deployment: Deployment) -> bool:
-    """Return whether a genesis has the genesis batch of the chain that a deployment registers."""
-    batches: dict[Word, Value] = {0: deployment.genesis_batch_hash}
+def _registration_differences(stored: Genesis, deployment: Deployment) -> Iterator[str]:
+    """Yield how the chains that are registered in a genesis differ from those of a deployment."""
+    first, *others = deployment.chains
+    if not _is_registered(stored, deployment, first):
+        yield "--data-dir: the L2 beside it is not the one that is registered on it"
+    for chain in others:
+        if not _is_registered(stored, deployment, chain):
+            yield f"--chains: chain {chain.chain_id} is not registered on it; start in a new directory"
+
+
+def _is_registered(stored: Genesis, deployment: Deployment, chain: RegisteredChain) -> bool:
+    """Return whether a genesis has the genesis batch of a chain that a deployment registers."""
+    batches: dict[Word, Value] = {0: chain.genesis_batch_hash}
     storage = storage_of(artifact("ZKChain"), {"_storedBatchHashes": batches})
     ((slot, registered),) = storage.items()
-    return _slot(stored, deployment.contracts.chain, slot) == registered
+    return _slot(stored, deployment.contracts_of(chain.chain_id).chain, slot) == registered
 
 
 def anvil_genesis(config: NodeConfig) -> Genesis:

@@ -30,29 +30,38 @@ class Node:
         parts: Sequence[Part],
         services: Sequence[ChainService],
         info: Callable[[], NodeInfo],
-        rollup: Rollup | None = None,
+        rollups: Sequence[Rollup] = (),
+        layer_one: ChainService | None = None,
     ) -> None:
         """Take parts, the services among them, and `opened`, which is closed once all parts have stopped."""
         self.parts = parts
-        self.services = services
-        """What it serves, the chain that it is about first."""
+        self.layer_twos = services
+        """The services of the L2s; that of the only chain if there is one."""
+        self.layer_one = layer_one
+        """The service of the development L1, if there is one beside the L2s."""
         self.info = info
         """Returns what the banner and `--config-out` show."""
-        self.rollup = rollup
+        self.rollups = rollups
+        """What settles each of the L2s."""
         self._stack = contextlib.AsyncExitStack()
         self._stack.callback(opened.close)
         for part in parts:
             self._stack.push_async_callback(part.stop)
 
     @property
-    def layer_two(self) -> ChainService:
-        """The service of the L2; that of the only chain if there is one."""
-        return self.services[0]
+    def services(self) -> Sequence[ChainService]:
+        """What it serves, the L2s first."""
+        return self.layer_twos if self.layer_one is None else (*self.layer_twos, self.layer_one)
 
     @property
-    def layer_one(self) -> ChainService | None:
-        """The service of the development L1, if there is one beside the L2."""
-        return self.services[1] if len(self.services) > 1 else None
+    def layer_two(self) -> ChainService:
+        """The service of the first L2; that of the only chain if there is one."""
+        return self.layer_twos[0]
+
+    @property
+    def rollup(self) -> Rollup | None:
+        """What settles the first L2; None if nothing does."""
+        return self.rollups[0] if self.rollups else None
 
     @property
     def chain(self) -> Chain:

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import time
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -28,7 +27,7 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.evm_env import ValidationLimits
-from entresol.l1.deployment import Deployment, SettlementContracts
+from entresol.l1.deployment import Deployment, RegisteredChain, SettlementContracts
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.api import worker_count
 from entresol.node.config.schema import ETHER
@@ -46,7 +45,7 @@ from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesi
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
@@ -56,6 +55,15 @@ log = logging.getLogger(__name__)
 
 OPERATOR: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development operator")))
 """The operator of the development L1, which deploys and settles there; its key is publicly known."""
+
+
+def operator_of(index: int) -> DevAccount:
+    """Return the operator of one of the L2s on the development L1; that of the first one deploys, too."""
+    if index == 0:
+        return OPERATOR
+    name = b"entresol: the development operator of L2 %d" % index
+    return DevAccount.from_secret(Hash32(keccak256(name)))
+
 
 PUBLIC_KEYS: Final = 20
 """How many accounts of the development mnemonic tools show at most, unless more are requested."""
@@ -128,31 +136,25 @@ def open_with_genesis(
 
 
 def open_layer_one(
-    config: NodeConfig,
-    layer_two: Chain,
-    store: Store | None = None,
-    others: Mapping[DevAccount, Chain] = MappingProxyType({}),
+    config: NodeConfig, layer_twos: Sequence[Chain], store: Store | None = None
 ) -> Chain:
-    """Open the development L1, on which `layer_two` is registered from genesis; `store` is that of a replica.
-
-    Each of the `others` is registered there, too, with contracts of its own that its operator has deployed.
-    """
+    """Open the development L1, on which L2s are registered from genesis; `store` is that of a replica."""
     rules = _layer_one_rules(config)
-    registered = {
-        development_deployment(config, registrant, operator): registrant
-        for operator, registrant in {OPERATOR: layer_two, **others}.items()
+    deployment = development_deployment(config, layer_twos)
+    accounts = deployment_accounts(deployment, rules.fork, _balance(config))
+    predeploys = fund_vault(
+        accounts, deployment, {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
+    )
+    predeploys |= {
+        it.address: GenesisAccount(balance=_balance(config))
+        for it in map(operator_of, range(1, len(layer_twos)))
     }
-    predeploys: dict[Address, GenesisAccount] = {}
-    for deployment, registrant in registered.items():
-        funded = sum(account.balance for account in registrant.genesis.alloc.values())
-        accounts = deployment_accounts(deployment, rules.fork, _balance(config))
-        predeploys |= fund_vault(accounts, deployment, min(funded, _MAX_VAULT_BALANCE))
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
     predeploys |= {
         address: GenesisAccount(code=code, nonce=_CONTRACT_NONCE) for address, code in codes.items()
     }
     expected = LayerOneGenesis(
-        config, tuple(registered), predeploys, layer_two.genesis.timestamp
+        config, deployment, predeploys, layer_twos[0].genesis.timestamp
     ).expected
     blocks, path = config.l1_blocks, _path(config.chain)
     pool = msgspec.structs.replace(_pool(config.chain), order=blocks.l1_order)
@@ -167,9 +169,16 @@ def open_layer_one(
         chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
     elif config.l1.l1_delay:
         chain.schedule.seal_after(config.l1.l1_delay)
-    for deployment, registrant in registered.items():
-        _limit_requests(chain, deployment.contracts.chain, registrant.rules.gas_limit)
+    for it in layer_twos:
+        contract = deployment.contracts_of(it.rules.chain_id).chain
+        _limit_requests(chain, contract, it.rules.gas_limit)
     return chain
+
+
+def _vault_balance(layer_two: Chain) -> int:
+    """Return the ether in the genesis of an L2, which the vault on L1 holds."""
+    funded = sum(account.balance for account in layer_two.genesis.alloc.values())
+    return min(funded, _MAX_VAULT_BALANCE)
 
 
 def _new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:
@@ -242,16 +251,18 @@ def _pool(config: ChainConfig) -> PoolConfig:
     )
 
 
-def development_deployment(
-    config: NodeConfig, layer_two: Chain, operator: DevAccount = OPERATOR
-) -> Deployment:
-    """Return the deployment that registers `layer_two` on the development L1."""
+def development_deployment(config: NodeConfig, layer_twos: Sequence[Chain]) -> Deployment:
+    """Return the deployment that registers L2s on the development L1, each with an operator of its own."""
+    registered = (
+        RegisteredChain(
+            chain_id=it.rules.chain_id,
+            operator=operator_of(index).address,
+            genesis_batch_hash=genesis_batch_hash(it),
+        )
+        for index, it in enumerate(layer_twos)
+    )
     return Deployment(
-        l1_chain_id=config.l1.l1_chain_id,
-        chain_id=layer_two.rules.chain_id,
-        deployer=operator.address,
-        operator=operator.address,
-        genesis_batch_hash=genesis_batch_hash(layer_two),
+        l1_chain_id=config.l1.l1_chain_id, deployer=OPERATOR.address, chains=tuple(registered)
     )
 
 

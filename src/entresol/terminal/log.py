@@ -25,6 +25,8 @@ from entresol.terminal.transactions import (
 from entresol.terminal.writer import OUT, FormatText, LineWriter, TerminalWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from entresol.chain.chain import Chain
     from entresol.execution.console import ConsoleCalls
     from entresol.primitives.values import Address
@@ -99,12 +101,12 @@ class NodeLog:
     def for_chain(
         self,
         layer: str = "",
-        hidden: Address | None = None,
+        hidden: Collection[Address] = (),
         *,
         is_public: bool = False,
         has_transactions: bool = True,
     ) -> ChainLog:
-        """Return the log of one chain; transactions of the sender `hidden` are not logged.
+        """Return the log of one chain; transactions of the senders `hidden` are not logged.
 
         If it `is_public`, its clients are not developers, and what their contracts print is not logged. Without
         `has_transactions` another process logs them.
@@ -134,11 +136,11 @@ class NodeLog:
         self,
         chain: Chain,
         layer: str,
-        hidden: Address | None,
+        hidden: Collection[Address],
         details: LogDetails,
         sends: OpenSends,
     ) -> None:
-        """Log the transactions of a chain after the requests that sent them, except those of the sender `hidden`."""
+        """Log the transactions of a chain after the requests that sent them, except those of the senders `hidden`."""
         if self.logs_requests:
             self._transactions.append(
                 TransactionLog(
@@ -191,7 +193,7 @@ class ChainLog:
         self,
         log: NodeLog,
         layer: str,
-        hidden: Address | None,
+        hidden: Collection[Address],
         details: LogDetails,
         *,
         has_transactions: bool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -162,7 +162,7 @@ class TransactionLog:
         log_format: LogFormat,
         write: Callable[[str], None],
         layer: str = "",
-        hidden: Address | None = None,
+        hidden: Collection[Address] = (),
         *,
         details: LogDetails | None = None,
         sealed_block: Callable[[int], SealedBlock] | None = None,
@@ -216,7 +216,7 @@ class TransactionLog:
 
     def _text_of(self, stored: bytes, sealed: BlockSealed) -> str | None:
         entries = included_in(BlockRecord.decode(stored), sealed, self._layer, self._details)
-        texts = [self._format.transaction(it) for it in entries if it.sender != self._hidden]
+        texts = [self._format.transaction(it) for it in entries if it.sender not in self._hidden]
         return "\n".join(texts) if texts else None
 
     def _log(self, sealed: BlockSealed) -> None:
@@ -244,7 +244,7 @@ class TransactionLog:
         record = self._blocks.get_record(sealed.number)
         if record is not None and self._blocks.block_hash(sealed.number) == sealed.hash:
             for index, entry in enumerate(included_in(record, sealed, self._layer, self._details)):
-                if entry.sender != self._hidden:
+                if entry.sender not in self._hidden:
                     yield index, entry
 
 

@@ -9,7 +9,7 @@ import msgspec
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.l1 import deployment
 from entresol.l1.contracts import ZkChain
-from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of
+from entresol.l1.deployment import Deployment, RegisteredChain, SettlementContracts, addresses_of
 from entresol.l1.layer_one import L1Receipt, LayerOne
 from entresol.l1.operator import Operator
 from entresol.primitives import abi
@@ -75,11 +75,11 @@ async def deploy(
     owner = ACCOUNTS[0]
     planned = Deployment(
         l1_chain_id=await l1.chain_id(),
-        chain_id=chain_id,
         deployer=owner.address,
-        operator=validator,
-        genesis_batch_hash=genesis_hash,
         first_nonce=await l1.nonce(owner.address),
+        chains=(
+            RegisteredChain(chain_id=chain_id, operator=validator, genesis_batch_hash=genesis_hash),
+        ),
     )
     operator = Operator(l1, owner.secret)
     addresses = await deployment.deploy(l1, operator, planned, lambda _done, _steps, _what: None)

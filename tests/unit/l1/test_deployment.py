@@ -13,6 +13,7 @@ from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain, read_contract
 from entresol.l1.deployment import (
     Deployment,
+    RegisteredChain,
     SettlementContracts,
     deploy,
     facets_of,
@@ -46,11 +47,11 @@ def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) ->
 async def planned(l1: LayerOne) -> Deployment:
     return Deployment(
         l1_chain_id=await l1.chain_id(),
-        chain_id=270,
         deployer=OWNER.address,
-        operator=VALIDATOR.address,
-        genesis_batch_hash=GENESIS,
         first_nonce=await l1.nonce(OWNER.address),
+        chains=(
+            RegisteredChain(chain_id=270, operator=VALIDATOR.address, genesis_batch_hash=GENESIS),
+        ),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.l1.deployment import Deployment, addresses_of
+from entresol.l1.deployment import Deployment, RegisteredChain, addresses_of
 from entresol.l1.embedded_genesis import deployment_accounts, development_problem, is_public_network
 from entresol.primitives.values import Address, Hash32
 
@@ -46,10 +46,10 @@ def test_the_genesis_with_the_chain_id_of_a_public_network_lacks_the_verifier_al
     def codes(l1_chain_id: int) -> set[Address]:
         deployment = Deployment(
             l1_chain_id=l1_chain_id,
-            chain_id=2,
             deployer=zero,
-            operator=zero,
-            genesis_batch_hash=Hash32(b"\1" * 32),
+            chains=(
+                RegisteredChain(chain_id=2, operator=zero, genesis_batch_hash=Hash32(b"\1" * 32)),
+            ),
         )
         accounts = deployment_accounts(deployment, "prague")
         return {address for address, account in accounts.items() if account.code}

@@ -43,7 +43,7 @@ def opened(config: NodeConfig) -> Iterator[tuple[Chain, Chain | None]]:
         if not config.l1.l1 or config.l1.l1_url is not None:
             yield layer_two, None
             return
-        with closing(open_layer_one(config, layer_two)) as layer_one:
+        with closing(open_layer_one(config, (layer_two,))) as layer_one:
             yield layer_two, layer_one
 
 
@@ -162,7 +162,7 @@ def test_a_development_l1_of_another_l2_is_rejected(tmp_path: Path) -> None:
         pass
     other = configured(tmp_path / "other", accounts=2)
     with opened(other) as (layer_two, _), pytest.raises(GenesisMismatch, match="the L2 beside it"):
-        open_layer_one(config, layer_two)
+        open_layer_one(config, (layer_two,))
 
 
 def test_without_accounts_a_chain_has_as_many_as_it_was_created_with(tmp_path: Path) -> None:

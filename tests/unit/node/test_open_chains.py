@@ -47,7 +47,7 @@ def test_a_chain_can_be_opened_again_with_another_gas_price(tmp_path: Path) -> N
 def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:
     config = NodeConfig(chain=ChainConfig(accounts=3, balance=7))
     with opened(config.chain) as chain:
-        layer_one = open_layer_one(config, chain)
+        layer_one = open_layer_one(config, (chain,))
         vault = layer_one.state_after(0).account(development_contracts().native_token_vault)
         layer_one.close()
     assert vault is not None
@@ -58,7 +58,7 @@ def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:
 def test_only_a_development_l1_that_has_a_bytecodes_supplier_says_so() -> None:
     config = NodeConfig()
     with opened(config.chain) as chain:
-        layer_one = open_layer_one(config, chain)
+        layer_one = open_layer_one(config, (chain,))
         assert contracts_on(layer_one) == development_contracts()
         supplier = development_contracts().bytecodes_supplier
         assert supplier is not None
@@ -80,7 +80,7 @@ def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> No
     genesis.write_text(json.dumps(text), encoding="utf-8")
     config = NodeConfig(chain=ChainConfig(genesis=str(genesis)))
     with opened(config.chain) as chain:
-        layer_one = open_layer_one(config, chain)
+        layer_one = open_layer_one(config, (chain,))
         vault = layer_one.state_after(0).account(development_contracts().native_token_vault)
         layer_one.close()
     assert vault is not None
@@ -105,7 +105,7 @@ def test_the_development_l1_accepts_requests_up_to_the_gas_of_a_block(
     for gas_limit in gas_limits:
         chain = ChainConfig(data_dir=str(tmp_path / "chain"), gas_limit=gas_limit)
         config = NodeConfig(chain=chain)
-        with opened(chain) as layer_two, closing(open_layer_one(config, layer_two)) as layer_one:
+        with opened(chain) as layer_two, closing(open_layer_one(config, (layer_two,))) as layer_one:
             contract = ZkChain(
                 EmbeddedLayerOne(layer_one, InlineSequencer(layer_one)),
                 development_contracts().chain,
@@ -119,7 +119,7 @@ def test_the_development_l1_accepts_requests_up_to_the_gas_of_a_block(
 @contextmanager
 def opened_pair(config: NodeConfig) -> Iterator[tuple[Chain, Chain]]:
     layer_two, _ = open_layer_two(config, config.l1.l1_chain_id, development_contracts())
-    with closing(layer_two), closing(open_layer_one(config, layer_two)) as layer_one:
+    with closing(layer_two), closing(open_layer_one(config, (layer_two,))) as layer_one:
         yield layer_two, layer_one
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -77,7 +77,7 @@ def logged(chain: Chain, work: Callable[[], object]) -> list[str]:
 
 
 def formatted_later(
-    chain: Chain, work: Callable[[], object], hidden: Address | None = None
+    chain: Chain, work: Callable[[], object], hidden: Sequence[Address] = ()
 ) -> tuple[list[str], list[str | None]]:
     """Return what is logged at once of what `work` does, and what is left to be formatted elsewhere."""
     lines: list[str] = []
@@ -122,7 +122,7 @@ def test_a_failed_transaction_is_formatted_at_once(chain: Chain) -> None:
 
 
 def test_nothing_is_formatted_later_of_a_hidden_sender(chain: Chain) -> None:
-    _, later = formatted_later(chain, lambda: send(chain, 0, to=BOB), hidden=ALICE.address)
+    _, later = formatted_later(chain, lambda: send(chain, 0, to=BOB), hidden=[ALICE.address])
     assert later == [None]
 
 

@@ -17,7 +17,7 @@ from entresol.errors import BestBlockMissing, LoadRejected
 from entresol.primitives.records import StoredChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from entresol._native import Overlay
     from entresol.chain.chain import Chain
@@ -71,7 +71,7 @@ class NodeState:
     Remembers and persists: nothing of its own. `prepare` and the work of `dump` may run on any thread.
     """
 
-    def __init__(self, node_chains: NodeChains, settling: Chain | None = None) -> None:
+    def __init__(self, node_chains: NodeChains, settling: Collection[Chain] = ()) -> None:
         self._node_chains = node_chains
         self._settling = settling
 
@@ -151,7 +151,7 @@ class NodeState:
         """Return whether only the accounts of a file are taken."""
         if file.part_of(chain.rules.chain_id) is not None:
             return False
-        if chain is self._settling:
+        if chain in self._settling:
             return True
         if not file.blocks and file.best is not None and file.best > chain.number:
             raise BestBlockMissing(file.best)
@@ -178,7 +178,7 @@ class NodeState:
         others = [it.rules.chain_id for it in self._node_chains.chains if it is not chain]
         if all(any(file.part_of(it) for file in files.values()) for it in others):
             return
-        if chain is self._settling and any(record.priority_count() for record in part.records):
+        if chain in self._settling and any(record.priority_count() for record in part.records):
             raise LoadRejected(
                 "the file has transactions from L1, and not the L1 that sent them; dump both layers together"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -12,14 +12,15 @@ from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
 from entresol.node.explorer.explorer_routes import explorer_page
-from entresol.node.open_chains import OPERATOR
+from entresol.node.open_chains import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.settlement_layer import SettlementLayer, contracts_on
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
-    from entresol.chain.genesis.accounts import DevAccount
     from entresol.dev.control import DevControl
     from entresol.dev.keyring import Keyring
     from entresol.node.builder import NodeBuilder
@@ -27,21 +28,30 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.rollup import Rollup
     from entresol.node.workers.supervisor import WorkerSupervisor
+    from entresol.primitives.values import Address
     from entresol.sequencer.local import LocalSequencer
 
 
-def serve_layer_two(  # noqa: PLR0913 - independent parts
+class LayerTwo(NamedTuple):
+    """An L2 of a node: its settings, who seals its blocks, and what settles them."""
+
+    config: NodeConfig
+    chain: Chain
+    fees: FeeModel
+    sequencer: LocalSequencer
+    rollup: Rollup | None = None
+
+
+def serve_layer_two(
     builder: NodeBuilder,
-    chain: Chain,
-    sequencer: LocalSequencer,
+    layer_two: LayerTwo,
     control: DevControl,
     *,
-    fees: FeeModel,
-    rollup: Rollup | None,
+    name: str = "",
     workers: WorkerSupervisor | None = None,
 ) -> ChainService:
-    """Return the service of an L2, whose health is that of the whole node."""
-    config = builder.config
+    """Return the service of an L2, whose health is that of the whole node; `name` is on its lines of the log."""
+    config, chain, fees, sequencer, rollup = layer_two
     api = builder.api(
         chain,
         sequencer,
@@ -65,19 +75,27 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
 
     metrics = tuple if rollup is None else rollup.metrics
     hooks = ServiceHooks(health=health, degraded=builder.problem, metrics=metrics)
-    return builder.serve(api, hooks=hooks, explorer=explorer_page(config, 2, rollup), role=role)
+    return builder.serve(
+        api,
+        config.server,
+        layer=name,
+        hooks=hooks,
+        explorer=explorer_page(config, 2, rollup),
+        role=role,
+    )
 
 
-def serve_layer_one(
+def serve_layer_one(  # noqa: PLR0913 - independent parts
     builder: NodeBuilder,
     chain: Chain,
     sequencer: LocalSequencer,
     control: DevControl,
     *,
     rollup: Rollup | None,
+    hidden: Sequence[Address] = (OPERATOR.address,),
     workers: WorkerSupervisor | None = None,
 ) -> ChainService:
-    """Return the service of the development L1."""
+    """Return the service of the development L1; transactions of the senders `hidden` are not logged."""
     config, l1 = builder.config, builder.config.l1
     held_seconds = CACHED_SECONDS if l1.l1_delay is None else 0.0
     api = builder.api(
@@ -92,7 +110,7 @@ def serve_layer_one(
         msgspec.structs.replace(config.server, port=l1.l1_port, ipc=l1.l1_ipc),
         layer="L1",
         # The settler logs the operator's transactions.
-        hidden=OPERATOR.address,
+        hidden=hidden,
         explorer=explorer_page(config, 1, rollup),
         role=None if workers is None else builder.opened(workers.share(chain)),
         is_layer_one=True,
@@ -100,14 +118,14 @@ def serve_layer_one(
 
 
 def embedded_settlement_layer(
-    chain: Chain, sequencer: LocalSequencer, operator: DevAccount = OPERATOR
+    chain: Chain, sequencer: LocalSequencer, index: int = 0
 ) -> SettlementLayer:
-    """Return the development L1 as what an L2 settles on, with the contracts that `operator` has deployed there."""
+    """Return the development L1 as what one of its L2s settles on, with the contracts and the operator of that one."""
     return SettlementLayer(
         l1=EmbeddedLayerOne(chain, sequencer),
         l1_chain_id=chain.rules.chain_id,
-        contracts=contracts_on(chain, operator),
-        operator_keys=OperatorKeys.of(operator.secret),
+        contracts=contracts_on(chain, index),
+        operator_keys=OperatorKeys.of(operator_of(index).secret),
         deployment_block=chain.ledger.first,
     )
 

@@ -1,4 +1,4 @@
-"""An L2 with the L1 that it settles on: a development L1 in the same process, a remote one, or none."""
+"""L2s with the L1 that they settle on: a development L1 in the same process, a remote one, or none."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from entresol.dev.control import DevControl
+from entresol.errors import InvalidConfig
 from entresol.node.builder import NodeBuilder
+from entresol.node.config.api import worker_count
+from entresol.node.config.ecosystem import layer_two_configs
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
-from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two
+from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
+    LayerTwo,
     embedded_settlement_layer,
     serve_layer_one,
     serve_layer_two,
@@ -29,6 +33,8 @@ from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.node.config.schema import NodeConfig
@@ -54,13 +60,13 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
         if remote is not None:
             await remote.l1.close()
         raise
-    assert node.rollup is not None
     try:
         if remote is not None:
             await verify_registration(config, remote, node.chain)
             _warn_of_public_keys(config, remote)
             await check_gas_limit(node.chain, remote)
-        await check_batches(node.chain, node.rollup.settlement_layer)
+        for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
+            await check_batches(service.chain, rollup.settlement_layer)
     except BaseException:
         await node.stop()
         raise
@@ -70,67 +76,104 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
 def ecosystem(
     config: NodeConfig, log: NodeLog | None = None, remote: SettlementLayer | None = None
 ) -> Node:
-    """Return a node that serves an L2, and the development L1 that it settles on unless there is a `remote` one."""
-    settles = config.l1.l1
+    """Return a node that serves L2s, and the development L1 that they settle on unless there is a `remote` one."""
+    settles, configs = config.l1.l1, layer_two_configs(config)
+    _check_several(config, configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
-        chain, fees = _open_layer_two(config, remote)
-        builder.opened(chain)
+        opened = [_open_layer_two(it, index, remote) for index, it in enumerate(configs)]
+        chains = [builder.opened(chain) for chain, _ in opened]
         has_l1 = settles and remote is None
-        l1_chain = builder.opened(open_layer_one(config, chain)) if has_l1 else None
+        l1_chain = builder.opened(open_layer_one(config, chains)) if has_l1 else None
         control = DevControl(
-            *(it for it in (l1_chain, chain) if it is not None),
-            settling=chain if settles else None,
+            *(chains if l1_chain is None else (l1_chain, *chains)),
+            settling=chains if settles else (),
             foreign_l1=remote is not None,
         )
         builder.opened(control)
-        load_at_start(config, control.states, chain, l1_chain)
-        dumper = StateDumper(config, control.states, chain, l1_chain)
+        load_at_start(config, control.states, chains[0], l1_chain)
+        dumper = StateDumper(config, control.states, chains[0], l1_chain)
 
         # Who seals their blocks, and what runs between them.
-        sequencer = LocalSequencer(chain)
         l1_sequencer = None if l1_chain is None else LocalSequencer(l1_chain)
-        settlement_layer = remote
-        if l1_chain is not None and l1_sequencer is not None:
-            settlement_layer = embedded_settlement_layer(l1_chain, l1_sequencer)
-        rollup = None
-        if settlement_layer is not None:
-            rollup = Rollup(chain, sequencer, settlement_layer, fees, config)
-        workers = WorkerSupervisor.of(config, log, rollup)
+        layer_twos: list[LayerTwo] = []
+        for index, (it, (chain, fees)) in enumerate(zip(configs, opened, strict=True)):
+            sequencer, settlement_layer, rollup = LocalSequencer(chain), remote, None
+            if l1_chain is not None and l1_sequencer is not None:
+                settlement_layer = embedded_settlement_layer(l1_chain, l1_sequencer, index)
+            if settlement_layer is not None:
+                rollup = Rollup(chain, sequencer, settlement_layer, fees, it)
+            layer_twos.append(LayerTwo(it, chain, fees, sequencer, rollup))
+        rollups = [it.rollup for it in layer_twos if it.rollup is not None]
+        workers = WorkerSupervisor.of(config, log, rollups[0] if rollups else None)
 
         # What clients reach.
-        layer_two = serve_layer_two(
-            builder, chain, sequencer, control, fees=fees, rollup=rollup, workers=workers
-        )
+        services = [
+            serve_layer_two(
+                builder, it, control, name=_name(it.chain, len(layer_twos)), workers=workers
+            )
+            for it in layer_twos
+        ]
         layer_one = None
         if l1_chain is not None and l1_sequencer is not None:
+            hidden = [operator_of(index).address for index in range(len(layer_twos))]
             layer_one = serve_layer_one(
-                builder, l1_chain, l1_sequencer, control, rollup=rollup, workers=workers
+                builder,
+                l1_chain,
+                l1_sequencer,
+                control,
+                rollup=rollups[0],
+                hidden=hidden,
+                workers=workers,
             )
         remote_l1 = None if remote is None else remote_reads(config, remote.l1)
-        connect_layers(layer_two, layer_one, remote_l1)
+        for service in services:
+            connect_layers(service, layer_one, remote_l1)
 
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
-        builder.add(Closing(dumper.dump_last), l1_sequencer, sequencer)
-        builder.add(layer_two, layer_one, dumper)
-        if settlement_layer is not None:
-            builder.add(Closing(settlement_layer.l1.close))
-        builder.add(rollup, workers)
+        builder.add(Closing(dumper.dump_last), l1_sequencer, *(it.sequencer for it in layer_twos))
+        builder.add(*services, layer_one, dumper)
+        builder.add(*(Closing(it.settlement_layer.l1.close) for it in rollups))
+        builder.add(*rollups, workers)
 
         def info() -> NodeInfo:
             address = None if layer_one is None else layer_one.address
-            l1 = None if settlement_layer is None else L1Info.of(config, settlement_layer, address)
-            return NodeInfo.of(chain, config, layer_two.api.keyring, layer_two.address, l1)
+            found = []
+            for it, service in zip(layer_twos, services, strict=True):
+                layer = None if it.rollup is None else it.rollup.settlement_layer
+                l1 = None if layer is None else L1Info.of(config, layer, address)
+                found.append(
+                    NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1)
+                )
+            return NodeInfo.joined(found)
 
-        services = (layer_two,) if layer_one is None else (layer_two, layer_one)
-        return builder.build(*services, info=info, rollup=rollup)
+        return builder.build(*services, info=info, rollups=rollups, layer_one=layer_one)
 
 
-def _open_layer_two(config: NodeConfig, remote: SettlementLayer | None) -> tuple[Chain, FeeModel]:
+def _check_several(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
+    """Reject what several chains do not have yet."""
+    if len(chains) == 1:
+        return
+    if config.l1.l1_url is not None:
+        raise InvalidConfig(
+            "--chains", "the L1 of --l1-url takes one chain of a node; start a node for each"
+        )
+    if worker_count(config.api) > 1:
+        raise InvalidConfig("--chains", "--workers serve one chain; leave them out")
+
+
+def _name(chain: Chain, count: int) -> str:
+    """Return what the log calls an L2: nothing if it is the only one."""
+    return "" if count == 1 else str(chain.rules.chain_id)
+
+
+def _open_layer_two(
+    config: NodeConfig, index: int, remote: SettlementLayer | None
+) -> tuple[Chain, FeeModel]:
     if not config.l1.l1:
         return open_layer_two(config, None, None)
     if remote is None:
-        return open_layer_two(config, config.l1.l1_chain_id, development_contracts())
+        return open_layer_two(config, config.l1.l1_chain_id, development_contracts(index))
     return open_layer_two(config, remote.l1_chain_id, remote.contracts)
 
 

@@ -57,11 +57,11 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
         chain, fees = _open_layer_two(start, roles[LAYER_TWO].store)
         chains = [builder.opened(chain)]
         if len(roles) > 1:
-            layer_one = open_layer_one(config, chain, roles[LAYER_ONE].store)
+            layer_one = open_layer_one(config, (chain,), roles[LAYER_ONE].store)
             chains.append(builder.opened(layer_one))
         control = DevControl(
             *reversed(chains),
-            settling=chain if settles else None,
+            settling=(chain,) if settles else (),
             foreign_l1=settles and len(chains) == 1,
         )
         builder.opened(control)

@@ -10,6 +10,7 @@ import msgspec
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.deployment import (
     Deployment,
+    RegisteredChain,
     SettlementContracts,
     addresses_of,
     deploy,
@@ -181,14 +182,17 @@ class RemoteSetup:
         # The genesis has to be known before the chain can be registered.
         chain, _ = open_layer_two(self._config, l1_chain_id, contracts)
         try:
-            return Deployment(
-                l1_chain_id=l1_chain_id,
+            registered = RegisteredChain(
                 chain_id=chain.rules.chain_id,
-                deployer=operator,
                 operator=operator,
                 genesis_batch_hash=genesis_batch_hash(chain),
-                first_nonce=first_nonce,
                 priority_tx_max_gas=chain.rules.gas_limit,
+            )
+            return Deployment(
+                l1_chain_id=l1_chain_id,
+                deployer=operator,
+                chains=(registered,),
+                first_nonce=first_nonce,
                 has_bytecodes_supplier=contracts.bytecodes_supplier is not None,
             )
         finally:

@@ -17,7 +17,7 @@ from entresol.errors import (
     LayerOneUnreachable,
 )
 from entresol.l1.contracts import ZkChain
-from entresol.l1.deployment import SettlementContracts, addresses_of
+from entresol.l1.deployment import SettlementContracts, addresses_of, contracts_of_chain
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.open_chains import OPERATOR, genesis_batch_hash
@@ -25,7 +25,6 @@ from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.genesis.accounts import DevAccount
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import L1Config, NodeConfig
@@ -67,14 +66,14 @@ def required_confirmations(config: L1Config) -> int:
     return REMOTE_CONFIRMATIONS if counts else 0
 
 
-def development_contracts(operator: DevAccount = OPERATOR) -> SettlementContracts:
-    """Return the addresses of an operator's contracts, which are the same on every development L1."""
-    return addresses_of(operator.address)
+def development_contracts(index: int = 0) -> SettlementContracts:
+    """Return the addresses of the contracts of one of the L2s, which are the same on every development L1."""
+    return contracts_of_chain(addresses_of(OPERATOR.address), OPERATOR.address, index)
 
 
-def contracts_on(l1_chain: Chain, operator: DevAccount = OPERATOR) -> SettlementContracts:
+def contracts_on(l1_chain: Chain, index: int = 0) -> SettlementContracts:
     """Return the contracts of a development L1; one of an earlier version has no bytecodes supplier."""
-    contracts = development_contracts(operator)
+    contracts = development_contracts(index)
     supplier = contracts.bytecodes_supplier
     if supplier is None or l1_chain.latest.account(supplier) is not None:
         return contracts

@@ -28,7 +28,7 @@ def banner(info: NodeInfo) -> str:
     ]
     if info.accounts:
         lines += _accounts(info)
-    rows = [*_rows(info), *_layer_one(info)]
+    rows = [*_rows(info), *_other_chains(info), *_layer_one(info)]
     return "\n".join((*lines, *rows, "", ready_line(info)))
 
 
@@ -73,6 +73,18 @@ def _rows(info: NodeInfo) -> Iterator[str]:
     yield f"WebSocket    {info.websocket_url}"
 
 
+def _other_chains(info: NodeInfo) -> Iterator[str]:
+    """Yield where the other L2s are; all that is not said of them is as above."""
+    for it in info.others:
+        yield ""
+        yield f"Chain id     {it.chain_id}"
+        yield f"Head         block {it.head:,}"
+        if it.data_dir is not None:
+            yield f"Directory    {it.data_dir}"
+        yield f"HTTP         {it.http_url}"
+        yield f"WebSocket    {it.websocket_url}"
+
+
 def _layer_one(info: NodeInfo) -> Iterator[str]:
     l1 = info.l1
     if info.is_layer_one:
@@ -85,4 +97,7 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
     yield f"Chain id     {l1.chain_id}"
     yield f"HTTP         {l1.endpoint.redacted}"
     yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
-    yield f"Chain        {l1.contracts.chain.checksummed()}"
+    for it in (info, *info.others):
+        assert it.l1 is not None
+        which = f" of {it.chain_id}" if info.others else ""
+        yield f"Chain        {it.l1.contracts.chain.checksummed()}{which}"

@@ -21,6 +21,8 @@ from entresol.node.dev_features import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.chain.chain import Chain
     from entresol.chain.genesis.genesis import Genesis
     from entresol.dev.keyring import Keyring
@@ -89,6 +91,8 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     derivation_path: str = DEVELOPMENT_PATH
     is_layer_one: bool = False
     """Whether the chain is an L1 alone."""
+    others: tuple[NodeInfo, ...] = ()
+    """The other L2s of the node, without others of their own."""
 
     @classmethod
     def of(
@@ -116,6 +120,12 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             l1=l1,
             derivation_path=settings.derivation_path,
         )
+
+    @classmethod
+    def joined(cls, chains: Sequence[NodeInfo]) -> NodeInfo:
+        """Return the information about a node with these L2s."""
+        first, *others = chains
+        return msgspec.structs.replace(first, others=tuple(others))
 
     @property
     def path(self) -> str:
@@ -164,7 +174,22 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             "ws_url": self.websocket_url,
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "l1": None if self.l1 is None else self.l1.to_json(),
+            **self._chains(),
         }
+
+    def _chains(self) -> dict[str, Any]:
+        """Return what tells each of several L2s from the others."""
+        chains = [
+            {
+                "chain_id": it.chain_id,
+                "http_url": it.http_url,
+                "ws_url": it.websocket_url,
+                "data_dir": None if it.data_dir is None else str(it.data_dir),
+                "contract": None if it.l1 is None else str(it.l1.contracts.chain),
+            }
+            for it in (self, *self.others)
+        ]
+        return {"chains": chains} if self.others else {}
 
     def write(self, path: Path) -> None:
         """Write the JSON file atomically.

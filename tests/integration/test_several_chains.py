@@ -1,0 +1,73 @@
+"""Several L2s on one development L1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from entresol.inprocess.loop_thread import LoopThread
+from entresol.node.config.ecosystem import EcosystemConfig
+from entresol.node.config.schema import L1Config, NodeConfig
+from entresol.node.config.settlement import SettlementSettings
+from entresol.node.node import Node
+from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.settlement.settlement_layer import development_contracts
+from entresol.server.config import ServerConfig
+from tests.support.polling import eventually
+from tests.support.rollup.pair import ETHER, RECEIVER, Pair
+from tests.support.rpc_client import HttpRpcClient
+
+CHAINS = (270, 271)
+CONFIG = NodeConfig(
+    ecosystem=EcosystemConfig(chains=("2",)),
+    l1=L1Config(l1_port=0, l1_delay=0),
+    server=ServerConfig(port=0),
+    settlement=SettlementSettings(settle_interval=0.1),
+)
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    loop = LoopThread("two L2s")
+    loop.start()
+    try:
+        node = loop.run(_started())
+        yield node
+        loop.run(node.stop())
+    finally:
+        loop.stop()
+
+
+async def _started() -> Node:
+    node = await open_ecosystem(CONFIG)
+    await node.start()
+    return node
+
+
+@pytest.mark.parametrize("chain_id", CHAINS)
+def test_each_of_two_l2s_on_one_l1_serves_takes_a_deposit_and_settles_a_batch(
+    node: Node, chain_id: int
+) -> None:
+    layer_one = node.layer_one
+    assert layer_one is not None
+    (served,) = [it for it in node.layer_twos if it.chain.rules.chain_id == chain_id]
+    (other,) = [it for it in node.layer_twos if it is not served]
+    contracts = development_contracts(CHAINS.index(chain_id))
+    named = {name: it for name, it in msgspec.structs.asdict(contracts).items() if it is not None}
+    clients = [HttpRpcClient(f"http://{it.address}") for it in (layer_one, served, other)]
+    pair = Pair(clients[0], clients[1], named, chain_id)
+    try:
+        assert int(pair.l2("eth_chainId"), 16) == chain_id
+        receipt = pair.arrived(pair.deposit(ETHER))
+        assert receipt["status"] == "0x1"
+        assert int(pair.l2("eth_getBalance", str(RECEIVER), "latest"), 16) == ETHER
+        assert clients[2]("eth_getBalance", str(RECEIVER), "latest") == "0x0"
+        block = int(receipt["blockNumber"], 16)
+        finalized = "eth_getBlockByNumber", "finalized", False
+        eventually(lambda: int(pair.l2(*finalized)["number"], 16) >= block)
+        assert pair.call_l1(pair.chain, "getTotalBatchesExecuted") >= 1
+    finally:
+        for client in clients:
+            client.close()
