@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch
+from entresol.node.config.ecosystem import check_directory, layer_two_configs, stored_chains
 from entresol.node.open_chains import L1_FOLDER, open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains
@@ -28,10 +29,10 @@ LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
 def rebuild_chains(config: NodeConfig) -> int:
     """Rebuild the derived tables of each chain, and return the exit code."""
-    for layer, path in _layers(_data_directory(config)):
+    for name, path in _chains(config).items():
         store = Store.open(path, rebuilding=True)
         try:
-            rebuild(store, _progress(layer, "rebuilt"))
+            rebuild(store, _progress(name, "rebuilt"))
         finally:
             store.close()
     return SUCCEEDED
@@ -39,20 +40,29 @@ def rebuild_chains(config: NodeConfig) -> int:
 
 def verify_chains(config: NodeConfig) -> int:
     """Execute every block of each chain again, and return the exit code."""
-    layers = dict(_layers(_data_directory(config)))
-    layer_two, _ = open_layer_two(config, *configured_contracts(config))
-    with contextlib.closing(layer_two):
-        code = _verify(LAYER_2, layer_two)
-        if LAYER_1 in layers:
-            with contextlib.closing(open_layer_one(config, (layer_two,))) as layer_one:
-                code = max(code, _verify(LAYER_1, layer_one))
+    folders, configs = _chains(config), layer_two_configs(config)
+    code = SUCCEEDED
+    with contextlib.ExitStack() as stack:
+        layer_twos = []
+        for index, it in enumerate(configs):
+            chain, _ = open_layer_two(it, *configured_contracts(it, index))
+            layer_twos.append(stack.enter_context(contextlib.closing(chain)))
+        for name, chain in zip(folders, layer_twos, strict=False):
+            code = max(code, _verify(name, chain))
+        if LAYER_1 in folders:
+            layer_one = stack.enter_context(contextlib.closing(open_layer_one(config, layer_twos)))
+            code = max(code, _verify(LAYER_1, layer_one))
     return code
 
 
 def back_up(config: NodeConfig, destination: Path) -> int:
     """Copy the data directory of a node, which may be running, and return the exit code."""
     source = _data_directory(config)
-    folders = [path.relative_to(source) for _, path in _layers(source)]
+    folders = [Path(str(it)) for it in stored_chains(source)] or [Path()]
+    if not (source / folders[0] / FORMAT_FILE).exists():
+        raise InvalidConfig("--data-dir", f"there is no chain in {source}")
+    if (source / L1_FOLDER / FORMAT_FILE).exists():
+        folders.append(Path(L1_FOLDER))
     copy_chains(source, destination, folders)
     return SUCCEEDED
 
@@ -71,17 +81,24 @@ def _verify(layer: str, chain: Chain) -> int:
 def _data_directory(config: NodeConfig) -> Path:
     if config.chain.data_dir is None:
         raise InvalidConfig("--data-dir", "this command needs a data directory")
-    path = Path(config.chain.data_dir)
-    if not (path / FORMAT_FILE).exists():
-        raise InvalidConfig("--data-dir", f"there is no chain in {path}")
-    return path
+    return Path(config.chain.data_dir)
 
 
-def _layers(path: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the layers of the chains in a data directory, and their paths."""
-    yield LAYER_2, path
-    if (path / L1_FOLDER / FORMAT_FILE).exists():
-        yield LAYER_1, path / L1_FOLDER
+def _chains(config: NodeConfig) -> dict[str, Path]:
+    """Return the folders of the chains in the data directory, the L2s first, by what people call them."""
+    directory = _data_directory(config)
+    configs = layer_two_configs(config)
+    check_directory(config, configs)
+    found: dict[str, Path] = {}
+    for it in configs:
+        path = Path(it.chain.data_dir or "")
+        if not (path / FORMAT_FILE).exists():
+            raise InvalidConfig("--data-dir", f"there is no chain in {path}")
+        found[LAYER_2 if len(configs) == 1 else f"chain {it.chain.chain_id}"] = path
+    layer_one = directory / L1_FOLDER
+    if (layer_one / FORMAT_FILE).exists():
+        found[LAYER_1] = layer_one
+    return found
 
 
 def _progress(layer: str, verb: str) -> Callable[[int, int], None]:

@@ -9,7 +9,7 @@ from entresol.dev.control import DevControl
 from entresol.errors import InvalidConfig
 from entresol.node.builder import NodeBuilder
 from entresol.node.config.api import worker_count
-from entresol.node.config.ecosystem import layer_two_configs
+from entresol.node.config.ecosystem import check_directory, layer_two_configs
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
 from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
@@ -79,6 +79,7 @@ def ecosystem(
     """Return a node that serves L2s, and the development L1 that they settle on unless there is a `remote` one."""
     settles, configs = config.l1.l1, layer_two_configs(config)
     _check_several(config, configs)
+    check_directory(config, configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
         opened = [_open_layer_two(it, index, remote) for index, it in enumerate(configs)]

@@ -81,14 +81,14 @@ def contracts_on(l1_chain: Chain, index: int = 0) -> SettlementContracts:
 
 
 def configured_contracts(
-    config: NodeConfig,
+    config: NodeConfig, index: int = 0
 ) -> tuple[int, SettlementContracts] | tuple[None, None]:
-    """Return L1's chain id and the contracts there, from configuration and data directory alone."""
+    """Return L1's chain id and the contracts of an L2 there, from configuration and data directory alone."""
     if not config.l1.l1:
         return None, None
     manifest = ManifestFile(config.chain).manifest
     if manifest is None:
-        return config.l1.l1_chain_id, development_contracts()
+        return config.l1.l1_chain_id, development_contracts(index)
     return manifest.l1_chain_id, manifest.contracts
 
 
