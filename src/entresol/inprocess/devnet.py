@@ -26,7 +26,7 @@ from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from web3 import Web3
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
 
-SettingValue: TypeAlias = str | float | bool | Path | tuple[str, ...] | None
+SettingValue: TypeAlias = "str | float | bool | Path | Sequence[str | int] | None"
 """The value of a setting, as the configuration has it; text is converted as from a flag."""
 
 DEFAULTS: Final[Mapping[str, SettingValue]] = {
@@ -98,7 +98,8 @@ class Devnet:
         self.console = ConsoleRecorder()
         """What contracts print by `console.log`."""
         self._loop = LoopThread("entresol devnet")
-        self._layers: dict[str, DevnetLayer] = {}
+        self._l1: DevnetLayer | None = None
+        self._l2s: tuple[DevnetLayer, ...] = ()
         self._node: Node | None = None
         self._log: NodeLog | None = None
 
@@ -156,17 +157,24 @@ class Devnet:
     @property
     def l1(self) -> DevnetLayer:
         """The layer 1."""
-        return self._layer("l1")
+        if self._l1 is None and self._l2s:
+            raise InvalidConfig("l1", "this devnet has no L1: it was started with l1=False")
+        return self._started(self._l1)
 
     @property
     def l2(self) -> DevnetLayer:
-        """The layer 2."""
-        return self._layer("l2")
+        """The layer 2; the first one if there are several."""
+        return self._started(next(iter(self._l2s), None))
+
+    @property
+    def l2s(self) -> tuple[DevnetLayer, ...]:
+        """All chains of layer 2, in the order of the setting `chains`."""
+        return self._l2s
 
     @property
     def layers(self) -> tuple[DevnetLayer, ...]:
         """The layers that there are, the L1 first."""
-        return tuple(self._layers.values())
+        return self._l2s if self._l1 is None else (self._l1, *self._l2s)
 
     @property
     def accounts(self) -> tuple[DevnetAccount, ...]:
@@ -175,8 +183,13 @@ class Devnet:
 
     @cached_property
     def bridge(self) -> Bridge:
-        """The bridge between the layers, by their web3.py clients."""
-        return self.bridge_of(self.l1.w3, self.l2.w3)
+        """The bridge between the layers, by their web3.py clients; that of the first L2 if there are several."""
+        return self.bridges[0]
+
+    @cached_property
+    def bridges(self) -> tuple[Bridge, ...]:
+        """The bridge of each chain in `l2s`."""
+        return tuple(self.bridge_of(self.l1.w3, it.w3) for it in self.l2s)
 
     def bridge_of(self, l1: Web3, l2: Web3) -> Bridge:
         """Return the bridge by other clients of the two layers."""
@@ -231,15 +244,12 @@ class Devnet:
     @property
     def _services(self) -> list[ChainService]:
         node = self._node
-        services = () if node is None else (node.layer_one, node.layer_two)
-        return [it for it in services if it is not None]
+        return [] if node is None else [*node.services]
 
-    def _layer(self, name: str) -> DevnetLayer:
-        if name in self._layers:
-            return self._layers[name]
-        if self._layers:
-            raise InvalidConfig("l1", "this devnet has no L1: it was started with l1=False")
-        raise DevnetStopped
+    def _started(self, layer: DevnetLayer | None) -> DevnetLayer:
+        if layer is None:
+            raise DevnetStopped
+        return layer
 
     def _open_log(self) -> NodeLog | None:
         if self.config.log.silent:
@@ -256,14 +266,18 @@ class Devnet:
         if self.config.log.config_out is not None:
             info.write(Path(self.config.log.config_out))
         accounts = [DevnetAccount.of(it) for it in info.accounts]
-        for name, service in (("l1", node.layer_one), ("l2", node.layer_two)):
-            if service is not None:
-                self._layers[name] = self._serve(name, service, accounts)
+        if node.layer_one is not None:
+            self._l1 = self._serve("L1", node.layer_one, accounts)
+        is_only = len(node.layer_twos) == 1
+        self._l2s = tuple(
+            self._serve("L2" if is_only else str(it.chain.rules.chain_id), it, accounts)
+            for it in node.layer_twos
+        )
 
     def _serve(
-        self, name: str, service: ChainService, accounts: list[DevnetAccount]
+        self, label: str, service: ChainService, accounts: list[DevnetAccount]
     ) -> DevnetLayer:
-        label, api, chain = name.upper(), service.api, service.chain
+        api, chain = service.api, service.chain
         self.console.follow(chain, label)
         api.on_console.add(partial(self.console.record, label))
         channel = LayerChannel(self._loop, service.handler, self.config.server.body_limit_bytes)

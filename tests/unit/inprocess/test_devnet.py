@@ -238,3 +238,21 @@ with entresol.devnet(l1=False) as net:
 """)
     needs = "this needs web3.py: pip install 'entresol[testing]'\n"
     assert (shown.stdout, shown.stderr) == (needs * 2, "")
+
+
+def test_several_chains_have_a_bridge_each_and_one_snapshot() -> None:
+    receiver = "0x" + "77" * 20
+    with devnet(chains=2, l1_delay=0) as net:
+        assert [it.chain_id for it in net.l2s] == [270, 271]
+        assert net.l2 is net.l2s[0]
+
+        def balances() -> list[int]:
+            found = (it.request("eth_getBalance", receiver, "latest") for it in net.l2s)
+            return [int(balance, 16) for balance in found]
+
+        snapshot = net.snapshot()
+        for amount, bridge in enumerate(net.bridges, start=1):
+            bridge.deposit(amount, to=receiver)
+        assert balances() == [1, 2]
+        assert net.revert(snapshot)
+        assert balances() == [0, 0]

@@ -186,9 +186,13 @@ def _unknown(origin: str, key: str, known: Iterable[str]) -> InvalidConfig:
 
 def _split_list(setting: Setting, value: Any) -> Any:
     """Return the values of a list that was written on one line; any other value as it is."""
-    if isinstance(value, str) and setting.is_list:
+    if not setting.is_list:
+        return value
+    if isinstance(value, str):
         return split_list(value)
-    return value
+    # A program or a file may have numbers, and one alone.
+    items = value if isinstance(value, list | tuple) else [value] if type(value) is int else None
+    return value if items is None else [str(it) if type(it) is int else it for it in items]
 
 
 def _flatten(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

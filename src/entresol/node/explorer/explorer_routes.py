@@ -11,6 +11,8 @@ from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import L1Reads
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.l1.layer_one import LayerOne
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
@@ -36,14 +38,15 @@ def explorer_page(
 
 
 def connect_layers(
-    layer_two: ChainService, layer_one: ChainService | None, remote: Handler | None
+    layer_twos: Sequence[ChainService], layer_one: ChainService | None, remote: Handler | None
 ) -> None:
     """Let the explorer of each layer reach the other one; `remote` reads from an L1 elsewhere, if there is one."""
+    l1 = remote if layer_one is None else layer_one.handler
+    for it in layer_twos:
+        if l1 is not None:
+            it.routes.add(L1_PATH, l1)
     if layer_one is not None:
-        layer_two.routes.add(L1_PATH, layer_one.handler)
-        layer_one.routes.add(L2_PATH, layer_two.handler)
-    elif remote is not None:
-        layer_two.routes.add(L1_PATH, remote)
+        layer_one.routes.add(L2_PATH, layer_twos[0].handler)
 
 
 def remote_reads(config: NodeConfig, l1: LayerOne) -> Handler | None:

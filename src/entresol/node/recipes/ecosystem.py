@@ -128,8 +128,7 @@ def ecosystem(
                 workers=workers,
             )
         remote_l1 = None if remote is None else remote_reads(config, remote.l1)
-        for service in services:
-            connect_layers(service, layer_one, remote_l1)
+        connect_layers(services, layer_one, remote_l1)
 
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
         builder.add(Closing(dumper.dump_last), l1_sequencer, *(it.sequencer for it in layer_twos))

@@ -76,7 +76,7 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
             for layer, role in enumerate(roles)
         ]
         connect_layers(
-            services[LAYER_TWO],
+            services[:LAYER_ONE],
             services[LAYER_ONE] if len(services) > 1 else None,
             lambda body, client: channel.call(_REMOTE_REQUEST + body, client=client),
         )
