@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch
-from entresol.node.config.ecosystem import check_directory, layer_two_configs, stored_chains
+from entresol.node.layer_twos import check_directory, layer_two_configs, stored_chains
 from entresol.node.open_chains import L1_FOLDER, open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains

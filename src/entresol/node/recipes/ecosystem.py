@@ -9,8 +9,8 @@ from entresol.dev.control import DevControl
 from entresol.errors import InvalidConfig
 from entresol.node.builder import NodeBuilder
 from entresol.node.config.api import worker_count
-from entresol.node.config.ecosystem import check_directory, layer_two_configs
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
+from entresol.node.layer_twos import check_directory, layer_two_configs
 from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
     LayerTwo,

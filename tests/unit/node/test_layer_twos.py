@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.ecosystem import check_directory, layer_two_configs
 from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.layer_twos import check_directory, layer_two_configs
 from entresol.storage.database.directory import FORMAT_FILE
+
+PORT = 4_000
 
 
 def configured(file: Path | None = None, **flags: Any) -> NodeConfig:
@@ -27,15 +29,15 @@ def written(path: Path, text: str) -> Path:
 
 
 def test_without_a_flag_there_is_one_chain_with_the_settings_of_the_node() -> None:
-    config = configured(chain_id=300, port=7)
+    config = configured(chain_id=300, port=PORT)
     assert layer_two_configs(config) == (config,)
 
 
 def test_a_number_of_chains_counts_up_from_the_id_and_the_port_of_the_node() -> None:
-    assert ids_and_ports(configured(chains="3", chain_id=300, port=4000)) == [
-        (300, 4000),
-        (301, 4001),
-        (302, 4002),
+    assert ids_and_ports(configured(chains="3", chain_id=300, port=PORT)) == [
+        (300, PORT),
+        (301, PORT + 1),
+        (302, PORT + 2),
     ]
 
 
@@ -44,8 +46,8 @@ def test_free_ports_do_not_count_up() -> None:
 
 
 def test_chains_are_given_by_id_and_port() -> None:
-    config = configured(chains="6565:3050,6566:3060,7", port=4000)
-    assert ids_and_ports(config) == [(6565, 3050), (6566, 3060), (7, 4002)]
+    config = configured(chains="6565:3050,6566:3060,7", port=PORT)
+    assert ids_and_ports(config) == [(6565, 3050), (6566, 3060), (7, PORT + 2)]
 
 
 def test_a_table_of_the_file_has_any_setting_of_a_chain(tmp_path: Path) -> None:

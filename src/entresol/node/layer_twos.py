@@ -1,0 +1,135 @@
+"""The settings of each L2 of a node, and their folders in its data directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.errors import InvalidConfig
+from entresol.storage.database.directory import FORMAT_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol.node.config.schema import NodeConfig
+
+MAX_CHAINS: Final = 16
+"""More chains than anybody develops for at once; each takes memory and a thread or two."""
+MAX_PORT: Final = 65_535
+
+
+def layer_two_configs(config: NodeConfig) -> tuple[NodeConfig, ...]:
+    """Return the settings of each L2 of a node; of most nodes there is one, with those of the node.
+
+    Several L2s have folders of their own in the data directory, beside that of the L1.
+    """
+    flag = config.ecosystem.chains
+    if flag is not None and config.chains:
+        raise InvalidConfig(
+            "--chains", "the configuration file has [[chains]]; give one of the two"
+        )
+    chains = config.chains or _of_flag(config, flag or ())
+    if len(chains) < 2:
+        return chains or (config,)
+    _check(config, chains)
+    directory = config.chain.data_dir
+    if directory is None:
+        return chains
+    return tuple(_in_folder(it, Path(directory)) for it in chains)
+
+
+def stored_chains(directory: Path) -> list[int]:
+    """Return the ids of several chains in a data directory, which are the names of their folders; none if it is of one."""
+    folders = (it.parent.name for it in directory.glob(f"*/{FORMAT_FILE}"))
+    return sorted(int(name) for name in folders if name.isascii() and name.isdigit())
+
+
+def check_directory(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
+    """Reject a data directory of one chain for several, and one of several for one, before anything is created in it."""
+    if config.chain.data_dir is None:
+        return
+    path = Path(config.chain.data_dir)
+    if len(chains) > 1 and (path / FORMAT_FILE).exists():
+        raise InvalidConfig(
+            "--chains", f"{path} has one chain, and its L1 knows no other; give a new directory"
+        )
+    stored = stored_chains(path)
+    if stored and stored != sorted(it.chain.chain_id for it in chains):
+        problem = f"it has the chains {', '.join(map(str, stored))}"
+        raise InvalidConfig("--data-dir", f"{problem}: give --chains {','.join(map(str, stored))}")
+
+
+def _of_flag(config: NodeConfig, items: Sequence[str]) -> tuple[NodeConfig, ...]:
+    first_id, first_port = config.chain.chain_id, config.server.port
+    if len(items) == 1 and ":" not in items[0]:
+        count = _number(items[0], MAX_CHAINS, "chains")
+        pairs = [(first_id + index, _following(first_port, index)) for index in range(count)]
+    else:
+        pairs = [_id_and_port(it, _following(first_port, index)) for index, it in enumerate(items)]
+    return tuple(
+        msgspec.structs.replace(
+            config,
+            chain=msgspec.structs.replace(config.chain, chain_id=chain_id),
+            server=msgspec.structs.replace(config.server, port=port),
+        )
+        for chain_id, port in pairs
+    )
+
+
+def _id_and_port(item: str, default: int) -> tuple[int, int]:
+    chain_id, colon, port = item.partition(":")
+    return _number(chain_id, 2**64 - 1, "ids"), _number(
+        port, MAX_PORT, "ports", 0
+    ) if colon else default
+
+
+def _number(text: str, most: int, what: str, least: int = 1) -> int:
+    digits = text.strip()
+    if digits.isascii() and digits.isdigit() and least <= int(digits) <= most:
+        return int(digits)
+    raise InvalidConfig("--chains", f"{what} are numbers from {least} to {most:,}, got {text!r}")
+
+
+def _following(port: int, index: int) -> int:
+    # Zero is any free one.
+    return port + index if port else 0
+
+
+def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
+    """Reject what several chains cannot share."""
+    if len(chains) > MAX_CHAINS:
+        raise InvalidConfig("--chains", f"at most {MAX_CHAINS} chains, got {len(chains)}")
+    if config.cluster.cluster is not None:
+        raise InvalidConfig("--chains", "a cluster has one chain; run a cluster for each")
+    if not config.l1.l1:
+        raise InvalidConfig("--chains", "several chains need an L1; leave out --no-l1")
+    has_l1 = config.l1.l1_url is None
+    _check_distinct("chain id", [(it.chain.chain_id, None) for it in chains])
+    if has_l1:
+        taken = [(config.l1.l1_port, "the L1"), *((it.server.port, None) for it in chains)]
+        _check_distinct("port", [(port, owner) for port, owner in taken if port])
+        if config.l1.l1_chain_id in {it.chain.chain_id for it in chains}:
+            raise InvalidConfig("--chains", f"the L1 has the chain id {config.l1.l1_chain_id}, too")
+    else:
+        _check_distinct("port", [(it.server.port, None) for it in chains if it.server.port])
+    sockets = [it.server.ipc for it in chains if it.server.ipc is not None]
+    if len(set(sockets)) != len(sockets):
+        raise InvalidConfig("--ipc", "each chain needs a path of its own: give it in [[chains]]")
+
+
+def _check_distinct(what: str, values: Sequence[tuple[int, str | None]]) -> None:
+    owners: dict[int, str | None] = {}
+    for value, owner in values:
+        if value in owners:
+            other = owners[value] or "another chain"
+            raise InvalidConfig("--chains", f"{other} has the {what} {value}, too")
+        owners[value] = owner
+
+
+def _in_folder(config: NodeConfig, directory: Path) -> NodeConfig:
+    folder = str(directory / str(config.chain.chain_id))
+    return msgspec.structs.replace(
+        config, chain=msgspec.structs.replace(config.chain, data_dir=folder)
+    )
