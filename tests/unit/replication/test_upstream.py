@@ -8,8 +8,10 @@ from typing import Any, cast
 
 from entresol.replication.upstream import ChannelUpstream
 from entresol.replication.workers.channel import client_number
-from entresol.replication.workers.messages import LAYER_ONE, WorkerCall, encode_page
+from entresol.replication.workers.messages import WorkerCall, encode_page
 from entresol.rpc.jsonrpc.connection import LocalConnection
+
+LAYER = 1
 
 
 class Client(LocalConnection):
@@ -44,7 +46,7 @@ class Producer:
 
 
 def upstream(producer: Producer) -> ChannelUpstream:
-    return ChannelUpstream(cast("Any", producer), LAYER_ONE, lambda: None)
+    return ChannelUpstream(cast("Any", producer), LAYER, lambda: None)
 
 
 async def forward(way: ChannelUpstream, client: Client) -> bytes | None:
@@ -54,7 +56,7 @@ async def forward(way: ChannelUpstream, client: Client) -> bytes | None:
 def test_a_request_goes_with_its_layer_and_its_client() -> None:
     producer, client = Producer(), Client()
     assert asyncio.run(forward(upstream(producer), client)) == b"{}"
-    assert producer.calls == [(bytes([WorkerCall.REQUEST, LAYER_ONE]) + b"request", client)]
+    assert producer.calls == [(bytes([WorkerCall.REQUEST, LAYER]) + b"request", client)]
 
 
 def test_address_and_end_of_a_client_are_reported_once_however_many_requests_it_has_sent() -> None:
@@ -73,4 +75,4 @@ def test_a_page_is_that_of_the_producer() -> None:
     page = (200, "text/plain", b"ready")
     producer = Producer(encode_page(page))
     assert asyncio.run(upstream(producer).page("/health")) == page
-    assert producer.calls == [(bytes([WorkerCall.PAGE, LAYER_ONE]) + b"/health", None)]
+    assert producer.calls == [(bytes([WorkerCall.PAGE, LAYER]) + b"/health", None)]

@@ -42,6 +42,11 @@ class LayerTwo(NamedTuple):
     rollup: Rollup | None = None
 
 
+def name_of(layer_two: Chain, count: int) -> str:
+    """Return what the log calls one of so many L2s: nothing if it is the only one."""
+    return "" if count == 1 else str(layer_two.rules.chain_id)
+
+
 def serve_layer_two(
     builder: NodeBuilder,
     layer_two: LayerTwo,

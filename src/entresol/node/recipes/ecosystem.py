@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from entresol.dev.control import DevControl
 from entresol.errors import InvalidConfig
 from entresol.node.builder import NodeBuilder
-from entresol.node.config.api import worker_count
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
 from entresol.node.layer_twos import check_directory, layer_two_configs
 from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
     LayerTwo,
     embedded_settlement_layer,
+    name_of,
     serve_layer_one,
     serve_layer_two,
 )
@@ -106,12 +106,12 @@ def ecosystem(
                 rollup = Rollup(chain, sequencer, settlement_layer, fees, it)
             layer_twos.append(LayerTwo(it, chain, fees, sequencer, rollup))
         rollups = [it.rollup for it in layer_twos if it.rollup is not None]
-        workers = WorkerSupervisor.of(config, log, rollups[0] if rollups else None)
+        workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.
         services = [
             serve_layer_two(
-                builder, it, control, name=_name(it.chain, len(layer_twos)), workers=workers
+                builder, it, control, name=name_of(it.chain, len(layer_twos)), workers=workers
             )
             for it in layer_twos
         ]
@@ -158,13 +158,6 @@ def _check_several(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
         raise InvalidConfig(
             "--chains", "the L1 of --l1-url takes one chain of a node; start a node for each"
         )
-    if worker_count(config.api) > 1:
-        raise InvalidConfig("--chains", "--workers serve one chain; leave them out")
-
-
-def _name(chain: Chain, count: int) -> str:
-    """Return what the log calls an L2: nothing if it is the only one."""
-    return "" if count == 1 else str(chain.rules.chain_id)
 
 
 def _open_layer_two(

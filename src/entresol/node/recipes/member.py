@@ -75,7 +75,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             LogProver(chain.blocks, chain.batches),
             OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
         )
-        workers = WorkerSupervisor.of(config, log, settled, WorkerCluster(joined.genesis, PATH))
+        workers = WorkerSupervisor.of(config, log, (settled,), WorkerCluster(joined.genesis, PATH))
         shared = None if workers is None else builder.opened(workers.share(chain))
 
         # Other nodes.

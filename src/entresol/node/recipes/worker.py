@@ -13,13 +13,15 @@ from entresol.dev.keyring import Keyring
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.explorer.explorer_routes import connect_layers
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import open_layer_one, open_layer_two, open_with_genesis
+from entresol.node.parts.layers import name_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.startup.info import NodeInfo
 from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole
 from entresol.replication.router import ReplicaRouter
 from entresol.replication.workers.clients import ClusterRequests
-from entresol.replication.workers.messages import LAYER_ONE, LAYER_TWO, REMOTE_L1, WorkerCall
+from entresol.replication.workers.messages import REMOTE_L1, WorkerCall
 from entresol.sequencer.sequencer import SequencerElsewhere
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.node.chain_service import ChainService
+    from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.workers.worker_process import WorkerStart
     from entresol.replication.workers.channel import Channel
@@ -54,51 +57,58 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
         # The chains, which are the producer's.
         layers = range(len(start.layers))
         roles = [builder.opened(WorkerRole(start, layer, channel)) for layer in layers]
-        chain, fees = _open_layer_two(start, roles[LAYER_TWO].store)
-        chains = [builder.opened(chain)]
-        if len(roles) > 1:
-            layer_one = open_layer_one(config, (chain,), roles[LAYER_ONE].store)
-            chains.append(builder.opened(layer_one))
+        opened = [
+            _open_layer_two(start, it, layer, roles[layer].store)
+            for layer, it in enumerate(layer_two_configs(config))
+        ]
+        layer_twos = [builder.opened(chain) for chain, _ in opened]
+        layer_one = None
+        if start.layers[-1].is_layer_one:
+            layer_one = builder.opened(open_layer_one(config, layer_twos, roles[-1].store))
         control = DevControl(
-            *reversed(chains),
-            settling=(chain,) if settles else (),
-            foreign_l1=settles and len(chains) == 1,
+            *(layer_twos if layer_one is None else (layer_one, *layer_twos)),
+            settling=layer_twos if settles else (),
+            foreign_l1=settles and layer_one is None,
         )
         builder.opened(control)
 
         # What clients reach.
-        components = L2Components(fees, _rollup(start, chain))
         hooks = None if cluster is None else ServiceHooks(wrap=cluster.wrap)
-        services = [
-            _serve(
-                builder, start, role, chains[layer], control, hooks, None if layer else components
-            )
-            for layer, role in enumerate(roles)
-        ]
+        services = []
+        for role, (chain, fees) in zip(roles, opened, strict=False):
+            components = L2Components(fees, _rollup(start, role.layer, chain))
+            services.append(_serve(builder, start, role, chain, control, hooks, components))
+        l1_service = None
+        if layer_one is not None:
+            l1_service = _serve(builder, start, roles[-1], layer_one, control, hooks, None)
         connect_layers(
-            services[:LAYER_ONE],
-            services[LAYER_ONE] if len(services) > 1 else None,
+            services,
+            l1_service,
             lambda body, client: channel.call(_REMOTE_REQUEST + body, client=client),
         )
-        builder.add(Heartbeat(roles), *roles, *services)
+        builder.add(Heartbeat(roles), *roles, *services, l1_service)
 
         def info() -> NodeInfo:
-            return NodeInfo.of(chain, config, Keyring(), services[LAYER_TWO].address, None)
+            return NodeInfo.of(layer_twos[0], config, Keyring(), services[0].address, None)
 
-        return WorkerNode(builder.build(*services, info=info), roles, cluster)
+        node = builder.build(*services, info=info, layer_one=l1_service)
+        return WorkerNode(node, roles, cluster)
 
 
-def _open_layer_two(start: WorkerStart, store: Store) -> tuple[Chain, FeeModel]:
+def _open_layer_two(
+    start: WorkerStart, config: NodeConfig, layer: int, store: Store
+) -> tuple[Chain, FeeModel]:
     if start.cluster is None:
-        return open_layer_two(start.config, start.l1_chain_id, start.contracts, store)
+        return open_layer_two(config, start.l1_chain_id, start.layers[layer].contracts, store)
     expected = ExpectedGenesis(Genesis.parse(start.cluster.genesis))
-    return open_with_genesis(start.config, expected, store=store)
+    return open_with_genesis(config, expected, store=store)
 
 
-def _rollup(start: WorkerStart, chain: Chain) -> FollowedRollup | None:
-    if start.l1_chain_id is None or start.contracts is None:
+def _rollup(start: WorkerStart, layer: int, chain: Chain) -> FollowedRollup | None:
+    contracts = start.layers[layer].contracts
+    if start.l1_chain_id is None or contracts is None:
         return None
-    return FollowedRollup(chain, start.l1_chain_id, start.contracts)
+    return FollowedRollup(chain, start.l1_chain_id, contracts)
 
 
 def _serve(  # noqa: PLR0913, PLR0917 - independent parts
@@ -125,10 +135,15 @@ def _serve(  # noqa: PLR0913, PLR0917 - independent parts
     return builder.serve(
         api,
         msgspec.structs.replace(start.config.server, port=layer.port),
-        layer="" if components else "L1",
+        layer=_name(start, chain, is_layer_one=layer.is_layer_one),
         # The producer logs them.
         logs_transactions=False,
         hooks=hooks,
         explorer=layer.explorer,
         role=role,
     )
+
+
+def _name(start: WorkerStart, chain: Chain, *, is_layer_one: bool) -> str:
+    """Return what the log calls a chain: as the producer does."""
+    return "L1" if is_layer_one else name_of(chain, len(layer_two_configs(start.config)))

@@ -27,7 +27,7 @@ from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1,
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.node.chain_service import ChainService
@@ -59,11 +59,12 @@ class WorkerSupervisor:
         self,
         config: NodeConfig,
         log: NodeLog | None,
-        rollup: RollupParts | SettledView | None,
+        rollups: Sequence[RollupParts | SettledView],
         cluster: WorkerCluster | None = None,
     ) -> None:
+        """Take what settles each of the L2s, if anything does."""
         self._config = config
-        self._rollup = rollup
+        self._rollups = rollups
         self._cluster = cluster
         self._count = worker_count(config.api) - 1
         self._silence_seconds = silence_seconds = config.api.worker_silence_seconds
@@ -83,11 +84,11 @@ class WorkerSupervisor:
         cls,
         config: NodeConfig,
         log: NodeLog | None,
-        rollup: RollupParts | SettledView | None,
+        rollups: Sequence[RollupParts | SettledView],
         cluster: WorkerCluster | None = None,
     ) -> Self | None:
         """Return the workers that a configuration requests; None if one process serves alone."""
-        return cls(config, log, rollup, cluster) if worker_count(config.api) > 1 else None
+        return cls(config, log, rollups, cluster) if worker_count(config.api) > 1 else None
 
     def share(
         self,
@@ -121,20 +122,24 @@ class WorkerSupervisor:
 
     def start_message(self) -> WorkerStart:
         """Return what the first worker has to know; each service listens on its port already."""
-        rollup, layers = self._rollup, range(len(self._roles))
         return WorkerStart(
             index=0,
             config=self._config,
-            layers=tuple(self._layer(self._service(it), self._roles[it]) for it in layers),
-            l1_chain_id=None if rollup is None else rollup.l1_chain_id,
-            contracts=None if rollup is None else rollup.contracts,
+            layers=tuple(map(self._layer, range(len(self._roles)))),
+            l1_chain_id=self._rollups[0].l1_chain_id if self._rollups else None,
             cluster=self._cluster,
         )
 
-    @staticmethod
-    def _layer(service: ChainService, role: ProducerRole) -> WorkerLayer:
+    def _layer(self, layer: int) -> WorkerLayer:
+        service, page = self._service(layer), self._roles[layer].page
         path = str(service.chain.ledger.store.path)
-        return WorkerLayer(path, role.page.handle, service.port, service.explorer)
+        rollup = self._rollups[layer] if layer < len(self._rollups) else None
+        return WorkerLayer(
+            *(path, page.handle, service.port, service.explorer),
+            contracts=None if rollup is None else rollup.contracts,
+            # It is the last one, after the L2s that settle there.
+            is_layer_one=bool(self._rollups) and layer == len(self._rollups),
+        )
 
     async def stop(self) -> None:
         """Let the workers finish their responses in time, and end them."""

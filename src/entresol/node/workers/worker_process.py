@@ -51,6 +51,9 @@ class WorkerLayer(msgspec.Struct, frozen=True):
     """The file descriptor of its state page."""
     port: int
     explorer: ExplorerPage | None
+    contracts: SettlementContracts | None = None
+    """Those of an L2 on its L1, if it has one."""
+    is_layer_one: bool = False
 
 
 class WorkerCluster(msgspec.Struct, frozen=True):
@@ -69,18 +72,19 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     config: NodeConfig
     layers: tuple[WorkerLayer, ...]
     l1_chain_id: int | None
-    contracts: SettlementContracts | None
     cluster: WorkerCluster | None = None
     """The cluster that the node is in."""
 
     def encode(self) -> bytes:
         """Return the bytes that `decode_start` reads; without secrets, which no worker needs."""
-        l1 = msgspec.structs.replace(
-            self.config.l1, operator_key=None, prove_key=None, execute_key=None
-        )
-        cluster = msgspec.structs.replace(self.config.cluster, cluster=None)
-        config = msgspec.structs.replace(self.config, l1=l1, cluster=cluster)
-        return pickle.dumps(msgspec.structs.replace(self, config=config))
+        return pickle.dumps(msgspec.structs.replace(self, config=_without_secrets(self.config)))
+
+
+def _without_secrets(config: NodeConfig) -> NodeConfig:
+    l1 = msgspec.structs.replace(config.l1, operator_key=None, prove_key=None, execute_key=None)
+    cluster = msgspec.structs.replace(config.cluster, cluster=None)
+    chains = tuple(map(_without_secrets, config.chains))
+    return msgspec.structs.replace(config, l1=l1, cluster=cluster, chains=chains)
 
 
 def decode_start(payload: bytes) -> WorkerStart:

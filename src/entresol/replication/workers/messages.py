@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from entresol.server.handler import PageResponse
 
 LAYER_TWO: Final = 0
-LAYER_ONE: Final = 1
-REMOTE_L1: Final = 2
+"""The first L2. Others follow, and the development L1 is the last."""
+REMOTE_L1: Final = 254
 """In place of a layer: what the explorer reads from the L1 of --l1-url."""
-CLUSTER: Final = 3
+CLUSTER: Final = 255
 """In place of a layer: a request of another node of the cluster.
 
 Its payload is the number of the client (0 unless the producer may push to it), the path, a line break, and the body.
