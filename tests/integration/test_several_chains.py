@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,9 +17,12 @@ from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.server.config import ServerConfig
+from tests.support.clients.accounts import ALICE
+from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, Pair
 from tests.support.rpc_client import HttpRpcClient
+from tests.support.workers import clients_of
 
 CHAINS = (270, 271)
 CONFIG = NodeConfig(
@@ -71,3 +76,22 @@ def test_each_of_two_l2s_on_one_l1_serves_takes_a_deposit_and_settles_a_batch(
     finally:
         for client in clients:
             client.close()
+
+
+def test_every_worker_serves_every_chain(tmp_path: Path) -> None:
+    info = tmp_path / "info.json"
+    flags = ("--chains", "2", "--workers", "2", "--log-level", "warning")
+    with running_node(*flags, "--config-out", str(info), info=info) as running:
+        chains = json.loads(info.read_text())["chains"]
+        for value, it in enumerate(chains, start=1):
+            with clients_of(running, it["http_url"]) as (producer, *workers):
+                transfer = {"from": ALICE.address, "to": str(RECEIVER), "value": hex(value)}
+                sent = producer("eth_sendTransaction", transfer)
+                for client in (producer, *workers):
+                    assert int(client("eth_chainId"), 16) == it["chain_id"]
+                    assert int(client("eth_getBalance", str(RECEIVER), "latest"), 16) == value
+                    assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
+                (worker,) = workers
+                assert worker("zks_getMainContract") == it["contract"]
+                worker("evm_mine")
+                assert producer("eth_blockNumber") == "0x2"
