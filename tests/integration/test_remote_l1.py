@@ -17,7 +17,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneMismatch
-from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of
+from entresol.l1.deployment import Deployment, RegisteredChain, SettlementContracts, addresses_of
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
@@ -293,13 +293,16 @@ def test_a_node_settles_on_contracts_that_an_earlier_version_deployed(
     directory, info = str(tmp_path / "chain"), tmp_path / "info.json"
     config = configured(anvil, directory)
     with contextlib.closing(layer_two(config)) as chain:
-        deployment = Deployment(
-            l1_chain_id=31337,
+        registered = RegisteredChain(
             chain_id=chain.rules.chain_id,
-            deployer=OPERATOR.address,
             operator=OPERATOR.address,
             genesis_batch_hash=genesis_batch_hash(chain),
             priority_tx_max_gas=chain.rules.gas_limit,
+        )
+        deployment = Deployment(
+            l1_chain_id=31337,
+            deployer=OPERATOR.address,
+            chains=(registered,),
             has_facets=False,
         )
     for step in steps_of_earlier_version(deployment):
