@@ -35,8 +35,11 @@ class Stateless:
         return self.nodes.get(node_hash)
 
     def account(self, address: bytes) -> Account | None:
-        leaf = self.trie.account(self.root, Address(address))
-        return None if leaf is None else Account(leaf.nonce, leaf.balance, leaf.code_hash)
+        leaf = self.trie.native.account(self.root, address)
+        if leaf is None:
+            return None
+        nonce, balance, _, code_hash = leaf
+        return Account(nonce, balance, code_hash)
 
     def slot(self, address: bytes, slot: bytes) -> bytes:
         (proven,) = self.trie.prove(self.root, Address(address), [Hash32(slot)]).slots
