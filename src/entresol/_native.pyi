@@ -855,8 +855,9 @@ class NativeDispatcher:
 
     It caches results by method and parameters, in at most `capacity` bytes; parameters are compared as bytes, so
     a request in another spelling is a miss. It calls `getters`, and passes `read_methods` to `accounts`, `reads`,
-    `fee_history` and `bridge`. `bounds` are the upper bounds of its latency histograms, in seconds, and no response is longer than
-    `max_bytes`.
+    `fee_history` and `bridge`. `bounds` are the upper bounds of its latency histograms, in seconds, and no response is
+    longer than `max_bytes`. `limits` has how many bytes of parameters and of a result are cached (`cached_params`,
+    `cached_result`), and how long the parameters are that it reads (`read_params`).
     """
 
     def __new__(
@@ -865,6 +866,7 @@ class NativeDispatcher:
         capacity: int,
         batch: int,
         bounds: Sequence[float],
+        limits: object,
         max_bytes: int,
         getters: Mapping[str, Getter] | None = None,
         accounts: AccountReads | None = None,
@@ -895,33 +897,128 @@ class NativeDispatcher:
     def take_latencies(self) -> dict[str, tuple[list[int], float, list[tuple[int, int]]]]:
         """Return calls by latency, their seconds and their errors by code since the last time, by method."""
 
-def receipts_json(
-    record: bytes, /, index: int | None, batch: tuple[int, int] | None
-) -> bytes | None:
-    """Return the receipt at `index` of a stored record, or an array of all, as JSON.
+TransactionFacts: TypeAlias = tuple[bytes, int, bytes | None, int, int, bytes]
+"""What a receipt says of a transaction: hash, type, target, nonce, wei for a unit of gas, how its calldata begins."""
 
-    `batch` is the number of the block's batch, and the number of the block's first transaction there. None leaves them
-    to Python: those of transactions that only zkSync knows, of calls that deploy a contract, and of blocks with blobs.
+@final
+class RecordLayout:
+    """Where the fields of stored records are, by the names of the fields in order, and what is read by that.
+
+    A field of `message` has its size, because those logs are packed. Other fields than the crate knows are skipped; one
+    that is missing raises `ValueError`. What cannot be read is None: `BlockRecord.decode` says why.
     """
 
-def block_summary(record: bytes, types: bytes, /) -> tuple[int, int, int, bytes, int, bytes] | None:
-    """Summarise the block of a stored record; None if the record cannot be read.
+    def __new__(
+        cls,
+        *,
+        version: int,
+        record: Sequence[str],
+        transaction: Sequence[str],
+        result: Sequence[str],
+        log: Sequence[str],
+        message: Sequence[tuple[str, int]],
+    ) -> RecordLayout: ...
+    def block_summary(
+        self, record: bytes, types: bytes, /
+    ) -> tuple[int, int, int, bytes, int, bytes] | None:
+        """Summarise the block of a stored record.
 
-    The time, how many transactions it has, how many of them have one of `types`, the hash, the base fee and the
-    beneficiary.
+        The time, how many transactions it has, how many of them have one of `types`, the hash, the base fee and the
+        beneficiary.
+        """
+    def transaction_summary(
+        self, record: bytes, index: int, /
+    ) -> tuple[bytes, bool, int, int, int, int | None, bytes] | None:
+        """Summarise the transaction at `index` of a stored record.
+
+        The sender, whether it succeeded, its gas, the time and the base fee of its block, what it pays for a unit of
+        gas if its type is one of Ethereum's, and the raw transaction.
+        """
+    def message_counts(self, record: bytes, index: int, /) -> tuple[int, int] | None:
+        """Return how many L2-to-L1 logs the transactions before `index` have, and how many it has itself."""
+    def header_json(self, record: bytes, /) -> bytes | None:
+        """Return the header of a stored record as JSON."""
+    def block_json(self, record: bytes, batch: tuple[int, int] | None, /) -> bytes | None:
+        """Return a stored block with the hashes of its transactions as JSON.
+
+        `batch` is the number and the time of its batch. None also if only Python knows the hash of a transaction.
+        """
+
+@final
+class ReceiptRenderer:
+    """Renders receipts from stored records.
+
+    A call of `deployer` by one of `selectors` creates the contract that it reports under the topic `deployed`.
     """
 
-def transaction_summary(
-    record: bytes, index: int, /
-) -> tuple[bytes, bool, int, int, int, int | None, bytes] | None:
-    """Summarise the transaction at `index` of a stored record; None if it cannot be read.
+    def __new__(
+        cls,
+        layout: RecordLayout,
+        /,
+        *,
+        deployer: bytes,
+        deployed: bytes,
+        selectors: Sequence[bytes],
+    ) -> ReceiptRenderer: ...
+    def render(
+        self,
+        record: bytes,
+        index: int | None,
+        batch: tuple[int, int] | None,
+        blobs: Rules | int,
+        known: Sequence[tuple[int, TransactionFacts]] = ...,
+        /,
+        *,
+        detached: bool = False,
+    ) -> bytes | None:
+        """Return the receipt at `index` of a stored record, or an array of all, as JSON; None if it cannot be read.
 
-    The sender, whether it succeeded, its gas, the time and the base fee of its block, what it pays for a unit of gas if
-    its type is one of Ethereum's, and the raw transaction.
+        `batch` is the number of the block's batch, and the number of the block's first transaction there. Blob gas
+        costs what `blobs` says: a constant, or by the rules of a fork. `known` are the transactions that Python has
+        read, by index: what L1 sends is decoded there. With `detached`, the GIL is released meanwhile.
+        """
+    def created_contract(
+        self, sender: bytes, transaction: TransactionFacts, logs: Sequence[Log], /
+    ) -> bytes | None:
+        """Return the contract that a transaction creates, also if it failed.
+
+        A call of the contract deployer creates the one that it reports for the sender: contracts that a constructor
+        creates are reported too, but for another deployer.
+        """
+
+def header_json(encoded: bytes, block_hash: bytes | None, /) -> bytes:
+    """Return a header in RLP as JSON; that of the pending block has no hash."""
+
+def block_json(
+    encoded: bytes,
+    raws: Sequence[bytes],
+    /,
+    *,
+    block_hash: bytes | None,
+    batch: tuple[int, int] | None,
+    transactions: bytes,
+) -> bytes:
+    """Return a block as JSON, by its header in RLP and its raw transactions; `transactions` are a JSON array.
+
+    `batch` is the number and the time of its batch.
     """
 
-def message_counts(record: bytes, index: int, /) -> tuple[int, int] | None:
-    """Return how many L2-to-L1 logs the transactions before `index` have, and how many it has itself."""
+def inclusion_json(block_hash: bytes, block_number: int, batch_number: int | None, /) -> str:
+    """Return the members by which transactions, receipts and logs name their block and its batch."""
+
+def log_context(
+    inclusion: str, timestamp: int, transaction_hash: bytes, index: int, /, *, removed: bool = False
+) -> bytes:
+    """Return the members that the logs of a transaction share; `removed` if its block is reverted."""
+
+def log_json(log: Log, context: bytes, index: int, within: int, /) -> bytes:
+    """Return a log as JSON, with its context and its indexes in the block and in the transaction."""
+
+def stored_transaction_hash(raw: bytes, sender: bytes, /) -> bytes | None:
+    """Return the hash of a stored transaction; None if it is of a type that L1 sends, or malformed."""
+
+def logs_bloom(logs: Sequence[tuple[bytes, Sequence[bytes]]], /) -> bytes:
+    """Return the bloom filter of logs, each with its address and its topics."""
 
 def byte_array_json(data: bytes, /) -> bytes:
     """Return bytes as a JSON array of numbers."""
@@ -949,19 +1046,27 @@ class Getter:
 class FeeHistory:
     """The fees of blocks, in memory once they were requested, in at most `capacity` bytes.
 
-    `load` returns those of a block: its base fee, how full it is as JSON, the gas used, the tip and the gas of each
-    transaction by tip, the base fee per blob gas, and which part of its blobs it has as JSON. `head` returns the
-    number of the last block, and `next_fees` the base fees of the next one, per gas and per blob gas.
+    `load` returns the stored record of a block, `head` the number of the last one, and `next_fees` the base fees of the
+    next one, per gas and per blob gas. Blob gas costs what `blobs` says: a constant, or by the rules of a fork. `limits`
+    has `blocks` and `percentiles` of a request, and `figures` of one that is rendered at once.
     """
 
     def __new__(
         cls,
+        layout: RecordLayout,
+        /,
         *,
-        load: Callable[[int], tuple[int, str, int, list[tuple[int, int]], int, str]],
+        blobs: Rules | int,
+        limits: object,
+        load: Callable[[int], bytes],
         head: Callable[[], int],
         next_fees: Callable[[], tuple[int, int]],
         capacity: int,
     ) -> FeeHistory: ...
+    def first(self, count: int, newest: int, oldest: int, /) -> int:
+        """Return the first of the `count` blocks up to `newest`, of which there are at least one and at most a limit."""
+    def is_long(self, first: int, last: int, percentiles: int, /) -> bool:
+        """Say whether the history of these blocks is long enough for a thread."""
     def missing(self, first: int, last: int) -> int:
         """Return how many blocks from `first` to `last` have to be loaded."""
     def render(self, first: int, last: int, percentiles: Sequence[float]) -> bytes:
@@ -1067,6 +1172,7 @@ class StateReads:
         gas_cap: int,
         simulated_items: int,
         cache_bytes: int,
+        cached_gas: int,
         errors: CallErrors | None = None,
         unfunded_transfers: bool = False,
         unfunded_estimates: bool = False,

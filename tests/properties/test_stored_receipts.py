@@ -1,51 +1,121 @@
-"""The crate renders receipts from stored records as Python does from decoded ones."""
+"""The crate renders receipts and blocks from stored records, of all types of transactions, as Python once did."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol._native import keccak256, receipts_json
+from entresol._native import Rules, blob_base_fee, keccak256
+from entresol.errors import EntresolError
 from entresol.primitives.headers import Header
-from entresol.primitives.records import BlockRecord, TransactionResult
-from entresol.primitives.transactions import Transaction, ZkTransaction, sign
-from entresol.primitives.values import Hash32
+from entresol.primitives.records import LAYOUT, BlockRecord, TransactionResult
+from entresol.primitives.transactions import (
+    BlobTransaction,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    Paymaster,
+    Transaction,
+    ZkTransaction,
+    load,
+    sign,
+)
+from entresol.primitives.values import Address, Hash32
+from entresol.rpc.render.blocks import block_json, stored_block_json, transaction_hashes
 from entresol.rpc.render.hex import array
-from entresol.rpc.render.receipts import CONTRACT_DEPLOYER, receipt_at, receipts_of
+from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, receipts_json
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 from tests.support.chain.dev_chain import deposit, transaction
-from tests.support.chain.sample_chain import SECRETS, payloads
+from tests.support.chain.receipt_oracle import receipts_of
+from tests.support.chain.sample_chain import CREATE, SECRETS, payloads
 
-SIGNED = [
+ZK = payloads()["deployment"]
+assert isinstance(ZK, ZkTransaction)
+CODE = bytes(32)
+BLOB = BlobTransaction(
+    chain_id=270,
+    nonce=0,
+    max_priority_fee_per_gas=1,
+    max_fee_per_gas=10**9,
+    gas_limit=21_000,
+    to=Address.zero(),
+    max_fee_per_blob_gas=1,
+    blob_hashes=(Hash32(b"\1" + bytes(31)), Hash32(b"\1" + bytes(30) + b"\1")),
+)
+UNSIGNED = [
+    LegacyTransaction(gas_price=9, gas_limit=21_000, nonce=0, to=Address.zero()),
+    FeeMarketTransaction(
+        chain_id=270,
+        nonce=0,
+        max_priority_fee_per_gas=1,
+        max_fee_per_gas=10**9,
+        gas_limit=21_000,
+        to=None,
+    ),
+]
+PLAIN = [
     sign(payload, secret)
     for payload, secret in zip(payloads().values(), SECRETS, strict=False)
     if not isinstance(payload, ZkTransaction)
 ]
+SIGNED = [
+    *PLAIN,
+    sign(ZK, SECRETS[7]),
+    sign(
+        msgspec.structs.replace(ZK, paymaster=Paymaster(Address(b"\7" * 20), b"input")), SECRETS[7]
+    ),
+    sign(msgspec.structs.replace(ZK, factory_deps=(CODE,)), SECRETS[7]),
+    Transaction.from_l1(deposit(0)),
+    Transaction.from_l1(
+        msgspec.structs.replace(deposit(1), to=CONTRACT_DEPLOYER, data=CREATE + bytes(96))
+    ),
+    transaction(0, to=CONTRACT_DEPLOYER),
+    transaction(0, to=CONTRACT_DEPLOYER, data=CREATE + bytes(96)),
+    load(BLOB.with_signature(bytes([1]) * 64 + b"\0").encode(), Address(b"\3" * 20)),
+    *(load(it.encode(), Address(b"\4" * 20)) for it in UNSIGNED),
+]
+"""A transaction of each type, with and without factory dependencies, paymaster, blobs and signature."""
 ADDRESSES = st.binary(min_size=20, max_size=20)
 HASHES = st.binary(min_size=32, max_size=32)
 LOGS = st.tuples(ADDRESSES, st.lists(HASHES, max_size=4).map(tuple), st.binary(max_size=300))
 MESSAGES = st.tuples(
     st.binary(min_size=1, max_size=1), st.booleans(), st.binary(min_size=86, max_size=86)
 )
+DEPLOYMENTS = st.sampled_from(SIGNED).map(
+    lambda it: (
+        bytes(CONTRACT_DEPLOYER),
+        (CONTRACT_DEPLOYED, it.sender.rjust(32, b"\0"), bytes(32), bytes(12) + b"\xdd" * 20),
+        b"",
+    )
+)
 RESULTS = st.builds(
     TransactionResult,
     st.booleans(),
     st.integers(0, 2**40),
     st.none() | ADDRESSES,
-    st.lists(LOGS, max_size=20).map(tuple),
+    st.lists(LOGS | DEPLOYMENTS, max_size=20).map(tuple),
     st.lists(MESSAGES.map(lambda it: it[0] + bytes([it[1]]) + it[2]), max_size=2).map(tuple),
 )
-HEADERS = st.builds(
+FIELDS: dict[str, Any] = {
+    "parent_hash": HASHES.map(Hash32),
+    "state_root": HASHES.map(Hash32),
+    "number": st.integers(0, 2**40),
+    "gas_limit": st.integers(0, 2**40),
+    "timestamp": st.integers(0, 2**40),
+    "base_fee_per_gas": st.integers(0, 2**64 - 1),
+    "extra_data": st.binary(max_size=32),
+}
+HEADERS = st.builds(Header, **FIELDS) | st.builds(
     Header,
-    parent_hash=HASHES.map(Hash32),
-    state_root=HASHES.map(Hash32),
-    number=st.integers(0, 2**40),
-    gas_limit=st.integers(0, 2**40),
-    timestamp=st.integers(0, 2**40),
-    base_fee_per_gas=st.integers(0, 2**62),
-    extra_data=st.binary(max_size=32),
+    **FIELDS,
+    withdrawals_root=HASHES.map(Hash32),
+    blob_gas_used=st.integers(0, 2**20),
+    excess_blob_gas=st.integers(0, 2**30),
+    parent_beacon_block_root=HASHES.map(Hash32),
+    requests_hash=st.none() | HASHES.map(Hash32),
 )
 BATCHES = st.none() | st.builds(
     BatchInfo,
@@ -55,15 +125,24 @@ BATCHES = st.none() | st.builds(
 )
 
 
+def price_of(header: Header, blobs: Rules | int) -> int | None:
+    """Return the price of blob gas that receipts have."""
+    if header.excess_blob_gas is None or isinstance(blobs, int):
+        return None if header.excess_blob_gas is None else 1
+    return blob_base_fee(blobs, header.excess_blob_gas) or 0
+
+
 @given(
     header=HEADERS,
     executed=st.lists(st.tuples(st.sampled_from(SIGNED), RESULTS), max_size=20),
     batch=BATCHES,
+    blobs=st.sampled_from([1, Rules(1, "prague"), Rules(1, "paris")]),
 )
 def test_stored_receipts_are_those_of_the_decoded_record(
     header: Header,
     executed: list[tuple[Transaction, TransactionResult]],
     batch: BatchInfo | None,
+    blobs: Rules | int,
 ) -> None:
     record = BlockRecord(
         header.encode(),
@@ -73,14 +152,25 @@ def test_stored_receipts_are_those_of_the_decoded_record(
         (),
     )
     inclusion = BlockInclusion.of(header, keccak256(record.header_rlp), batch)
-    place = None if batch is None else (batch.number, batch.first_tx_number)
     stored = record.encode()
-    expected = array(receipts_of(record, inclusion))
-    assert receipts_json(stored, None, place) == expected.encode()
+    expected = list(receipts_of(record, inclusion, price_of(header, blobs)))
+    assert receipts_json(stored, None, batch, blobs) == array(expected).encode()
     for index in range(len(executed)):
-        expected = receipt_at(record, inclusion, index)
-        assert receipts_json(stored, index, place) == expected.encode()
-    assert receipts_json(stored, len(executed), place) is None
+        assert receipts_json(stored, index, batch, blobs) == expected[index].encode()
+    with pytest.raises(EntresolError):
+        receipts_json(stored, len(executed), batch, blobs)
+
+
+@given(header=HEADERS, sent=st.lists(st.sampled_from(SIGNED), max_size=20), batch=BATCHES)
+def test_a_stored_block_is_that_of_the_decoded_record(
+    header: Header, sent: list[Transaction], batch: BatchInfo | None
+) -> None:
+    results = tuple(TransactionResult(succeeded=True, gas_used=1) for _ in sent)
+    transactions = tuple((it.raw, bytes(it.sender)) for it in sent)
+    record = BlockRecord(header.encode(), transactions, results, (), ())
+    inclusion = BlockInclusion.of(header, keccak256(record.header_rlp), batch)
+    expected = block_json(record, inclusion, transaction_hashes(record))
+    assert stored_block_json(record.encode(), batch) == expected
 
 
 HEADER: dict[str, Any] = {
@@ -98,26 +188,16 @@ def _record(header: Header, raw: bytes, sender: bytes) -> bytes:
     return BlockRecord(header.encode(), ((raw, sender),), (result,), (), ()).encode()
 
 
-def test_what_only_zksync_knows_is_left_to_python() -> None:
-    header = Header(**HEADER)
-    zk = payloads()["deployment"]
-    assert isinstance(zk, ZkTransaction)
-    kinds = [sign(zk, SECRETS[7]), transaction(0, to=CONTRACT_DEPLOYER)]
-    stored = [_record(header, it.raw, bytes(it.sender)) for it in kinds]
-    priority = deposit(0)
-    stored.append(_record(header, priority.encode(), bytes(priority.sender)))
-    with_blobs = Header(
-        **HEADER, withdrawals_root=Hash32.zero(), blob_gas_used=0, excess_blob_gas=0
-    )
-    plain = SIGNED[0]
-    stored.append(_record(with_blobs, plain.raw, bytes(plain.sender)))
-    assert [receipts_json(it, None, None) for it in stored] == [None] * 4
-
-
 @given(st.data())
-def test_a_damaged_record_is_left_to_python_or_read(data: st.DataObject) -> None:
+def test_a_damaged_record_is_an_error_or_read(data: st.DataObject) -> None:
     signed = SIGNED[0]
     stored = _record(Header(**HEADER), signed.raw, bytes(signed.sender))
     at = data.draw(st.integers(0, len(stored) - 1))
     damaged = stored[:at] + data.draw(st.binary(max_size=3)) + stored[at + 1 :]
-    assert isinstance(receipts_json(damaged, None, None), bytes | None)
+    try:
+        rendered = receipts_json(damaged, None, None, 1)
+    except EntresolError:
+        rendered = b""
+    assert isinstance(rendered, bytes)
+    for read in (LAYOUT.header_json, lambda it: LAYOUT.block_json(it, None)):
+        assert isinstance(read(damaged), bytes | None)

@@ -42,6 +42,38 @@ pub fn base_fee(params: &BlobParams, excess_blob_gas: u64) -> u128 {
     u128::try_from(sum / denominator).unwrap_or(u128::MAX)
 }
 
+/// What blob gas costs on a chain.
+#[derive(Clone, Copy, Debug)]
+pub enum BlobPrices {
+    /// The same for ever, on a chain without blobs.
+    Constant(u128),
+    /// By the excess of a block, under the rules of a fork.
+    Fork(SpecId),
+}
+
+impl BlobPrices {
+    /// The base fee per blob gas of a block; None in one from before Cancun.
+    pub fn base_fee(&self, excess_blob_gas: Option<u64>) -> Option<u128> {
+        match *self {
+            Self::Constant(price) => Some(price),
+            Self::Fork(fork) => {
+                let excess = excess_blob_gas?;
+                Some(params(fork).map_or(0, |params| base_fee(&params, excess)))
+            }
+        }
+    }
+
+    /// Which part of its blobs a block has.
+    pub fn used_ratio(&self, blob_gas_used: Option<u64>) -> f64 {
+        let most = match *self {
+            Self::Constant(_) => None,
+            Self::Fork(fork) => params(fork).map(|it| it.max_blob_gas_per_block()),
+        };
+        let used = blob_gas_used.unwrap_or_default() as f64;
+        most.filter(|it| *it > 0).map_or(0.0, |most| used / most as f64)
+    }
+}
+
 /// The excess blob gas of the block after one with these values (EIP-4844, from Osaka on EIP-7918).
 pub fn next_excess(
     params: &BlobParams,

@@ -8,6 +8,7 @@ pub mod bytecode;
 pub mod call;
 pub mod crypto;
 pub mod evm;
+pub mod msgpack;
 pub mod record;
 pub mod record_summary;
 pub mod rlp;

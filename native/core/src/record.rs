@@ -1,42 +1,105 @@
-//! The parts of a stored block record that its receipts consist of.
+//! Stored block records: a version byte, then MessagePack.
 //!
-//! A record is a version byte, then MessagePack; the store wrote it, so a record that cannot be read is
-//! left to Python, which reports what is wrong with it.
+//! Python writes them, and says which field is where ([`Layout`]). A record that cannot be read is left to Python, which
+//! reports what is wrong with it.
 
+use std::ops::Range;
+
+use alloy_consensus::Header;
 use alloy_primitives::{Address, B256};
+use alloy_rlp::Decodable;
 
-use crate::rlp::{Item, Reader as RlpReader};
+use crate::msgpack::Reader;
 
-const VERSION: u8 = 1;
-/// The positions of fields in a header.
-const NUMBER: usize = 8;
-pub(crate) const TIMESTAMP: usize = 11;
-pub(crate) const BASE_FEE: usize = 15;
-const EXCESS_BLOB_GAS: usize = 18;
+/// The names of the fields of each part of a record, in the order in which they are written.
+#[derive(Debug)]
+pub struct Names {
+    /// Those of a record.
+    pub record: Vec<String>,
+    /// Those of a transaction.
+    pub transaction: Vec<String>,
+    /// Those of the result of a transaction.
+    pub result: Vec<String>,
+    /// Those of a log.
+    pub log: Vec<String>,
+    /// Those of a packed L2-to-L1 log, each with its size in bytes.
+    pub message: Vec<(String, usize)>,
+}
 
-/// A block's header, transactions and results.
+/// Define a field of a part by the name that it has in Python; a field of any other name is skipped.
+macro_rules! fields {
+    ($kind:ident { $($field:ident = $name:literal),+ $(,)? }) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum $kind { $($field,)+ Other }
+
+        impl $kind {
+            /// Read the names of all fields; the name that is missing is an error.
+            fn all(names: &[String]) -> Result<Box<[Self]>, &'static str> {
+                $(if names.iter().filter(|it| *it == $name).count() != 1 { return Err($name) })+
+                let field = |name: &String| match name.as_str() { $($name => Self::$field,)+ _ => Self::Other };
+                Ok(names.iter().map(field).collect())
+            }
+        }
+    };
+}
+
+fields!(RecordField { Header = "header_rlp", Transactions = "transactions", Results = "results" });
+fields!(TransactionField { Raw = "raw", Sender = "sender" });
+fields!(ResultField {
+    Succeeded = "succeeded",
+    GasUsed = "gas_used",
+    Logs = "logs",
+    Messages = "l2_to_l1_logs",
+});
+fields!(LogField { Address = "address", Topics = "topics", Data = "data" });
+
+/// Where fields are.
+#[derive(Debug)]
+pub struct Layout {
+    version: u8,
+    record: Box<[RecordField]>,
+    transaction: Box<[TransactionField]>,
+    result: Box<[ResultField]>,
+    log: Box<[LogField]>,
+    message: MessageLayout,
+}
+
+#[derive(Debug)]
+struct MessageLayout {
+    size: usize,
+    shard_id: usize,
+    is_service: usize,
+    sender: Range<usize>,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+/// The parts of a record that are read: of the transactions and the results, where they begin.
+#[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// The header in RLP.
     pub header: &'a [u8],
-    /// The raw transactions and their senders.
-    pub transactions: Vec<(&'a [u8], Address)>,
-    /// The results of the transactions.
-    pub results: Vec<TransactionResult<'a>>,
+    transactions: Reader<'a>,
+    results: Reader<'a>,
 }
 
-/// The result of a transaction.
+/// The result of a transaction; its logs are not read yet.
+#[derive(Clone, Copy, Debug)]
 pub struct TransactionResult<'a> {
     /// Whether it succeeded.
     pub succeeded: bool,
     /// The gas that it used.
     pub gas_used: u64,
-    /// Its logs.
-    pub logs: Vec<Log<'a>>,
-    /// Its L2-to-L1 logs, packed.
-    pub messages: Vec<&'a [u8]>,
+    /// How many logs it has.
+    pub log_count: usize,
+    /// How many L2-to-L1 logs it has.
+    pub message_count: usize,
+    logs: Reader<'a>,
+    messages: Reader<'a>,
 }
 
 /// A log.
+#[derive(Debug)]
 pub struct Log<'a> {
     /// The contract.
     pub address: &'a [u8],
@@ -46,193 +109,211 @@ pub struct Log<'a> {
     pub data: &'a [u8],
 }
 
-/// What receipts say of their block.
-pub struct HeaderFields {
-    /// The number.
-    pub number: u64,
-    /// The time.
-    pub timestamp: u64,
-    /// The base fee.
-    pub base_fee: u64,
-    /// Whether it has blob gas.
-    pub has_blob_gas: bool,
+/// An L2-to-L1 log.
+#[derive(Debug)]
+pub struct Message<'a> {
+    /// The shard.
+    pub shard_id: u8,
+    /// Whether the system sent it.
+    pub is_service: bool,
+    /// Who sent it.
+    pub sender: &'a [u8],
+    /// Its key.
+    pub key: &'a [u8],
+    /// Its value.
+    pub value: &'a [u8],
 }
 
-impl<'a> Record<'a> {
-    /// Read a stored record.
-    pub fn parse(stored: &'a [u8]) -> Option<Self> {
-        let mut reader = open(stored)?;
-        let header = reader.bytes()?;
-        let transactions = reader.list(Reader::transaction)?;
-        let results = reader.list(Reader::result)?;
-        (transactions.len() == results.len()).then_some(Self { header, transactions, results })
+impl Record<'_> {
+    /// Decode the header.
+    pub fn header_fields(&self) -> Option<Header> {
+        decode_header(self.header)
+    }
+}
+
+/// Decode a header of London or later; None if it is none.
+pub fn decode_header(mut encoded: &[u8]) -> Option<Header> {
+    let header = Header::decode(&mut encoded).ok()?;
+    (encoded.is_empty() && header.base_fee_per_gas.is_some()).then_some(header)
+}
+
+impl Layout {
+    /// Find the fields by their names; the name that is missing is an error.
+    pub fn new(version: u8, names: &Names) -> Result<Self, &'static str> {
+        Ok(Self {
+            version,
+            record: RecordField::all(&names.record)?,
+            transaction: TransactionField::all(&names.transaction)?,
+            result: ResultField::all(&names.result)?,
+            log: LogField::all(&names.log)?,
+            message: MessageLayout::new(&names.message)?,
+        })
     }
 
-    /// Read the header.
-    pub fn header_fields(&self) -> Option<HeaderFields> {
-        let Ok(Item::List(mut items)) = RlpReader::new(self.header).next() else { return None };
-        let (mut number, mut timestamp, mut base_fee, mut has_blob_gas) = (None, None, None, false);
-        for position in 0.. {
-            if items.is_empty() {
-                break;
+    /// Open a stored record.
+    pub fn open<'a>(&self, stored: &'a [u8]) -> Option<Record<'a>> {
+        let mut reader = Reader(stored.strip_prefix(&[self.version])?);
+        if reader.array()? != self.record.len() {
+            return None;
+        }
+        let (mut header, mut transactions, mut results) = (None, None, None);
+        for field in &self.record {
+            match field {
+                RecordField::Header => header = Some(reader.clone().bytes()?),
+                RecordField::Transactions => transactions = Some(reader),
+                RecordField::Results => results = Some(reader),
+                RecordField::Other => {}
             }
-            let Ok(Item::Bytes(bytes)) = items.next() else { return None };
-            match position {
-                NUMBER => number = uint(bytes),
-                TIMESTAMP => timestamp = uint(bytes),
-                BASE_FEE => base_fee = uint(bytes),
-                EXCESS_BLOB_GAS => has_blob_gas = true,
-                _ => {}
+            // State changes may be most of a record, and are behind what is read.
+            if let (Some(header), Some(transactions), Some(results)) =
+                (header, transactions, results)
+            {
+                return Some(Record { header, transactions, results });
+            }
+            reader.skip()?;
+        }
+        None
+    }
+
+    /// Return the raw transactions with their senders.
+    pub fn transactions<'a>(&self, record: &Record<'a>) -> Option<Vec<(&'a [u8], Address)>> {
+        record.transactions.clone().list(|reader| self.transaction(reader))
+    }
+
+    /// Return the results of all transactions.
+    pub fn results<'a>(&self, record: &Record<'a>) -> Option<Vec<TransactionResult<'a>>> {
+        record.results.clone().list(|reader| self.result(reader))
+    }
+
+    /// Return the transaction at `index`, its sender and its result.
+    pub fn at<'a>(
+        &self,
+        record: &Record<'a>,
+        index: usize,
+    ) -> Option<(&'a [u8], Address, TransactionResult<'a>)> {
+        let mut transactions = skipped(record.transactions, index)?;
+        let (raw, sender) = self.transaction(&mut transactions)?;
+        Some((raw, sender, self.result(&mut skipped(record.results, index)?)?))
+    }
+
+    /// Return the logs of a result.
+    pub fn logs<'a>(&self, result: &TransactionResult<'a>) -> Option<Vec<Log<'a>>> {
+        result.logs.clone().list(|reader| self.log(reader))
+    }
+
+    /// Return the L2-to-L1 logs of a result.
+    pub fn messages<'a>(&self, result: &TransactionResult<'a>) -> Option<Vec<Message<'a>>> {
+        result.messages.clone().list(|reader| self.message.read(reader.bytes()?))
+    }
+
+    fn transaction<'a>(&self, reader: &mut Reader<'a>) -> Option<(&'a [u8], Address)> {
+        exactly(reader, self.transaction.len())?;
+        let (mut raw, mut sender) = (None, None);
+        for field in &self.transaction {
+            match field {
+                TransactionField::Raw => raw = Some(reader.bytes()?),
+                TransactionField::Sender => sender = Address::try_from(reader.bytes()?).ok(),
+                TransactionField::Other => reader.skip()?,
             }
         }
-        Some(HeaderFields {
-            number: number?,
-            timestamp: timestamp?,
-            base_fee: base_fee?,
-            has_blob_gas,
+        Some((raw?, sender?))
+    }
+
+    fn result<'a>(&self, reader: &mut Reader<'a>) -> Option<TransactionResult<'a>> {
+        exactly(reader, self.result.len())?;
+        let (mut succeeded, mut gas_used, mut logs, mut messages) = (None, None, None, None);
+        for field in &self.result {
+            match field {
+                ResultField::Succeeded => succeeded = Some(reader.boolean()?),
+                ResultField::GasUsed => gas_used = Some(reader.uint()?),
+                ResultField::Logs => {
+                    logs = Some(*reader);
+                    reader.skip()?;
+                }
+                ResultField::Messages => {
+                    messages = Some(*reader);
+                    reader.skip()?;
+                }
+                ResultField::Other => reader.skip()?,
+            }
+        }
+        let (logs, messages) = (logs?, messages?);
+        Some(TransactionResult {
+            succeeded: succeeded?,
+            gas_used: gas_used?,
+            log_count: logs.clone().array()?,
+            message_count: messages.clone().array()?,
+            logs,
+            messages,
+        })
+    }
+
+    fn log<'a>(&self, reader: &mut Reader<'a>) -> Option<Log<'a>> {
+        exactly(reader, self.log.len())?;
+        let (mut address, mut topics, mut data) = (None, None, None);
+        for field in &self.log {
+            match field {
+                LogField::Address => address = Some(reader.bytes()?),
+                LogField::Topics => topics = Some(reader.list(hash)?),
+                LogField::Data => data = Some(reader.bytes()?),
+                LogField::Other => reader.skip()?,
+            }
+        }
+        Some(Log { address: address?, topics: topics?, data: data? })
+    }
+}
+
+impl MessageLayout {
+    fn new(names: &[(String, usize)]) -> Result<Self, &'static str> {
+        let mut ranges = Vec::with_capacity(names.len());
+        let mut size = 0;
+        for (name, bytes) in names {
+            ranges.push((name, size..size + bytes));
+            size += bytes;
+        }
+        let find = |name: &'static str, bytes: usize| {
+            let found = ranges.iter().find(|(it, range)| *it == name && range.len() == bytes);
+            found.map(|(_, range)| range.clone()).ok_or(name)
+        };
+        Ok(Self {
+            size,
+            shard_id: find("shard_id", 1)?.start,
+            is_service: find("is_service", 1)?.start,
+            sender: find("sender", Address::len_bytes())?,
+            key: find("key", B256::len_bytes())?,
+            value: find("value", B256::len_bytes())?,
+        })
+    }
+
+    fn read<'a>(&self, packed: &'a [u8]) -> Option<Message<'a>> {
+        if packed.len() != self.size || packed[self.is_service] > 1 {
+            return None;
+        }
+        Some(Message {
+            shard_id: packed[self.shard_id],
+            is_service: packed[self.is_service] == 1,
+            sender: &packed[self.sender.clone()],
+            key: &packed[self.key.clone()],
+            value: &packed[self.value.clone()],
         })
     }
 }
 
-fn uint(bytes: &[u8]) -> Option<u64> {
-    (bytes.len() <= 8).then(|| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+fn hash<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
+    reader.bytes().filter(|it| it.len() == B256::len_bytes())
 }
 
-/// Return a reader of the fields of a stored record.
-pub(crate) fn open(stored: &[u8]) -> Option<Reader<'_>> {
-    let mut reader = Reader(stored.strip_prefix(&[VERSION])?);
-    reader.array()?;
-    Some(reader)
+fn exactly(reader: &mut Reader<'_>, length: usize) -> Option<()> {
+    (reader.array()? == length).then_some(())
 }
 
-/// MessagePack that is read from the start.
-pub(crate) struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (head, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(head)
+/// Return an array at its item `index`.
+fn skipped(mut array: Reader<'_>, index: usize) -> Option<Reader<'_>> {
+    if index >= array.array()? {
+        return None;
     }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1).map(|it| it[0])
+    for _ in 0..index {
+        array.skip()?;
     }
-
-    /// Read a big-endian number of `size` bytes.
-    fn number(&mut self, size: usize) -> Option<u64> {
-        self.take(size).and_then(uint)
-    }
-
-    fn length(&mut self, size: usize) -> Option<usize> {
-        self.number(size)?.try_into().ok()
-    }
-
-    /// Read the length of an array.
-    pub(crate) fn array(&mut self) -> Option<usize> {
-        match self.byte()? {
-            short @ 0x90..=0x9f => Some(usize::from(short & 0x0f)),
-            0xdc => self.length(2),
-            0xdd => self.length(4),
-            _ => None,
-        }
-    }
-
-    fn tuple(&mut self, length: usize) -> Option<()> {
-        (self.array()? == length).then_some(())
-    }
-
-    fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let count = self.array()?;
-        // An item takes a byte at least, so no length allocates more than there is.
-        let mut items = Vec::with_capacity(count.min(self.0.len()));
-        for _ in 0..count {
-            items.push(read(self)?);
-        }
-        Some(items)
-    }
-
-    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
-        let size = match self.byte()? {
-            0xc4 => 1,
-            0xc5 => 2,
-            0xc6 => 4,
-            _ => return None,
-        };
-        let length = self.length(size)?;
-        self.take(length)
-    }
-
-    fn boolean(&mut self) -> Option<bool> {
-        match self.byte()? {
-            0xc2 => Some(false),
-            0xc3 => Some(true),
-            _ => None,
-        }
-    }
-
-    fn uint(&mut self) -> Option<u64> {
-        match self.byte()? {
-            small @ ..0x80 => Some(small.into()),
-            0xcc => self.number(1),
-            0xcd => self.number(2),
-            0xce => self.number(4),
-            0xcf => self.number(8),
-            _ => None,
-        }
-    }
-
-    /// Read a raw transaction and its sender.
-    pub(crate) fn transaction(&mut self) -> Option<(&'a [u8], Address)> {
-        self.tuple(2)?;
-        Some((self.bytes()?, Address::try_from(self.bytes()?).ok()?))
-    }
-
-    /// Read whether a transaction succeeded and the gas that it used, the first fields of its result.
-    pub(crate) fn outcome(&mut self) -> Option<(bool, u64)> {
-        self.tuple(5)?;
-        Some((self.boolean()?, self.uint()?))
-    }
-
-    /// Skip a result; return how many L2-to-L1 logs it has.
-    pub(crate) fn skip_result(&mut self) -> Option<usize> {
-        self.outcome()?;
-        self.created()?;
-        for _ in 0..self.array()? {
-            self.tuple(3)?;
-            self.bytes()?;
-            for _ in 0..self.array()? {
-                self.bytes()?;
-            }
-            self.bytes()?;
-        }
-        let messages = self.array()?;
-        for _ in 0..messages {
-            self.bytes()?;
-        }
-        Some(messages)
-    }
-
-    /// Skip the created contract, or nil.
-    fn created(&mut self) -> Option<()> {
-        match self.0.first()? {
-            0xc0 => self.byte().map(drop),
-            _ => self.bytes().map(drop),
-        }
-    }
-
-    fn result(&mut self) -> Option<TransactionResult<'a>> {
-        let (succeeded, gas_used) = self.outcome()?;
-        self.created()?;
-        let logs = self.list(|it| {
-            it.tuple(3)?;
-            let (address, topics) = (it.bytes()?, it.list(Self::hash)?);
-            Some(Log { address, topics, data: it.bytes()? })
-        })?;
-        Some(TransactionResult { succeeded, gas_used, logs, messages: self.list(Self::bytes)? })
-    }
-
-    fn hash(&mut self) -> Option<&'a [u8]> {
-        self.bytes().filter(|it| it.len() == B256::len_bytes())
-    }
+    Some(array)
 }

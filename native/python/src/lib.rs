@@ -76,11 +76,14 @@ mod native {
     #[pymodule_export]
     use super::rpc::long_request::{decode_long_hex, read_long_requests};
     #[pymodule_export]
-    use super::rpc::receipts::receipts_json;
-    #[pymodule_export]
-    use super::rpc::record_summary::{
-        block_summary, byte_array_json, message_counts, transaction_summary,
+    use super::rpc::objects::{
+        block_json, byte_array_json, header_json, inclusion_json, log_context, log_json,
+        logs_bloom, stored_transaction_hash,
     };
+    #[pymodule_export]
+    use super::rpc::receipts::ReceiptRenderer;
+    #[pymodule_export]
+    use super::rpc::record_layout::RecordLayout;
     #[pymodule_export]
     use super::rpc::state_reads::StateReads;
     #[pymodule_export]

@@ -13,9 +13,6 @@ use super::hex::{
     parse_address, put_data, put_number, put_quantity, quantity, render, render_data,
 };
 
-/// Longer parameters are left to Python, which may decode them on a thread.
-const MAX_PARAMS_BYTES: usize = 16 << 10;
-
 /// The methods that read an account or a slot.
 pub const METHODS: [&str; 6] = [
     "eth_getBalance",
@@ -46,9 +43,6 @@ pub enum AccountRead {
 impl AccountRead {
     /// Parse the parameters of a method: what is read, and after which block; None if they are not plain.
     pub fn parse(method: &str, params: &str) -> Option<(Self, Block)> {
-        if params.len() > MAX_PARAMS_BYTES {
-            return None;
-        }
         if method == "eth_getStorageAt" {
             let SlotParams(address, slot, block) = serde_json::from_str(params).ok()?;
             let read = Self::Slot(parse_address(address)?, quantity(slot, 64)?);

@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use alloy_consensus::Transaction;
 use alloy_primitives::U256;
+
+use entresol_core::blobs::BlobPrices;
+use entresol_core::record::Layout;
+use entresol_core::transaction;
 
 use crate::hex::{self, put_number};
 
@@ -53,11 +58,46 @@ impl Tip {
     }
 }
 
+fn ratio(value: f64) -> Box<str> {
+    serde_json::to_string(&value).expect("a finite number").into()
+}
+
 fn text(quantity: U256) -> Box<str> {
     String::from_utf8(hex::render(quantity)).expect("digits").into()
 }
 
 impl BlockFees {
+    /// Read the fees of a block from its stored record; None if that cannot be read.
+    pub fn read(layout: &Layout, stored: &[u8], blobs: &BlobPrices) -> Option<Self> {
+        let record = layout.open(stored)?;
+        let header = record.header_fields()?;
+        let base_fee = header.base_fee_per_gas?;
+        let results = layout.results(&record)?;
+        let mut tips = Vec::with_capacity(results.len());
+        for ((raw, sender), result) in layout.transactions(&record)?.into_iter().zip(&results) {
+            let tip = match raw.first()? {
+                1..=4 | 0xc0..0xfe => {
+                    let decoded = transaction::decode(raw, Some(sender)).ok()?;
+                    decoded.transaction.effective_tip_per_gas(base_fee).unwrap_or_default()
+                }
+                // Those of zkSync's types never pay one.
+                _ => 0,
+            };
+            tips.push((tip, result.gas_used));
+        }
+        tips.sort_unstable();
+        let (gas_used, gas_limit) = (header.gas_used as f64, header.gas_limit.max(1) as f64);
+        let blob_base_fee = blobs.base_fee(header.excess_blob_gas).unwrap_or_default();
+        Some(Self {
+            base_fees: BaseFees::new(U256::from(base_fee), U256::from(blob_base_fee)),
+            // Blocks from before their gas limit covered every priority transaction may use more.
+            gas_used_ratio: ratio((gas_used / gas_limit).min(1.0)),
+            gas_used: header.gas_used,
+            tips: tips.into_iter().map(|(tip, gas)| Tip::new(U256::from(tip), gas)).collect(),
+            blob_gas_used_ratio: ratio(blobs.used_ratio(header.blob_gas_used)),
+        })
+    }
+
     fn size(&self) -> usize {
         let ratios = self.gas_used_ratio.len() + self.blob_gas_used_ratio.len();
         let base_fees = self.base_fees.gas.len() + self.base_fees.blob_gas.len();

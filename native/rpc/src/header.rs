@@ -2,7 +2,7 @@
 
 use alloy_consensus::Header;
 use alloy_primitives::B256;
-use alloy_rlp::{Decodable, Encodable, Header as RlpHeader};
+use alloy_rlp::{Encodable, Header as RlpHeader};
 
 use super::hex::{put_data, put_number, put_quantity};
 use super::logs::put_optional;
@@ -19,12 +19,6 @@ pub struct Body<'a> {
     pub transactions: &'a [u8],
     /// The number and the time of its batch.
     pub batch: Option<(u64, u64)>,
-}
-
-/// Decode a header of London or later; None if it is none.
-pub fn decode(mut encoded: &[u8]) -> Option<Header> {
-    let header = Header::decode(&mut encoded).ok()?;
-    (encoded.is_empty() && header.base_fee_per_gas.is_some()).then_some(header)
 }
 
 /// Append a header as an object; that of the pending block has no hash.
@@ -117,6 +111,8 @@ fn optional_hash(out: &mut Vec<u8>, member: &str, value: Option<B256>) {
 
 #[cfg(test)]
 mod tests {
+    use entresol_core::record::decode_header;
+
     use super::*;
 
     fn london() -> Header {
@@ -156,10 +152,10 @@ mod tests {
     #[test]
     fn what_is_not_a_header_of_london_is_not_decoded() {
         let encoded = alloy_rlp::encode(london());
-        assert_eq!(decode(&encoded), Some(london()));
-        assert_eq!(decode(&[&encoded[..], b"\0"].concat()), None);
-        assert_eq!(decode(&encoded[..encoded.len() - 1]), None);
-        assert_eq!(decode(&alloy_rlp::encode(Header::default())), None);
+        assert_eq!(decode_header(&encoded), Some(london()));
+        assert_eq!(decode_header(&[&encoded[..], b"\0"].concat()), None);
+        assert_eq!(decode_header(&encoded[..encoded.len() - 1]), None);
+        assert_eq!(decode_header(&alloy_rlp::encode(Header::default())), None);
     }
 
     #[test]

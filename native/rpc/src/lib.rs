@@ -21,4 +21,5 @@ pub mod request;
 pub mod response_cache;
 mod simulated_block;
 pub mod simulation;
+pub mod stored_block;
 pub mod transaction;

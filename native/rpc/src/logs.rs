@@ -23,6 +23,24 @@ pub fn log_context(
     transaction_hash: B256,
     index: u64,
 ) -> Vec<u8> {
+    let mut out = location(inclusion, timestamp, transaction_hash, index);
+    out.extend_from_slice(b"false");
+    out
+}
+
+/// Return the members that the logs of a transaction share whose block is reverted.
+pub fn removed_log_context(
+    inclusion: &[u8],
+    timestamp: u64,
+    transaction_hash: B256,
+    index: u64,
+) -> Vec<u8> {
+    let mut out = location(inclusion, timestamp, transaction_hash, index);
+    out.extend_from_slice(b"true");
+    out
+}
+
+fn location(inclusion: &[u8], timestamp: u64, transaction_hash: B256, index: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(inclusion.len() + 220);
     out.extend_from_slice(inclusion);
     out.extend_from_slice(b",\"blockTimestamp\":");
@@ -31,7 +49,7 @@ pub fn log_context(
     put_data(&mut out, transaction_hash.as_slice());
     out.extend_from_slice(b",\"transactionIndex\":");
     put_number(&mut out, index);
-    out.extend_from_slice(b",\"logType\":null,\"removed\":false");
+    out.extend_from_slice(b",\"logType\":null,\"removed\":");
     out
 }
 

@@ -7,9 +7,6 @@ use super::block::{Block, parse_block};
 use super::call::{CallParams, PlainCall, PricedCall};
 use super::simulation::Simulation;
 
-/// Longer parameters are left to Python, which may decode them on a thread.
-const MAX_PARAMS_BYTES: usize = 16 << 10;
-
 /// The methods that call.
 pub const METHODS: [&str; 5] = [
     "eth_call",
@@ -44,9 +41,6 @@ pub enum CallKind {
 impl Read {
     /// Parse the parameters of a method; None if they are not plain.
     pub fn parse(method: &str, params: &str) -> Option<Self> {
-        if params.len() > MAX_PARAMS_BYTES {
-            return None;
-        }
         let call = |kind| {
             let CallParams(call, block) = serde_json::from_str(params).ok()?;
             (parse_block(block)? == Block::Latest).then_some(Self::Call(kind, call))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from entresol._native import BLOB_GAS, blob_base_fee, next_excess_blob_gas
+from entresol._native import blob_base_fee, next_excess_blob_gas
 from entresol.errors import InvalidPercentiles
 from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS, ForkFields
-from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Hash32
 from entresol.storage.block_rows import Prices
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from entresol._native import Rules
     from entresol.primitives.headers import Header
-    from entresol.primitives.records import BlockRecord
 
 
 L1_GAS_PER_PUBDATA_BYTE: Final = 17
@@ -208,6 +206,11 @@ class BlobFees:
         self._rules = rules
         self._has_fork_fields = has_fork_fields
 
+    @property
+    def prices(self) -> Rules | int:
+        """What blob gas costs, for the crate: the rules by which it changes, or the constant of an L2."""
+        return self._rules if self._has_fork_fields else LOWEST_BLOB_BASE_FEE
+
     def fork_fields(self, parent: Header | None) -> ForkFields:
         """Return the fields of the block after `parent`, or of a genesis.
 
@@ -225,24 +228,11 @@ class BlobFees:
             requests_hash=NO_REQUESTS if fork in _WITH_REQUESTS else None,
         )
 
-    def base_fee(self, header: Header) -> int:
-        """Return the base fee per blob gas of a block; 0 in a block of an L1 from before Cancun."""
-        if not self._has_fork_fields:
-            return LOWEST_BLOB_BASE_FEE
-        if header.excess_blob_gas is None:
-            return 0
-        return blob_base_fee(self._rules, header.excess_blob_gas) or 0
-
     def next_base_fee(self, parent: Header) -> int:
         """Return the base fee per blob gas of the block after `parent`."""
         if not self._has_fork_fields:
             return LOWEST_BLOB_BASE_FEE
         return blob_base_fee(self._rules, self._excess_after(parent)) or 0
-
-    def used_ratio(self, header: Header) -> float:
-        """Return which part of its blobs a block has."""
-        most = BLOB_GAS * self._rules.max_blobs
-        return (header.blob_gas_used or 0) / most if most else 0.0
 
     def _excess_after(self, parent: Header) -> int:
         return (
@@ -256,39 +246,6 @@ class BlobFees:
         )
 
 
-class BlockFees(NamedTuple):
-    """The fees of one block; `tips` has the tip and the gas used of each transaction, by tip."""
-
-    base_fee: int
-    gas_used_ratio: float
-    gas_used: int
-    tips: list[tuple[int, int]]
-    blob_base_fee: int
-    blob_gas_used_ratio: float
-
-
-def block_fees(record: BlockRecord, blob_fees: BlobFees) -> BlockFees:
-    """Return the fees of a block."""
-    header = record.header()
-    return BlockFees(
-        base_fee=header.base_fee_per_gas,
-        # Blocks from before their gas limit covered every priority transaction may use more.
-        gas_used_ratio=min(header.gas_used / max(header.gas_limit, 1), 1.0),
-        gas_used=header.gas_used,
-        tips=sorted(
-            (_tip_of(record, index, header.base_fee_per_gas), result.gas_used)
-            for index, result in enumerate(record.results)
-        ),
-        blob_base_fee=blob_fees.base_fee(header),
-        blob_gas_used_ratio=blob_fees.used_ratio(header),
-    )
-
-
-def first_block(count: int, newest: int, genesis: int = 0) -> int:
-    """Return the first of the `count` blocks up to `newest`, of which there are at least one and at most a limit."""
-    return newest + 1 - min(max(count, 1), MAX_HISTORY_BLOCKS, newest + 1 - genesis)
-
-
 def check_percentiles(percentiles: Sequence[float]) -> None:
     """Reject percentiles that are none, fall or are too many."""
     if len(percentiles) > MAX_PERCENTILES:
@@ -298,15 +255,3 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
             raise InvalidPercentiles(f"each is from 0 to 100, got {percentile}")
         if percentile < before:
             raise InvalidPercentiles(f"they must not fall, got {percentile} after {before}")
-
-
-def effective_tip(fee_cap: int, tip: int, base_fee: int) -> int:
-    """Return the part of a gas price that goes to the block producer."""
-    return max(min(tip, fee_cap - base_fee), 0)
-
-
-def _tip_of(record: BlockRecord, index: int, base_fee: int) -> int:
-    payload = record.transaction(index).payload
-    if isinstance(payload, PriorityTransaction):
-        return 0
-    return effective_tip(payload.fee_cap, payload.tip, base_fee)

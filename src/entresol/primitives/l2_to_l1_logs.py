@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
     from entresol._native import Log
 
-PACKED_SIZE: Final = 88
+PACKED_FIELDS: Final = {
+    "shard_id": 1, "is_service": 1, "tx_number": 2, "sender": 20, "key": 32, "value": 32,
+}  # fmt: skip
+"""The fields of a packed log with their sizes, in the order in which L1 hashes them."""
+PACKED_SIZE: Final = sum(PACKED_FIELDS.values())
 TREE_DEPTH: Final = 14
 MAX_LOGS_PER_BATCH: Final = 1 << TREE_DEPTH
 """The leaves of a batch's message tree, and so the maximum for a block."""

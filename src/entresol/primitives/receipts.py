@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
-from entresol._native import keccak256, rlp_encode
+from entresol._native import logs_bloom, rlp_encode
 from entresol.errors import MalformedValue
 from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Hash32
@@ -18,10 +17,6 @@ if TYPE_CHECKING:
 
 
 MAX_TOPICS: Final = 4
-MAX_CACHED_BITS: Final = 4_096
-"""Addresses and topics whose bits in a bloom filter are cached: the same few come in most logs."""
-
-
 FIELD_COUNT: Final = 4
 
 _NO_BLOOM: Final = Bloom.zero()
@@ -62,12 +57,7 @@ class Log(msgspec.Struct, frozen=True, kw_only=True):
 
 def bloom_of(logs: Iterable[Log]) -> Bloom:
     """Return the bloom filter of the addresses and topics of `logs`."""
-    bits = 0
-    for log in logs:
-        bits |= _bits(log.address)
-        for topic in log.topics:
-            bits |= _bits(topic)
-    return Bloom(bits.to_bytes(Bloom.size))
+    return Bloom(logs_bloom([(log.address, log.topics) for log in logs]))
 
 
 def union(blooms: Iterable[Bloom]) -> Bloom:
@@ -76,13 +66,6 @@ def union(blooms: Iterable[Bloom]) -> Bloom:
     for bloom in blooms:
         bits |= int.from_bytes(bloom)
     return Bloom(bits.to_bytes(Bloom.size))
-
-
-@lru_cache(MAX_CACHED_BITS)
-def _bits(value: bytes) -> int:
-    digest = keccak256(value)
-    first, second, third = (int.from_bytes(digest[i : i + 2]) & 0x7FF for i in (0, 2, 4))
-    return 1 << first | 1 << second | 1 << third
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

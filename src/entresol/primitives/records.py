@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Self, TypeAlias
 
 import msgspec
 
-from entresol._native import keccak256
+from entresol._native import RecordLayout, stored_transaction_hash
 from entresol.errors import MalformedValue
 from entresol.primitives.headers import Header
-from entresol.primitives.l2_to_l1_logs import PACKED_SIZE, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import PACKED_FIELDS, PACKED_SIZE, L2ToL1Log
 from entresol.primitives.receipts import MAX_TOPICS, Log, Receipt
-from entresol.primitives.transactions import Transaction, load, may_be_unsigned
-from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
-from entresol.primitives.transactions.zk import ZK_TYPE
+from entresol.primitives.transactions import Transaction, load
+from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from entresol._native import Account, Changes
 
 VERSION: Final = 1
-
-# Transactions whose hash is not the keccak of their raw bytes.
-_HASHED_BY_CONTENT: Final = L1_TYPES | {ZK_TYPE}
 
 AddressBytes: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=20, max_length=20)]
 HashBytes: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -129,10 +125,8 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
 
     def transaction_hash(self, index: int) -> Hash32:
         """Return the hash of the transaction at `index`, decoding it only if necessary."""
-        raw, _ = self.transactions[index]
-        if raw[0] in _HASHED_BY_CONTENT or may_be_unsigned(raw):
-            return self.transaction(index).hash
-        return Hash32(keccak256(raw))
+        found = stored_transaction_hash(*self.transactions[index])
+        return self.transaction(index).hash if found is None else Hash32(found)
 
     def priority_count(self) -> int:
         """Return the number of priority transactions."""
@@ -149,6 +143,17 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
                 cumulative_gas_used=cumulative,
                 logs=tuple(logs_of(result)) if result.logs else (),
             )
+
+
+LAYOUT: Final = RecordLayout(
+    version=VERSION,
+    record=BlockRecord.__struct_fields__,
+    transaction=("raw", "sender"),
+    result=TransactionResult.__struct_fields__,
+    log=Log.__struct_fields__,
+    message=tuple(PACKED_FIELDS.items()),
+)
+"""Where the crate finds the fields of a stored record."""
 
 
 def _as_bytes(value: object) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import message_counts
+from entresol.cache_limits import CACHES
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.l2_to_l1_logs import (
@@ -14,6 +14,7 @@ from entresol.primitives.l2_to_l1_logs import (
     ProvenLog,
     TreeNotBuilt,
 )
+from entresol.primitives.records import LAYOUT
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.message_tree import MessageTree
 
@@ -24,13 +25,10 @@ if TYPE_CHECKING:
     from entresol.storage.batch_table import BatchPosition, BatchTable
     from entresol.storage.store_view import BlockReader
 
-MAX_CACHED_BYTES: Final = 16 << 20
-"""The logs and trees that are cached: those of six full batches, or of thousands of small ones."""
 QUICK_LOGS: Final = 64
 """Over so many logs a tree is built in a tenth of a millisecond."""
 _TREE_BYTES: Final = 4_096
 _LOG_BYTES: Final = PACKED_SIZE + 64
-_MAX_POSITIONS: Final = 4_096
 
 
 class _Logs(NamedTuple):
@@ -51,11 +49,15 @@ class LogProver:
     def __init__(self, blocks: BlockReader, batches: BatchTable) -> None:
         self._blocks = blocks
         self._batches = batches
-        self._trees: BoundedMap[tuple[int, bytes], _Logs] = BoundedMap(max_weight=MAX_CACHED_BYTES)
+        self._trees: BoundedMap[tuple[int, bytes], _Logs] = BoundedMap(
+            max_weight=CACHES.message_trees
+        )
         self._version: tuple[int, int | None] | None = None
-        self._positions: BoundedMap[int, BatchPosition] = BoundedMap(_MAX_POSITIONS)
-        self._executed: BoundedMap[int, _Logs] = BoundedMap(_MAX_POSITIONS)
-        self._leaves: BoundedMap[tuple[bytes, int], tuple[int, int]] = BoundedMap(_MAX_POSITIONS)
+        self._positions: BoundedMap[int, BatchPosition] = BoundedMap(CACHES.message_positions)
+        self._executed: BoundedMap[int, _Logs] = BoundedMap(CACHES.message_positions)
+        self._leaves: BoundedMap[tuple[bytes, int], tuple[int, int]] = BoundedMap(
+            CACHES.message_positions
+        )
 
     def prove_transaction_log(
         self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
@@ -84,7 +86,9 @@ class LogProver:
         stored = self._blocks.get_encoded_record(block)
         if position is None or stored is None:
             return None
-        before, count = message_counts(stored, transaction) or self._counts(block, transaction)
+        before, count = LAYOUT.message_counts(stored, transaction) or self._counts(
+            block, transaction
+        )
         if not 0 <= index < count:
             return None
         return position.batch, position.logs_before + before + index
@@ -120,9 +124,9 @@ class LogProver:
         version = (self._batches.version, self._blocks.head_number)
         if version != self._version:
             self._version = version
-            self._positions = BoundedMap(_MAX_POSITIONS)
-            self._executed = BoundedMap(_MAX_POSITIONS)
-            self._leaves = BoundedMap(_MAX_POSITIONS)
+            self._positions = BoundedMap(CACHES.message_positions)
+            self._executed = BoundedMap(CACHES.message_positions)
+            self._leaves = BoundedMap(CACHES.message_positions)
 
     def _prove(self, number: int, leaf: int, *, quick: bool = False) -> ProvenLog | None:
         logs = self._executed_logs(number, quick=quick)

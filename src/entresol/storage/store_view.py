@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from entresol._native import Account
+from entresol.cache_limits import CACHES
 from entresol.errors import MalformedValue, StoreDamaged, UnknownBlock
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.headers import Header
@@ -28,9 +29,6 @@ from entresol.storage.tables import StateKeys
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-MAX_CACHED_RECORDS: Final = 4_096
-MAX_CACHED_NUMBERS: Final = 16_384
-MAX_CACHED_BYTES: Final = 64 * 1024 * 1024
 
 # What the parts of a record take in memory besides their bytes, roughly.
 _RECORD_BYTES: Final = 2_048
@@ -41,10 +39,10 @@ class ReadCache:
     """Records by number, and numbers by hash; any thread may read beside the writer, which evicts reverted blocks."""
 
     def __init__(
-        self, max_records: int = MAX_CACHED_RECORDS, max_bytes: int = MAX_CACHED_BYTES
+        self, max_records: int = CACHES.records, max_bytes: int = CACHES.record_bytes
     ) -> None:
         self._records: BoundedMap[int, BlockRecord] = BoundedMap(max_records, max_weight=max_bytes)
-        self._numbers: BoundedMap[bytes, int] = BoundedMap(MAX_CACHED_NUMBERS)
+        self._numbers: BoundedMap[bytes, int] = BoundedMap(CACHES.block_numbers)
         self._lock = Lock()
         self._generation = 0
 
@@ -70,7 +68,7 @@ class ReadCache:
         """Drop what is known of blocks above `number`, and what other threads are reading now."""
         with self._lock:
             self._records.pop_all(number.__lt__)
-            self._numbers = BoundedMap(MAX_CACHED_NUMBERS)
+            self._numbers = BoundedMap(CACHES.block_numbers)
             self._generation += 1
 
     def _read(
@@ -139,6 +137,9 @@ class BlockReader(LogReader, Protocol):
 
     def get_encoded_record(self, number: int) -> bytes | None:
         """Return the record of a block as it is stored, or None if there is no such block."""
+
+    def encoded_record(self, number: int) -> bytes:
+        """Return the record of a block as it is stored; raise `UnknownBlock` if there is none."""
 
     def record(self, number: int) -> BlockRecord:
         """Return the record of a block; raise `UnknownBlock` if there is none."""

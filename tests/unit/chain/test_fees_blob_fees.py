@@ -14,6 +14,7 @@ from entresol.chain.fees import BlobFees
 from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
+from tests.support.chain.fee_histories import fees_of_header
 
 BLOB_GAS = 2**17
 BLOB_BASE_COST = 2**13
@@ -109,16 +110,19 @@ def test_each_fork_adds_its_fields_to_headers(fork: str, present: int) -> None:
 def test_an_l2_has_none_of_them_and_a_constant_price() -> None:
     fees = BlobFees(Rules(1, "osaka"), has_fork_fields=False)
     assert all(getattr(fees.fork_fields(HEADER), name) is None for name in NAMES)
-    assert (fees.base_fee(HEADER), fees.next_base_fee(HEADER)) == (1, 1)
+    assert (fees_of_header(HEADER, fees.prices), fees.next_base_fee(HEADER)) == ((1, 0.0), 1)
 
 
 def test_the_price_of_a_block_is_that_of_its_excess() -> None:
     fees = BlobFees(Rules(1, "prague"), has_fork_fields=True)
-    full = msgspec.structs.replace(HEADER, blob_gas_used=9 * BLOB_GAS, excess_blob_gas=10**7)
-    assert fees.base_fee(full) == Expected("prague").price(10**7) > 1
+    full = msgspec.structs.replace(
+        HEADER, withdrawals_root=Hash32.zero(), blob_gas_used=9 * BLOB_GAS, excess_blob_gas=10**7
+    )
+    price = Expected("prague").price(10**7)
+    assert price > 1
+    assert fees_of_header(full, fees.prices) == (price, 1.0)
     assert fees.next_base_fee(full) == Expected("prague").price(10**7 + 3 * BLOB_GAS)
-    assert fees.base_fee(HEADER) == 0
-    assert (fees.used_ratio(full), fees.used_ratio(HEADER)) == (1.0, 0.0)
+    assert fees_of_header(HEADER, fees.prices) == (0, 0.0)
 
 
 def test_the_schedules_agree_with_those_of_the_engine() -> None:

@@ -6,18 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from entresol.chain.chain import Chain
-from entresol.chain.fees import (
-    MAX_HISTORY_BLOCKS,
-    BlockFees,
-    block_fees,
-    check_percentiles,
-    effective_tip,
-    first_block,
-)
-from entresol.errors import InvalidPercentiles
-from entresol.primitives.transactions import Transaction
+from entresol.chain.fees import MAX_HISTORY_BLOCKS, check_percentiles
+from entresol.errors import InvalidPercentiles, MalformedValue
+from entresol.primitives.headers import Header
+from entresol.primitives.records import BlockRecord, TransactionResult
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.values import Hash32
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import FEE, deposit, seal_block, transaction
+from tests.support.chain.dev_chain import FEE, NOBODY, deposit, seal_block, transaction
+from tests.support.chain.fee_histories import fees_of, history_over
 
 
 @pytest.fixture
@@ -27,9 +24,13 @@ def chain(manual: Chain) -> Chain:
 
 def test_an_empty_block_has_a_base_fee(chain: Chain) -> None:
     chain.builder.seal()
-    assert block_fees(chain.blocks.record(1), chain.ledger.blob_fees) == BlockFees(
-        FEE, 0.0, 0, [], 1, 0.0
-    )
+    assert fees_of(chain.blocks.record(1), chain.ledger.blob_fees.prices, (50,)) == {
+        "baseFeePerGas": hex(FEE),
+        "gasUsedRatio": 0.0,
+        "reward": ["0x0"],
+        "baseFeePerBlobGas": "0x1",
+        "blobGasUsedRatio": 0.0,
+    }
 
 
 def test_the_ratio_is_at_most_one(chain: Chain) -> None:
@@ -37,31 +38,28 @@ def test_the_ratio_is_at_most_one(chain: Chain) -> None:
     heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
     executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
     assert executed.header.gas_used > executed.header.gas_limit
-    assert block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio == 1.0
+    assert fees_of(chain.blocks.record(1))["gasUsedRatio"] == 1.0
 
 
 def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
     InlineSequencer(chain).submit(transaction(0).raw)
     header = chain.builder.seal()
-    assert (
-        block_fees(chain.blocks.record(1), chain.ledger.blob_fees).gas_used_ratio
-        == 21_000 / header.gas_limit
-    )
+    assert fees_of(chain.blocks.record(1))["gasUsedRatio"] == 21_000 / header.gas_limit
 
 
 def test_tips_are_in_order_of_size(chain: Chain) -> None:
     for sender, tip in enumerate((30, 10, 20)):
         InlineSequencer(chain).submit(transaction(0, by=sender, tip=tip).raw)
     chain.builder.seal()
-    tips = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
-    assert tips == [(10, 21_000), (20, 21_000), (30, 21_000)]
+    thirds = (0, 33, 34, 66, 67, 100)
+    tips = fees_of(chain.blocks.record(1), percentiles=thirds)["reward"]
+    assert [int(tip, 16) for tip in tips] == [10, 10, 20, 20, 30, 30]
 
 
 def test_a_deposit_has_no_tip(chain: Chain) -> None:
     chain.enqueue(deposit(0))
     chain.builder.seal()
-    ((tip, _),) = block_fees(chain.blocks.record(1), chain.ledger.blob_fees).tips
-    assert tip == 0
+    assert fees_of(chain.blocks.record(1), percentiles=(100,))["reward"] == ["0x0"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +67,7 @@ def test_a_deposit_has_no_tip(chain: Chain) -> None:
     [(2, 5, 4), (0, 5, 5), (100, 1, 0), (10**6, 5_000, 5_001 - MAX_HISTORY_BLOCKS)],
 )
 def test_a_history_ends_at_genesis_or_at_its_limit(count: int, newest: int, first: int) -> None:
-    assert first_block(count, newest) == first
+    assert history_over(b"").first(count, newest, 0) == first
 
 
 @pytest.mark.parametrize(
@@ -91,4 +89,30 @@ def test_percentiles_that_are_none_are_rejected(percentiles: list[float], compla
     ("fee_cap", "tip", "base_fee", "expected"), [(10, 3, 5, 3), (10, 8, 5, 5), (4, 2, 5, 0)]
 )
 def test_a_tip_is_what_the_cap_leaves(fee_cap: int, tip: int, base_fee: int, expected: int) -> None:
-    assert effective_tip(fee_cap, tip, base_fee) == expected
+    payload = FeeMarketTransaction(
+        chain_id=1,
+        nonce=0,
+        max_priority_fee_per_gas=tip,
+        max_fee_per_gas=fee_cap,
+        gas_limit=21_000,
+        to=NOBODY,
+    )
+    signed = sign(payload, b"\1" * 32)
+    header = Header(
+        parent_hash=Hash32.zero(),
+        state_root=Hash32.zero(),
+        number=1,
+        gas_limit=30_000_000,
+        gas_used=21_000,
+        timestamp=1,
+        base_fee_per_gas=base_fee,
+    )
+    result = TransactionResult(succeeded=True, gas_used=21_000)
+    sent = (signed.raw, bytes(signed.sender))
+    record = BlockRecord(header.encode(), (sent,), (result,), (), ())
+    assert fees_of(record, percentiles=(50,))["reward"] == [hex(expected)]
+
+
+def test_a_record_that_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(MalformedValue):
+        history_over(b"\1\x90").render(1, 1, ())

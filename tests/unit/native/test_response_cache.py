@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from entresol.rpc.jsonrpc.codec import MAX_CACHED_PARAMS_BYTES
+from entresol.cache_limits import CACHES
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
-from entresol.rpc.jsonrpc.method_caller import MAX_CACHED_RESULT_BYTES
 from entresol.rpc.types.block_id import BlockId
 from tests.support.example_namespace import dispatch, request
 
@@ -89,8 +88,8 @@ def test_a_batch_of_cached_results_is_returned_in_order(
         pytest.param("library_clock", [], id="a method that does not say so"),
         pytest.param("library_page", ["latest"], id="a tag, which moves"),
         pytest.param("library_page", ["0x0"], id="null, which may become something"),
-        pytest.param("library_text", [MAX_CACHED_RESULT_BYTES], id="a long result"),
-        pytest.param("library_text", [1, "x" * MAX_CACHED_PARAMS_BYTES], id="long parameters"),
+        pytest.param("library_text", [CACHES.cached_result], id="a long result"),
+        pytest.param("library_text", [1, "x" * CACHES.cached_params], id="long parameters"),
     ],
 )
 def test_a_result_that_may_change_or_is_too_long_is_not_cached(

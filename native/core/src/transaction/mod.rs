@@ -19,6 +19,7 @@ use alloy_consensus::{
 use alloy_eips::eip2718::{Decodable2718, Encodable2718};
 use alloy_eips::eip7594::BlobTransactionSidecarVariant;
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_rlp::Encodable;
 use rayon::prelude::*;
 
 use crate::blobs;
@@ -58,7 +59,8 @@ pub struct DetachedSidecar {
 
 /// Decode a transaction; a known `sender` is trusted instead of recovered.
 ///
-/// Of a blob transaction with its sidecar, the proofs are verified, after everything else.
+/// Of a blob transaction with its sidecar, the proofs are verified, after everything else. One without a signature, as
+/// anvil stores those that it impersonates, is the same for every sender, so its hash covers the sender.
 pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction, DecodeError> {
     check_type(raw)?;
     let envelope = TxEnvelope::decode_2718_exact(raw).map_err(|error| {
@@ -76,7 +78,6 @@ pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction,
     rs[..32].copy_from_slice(&r.to_be_bytes::<32>());
     rs[32..].copy_from_slice(&s.to_be_bytes::<32>());
     let sender = match sender {
-        // Anvil stores those that it impersonates with zeros.
         Some(sender) if rs == [0; 64] => sender,
         Some(sender) => crypto::check_scalars(&rs).map(|()| sender)?,
         None => crypto::recover_compact(&transaction.signature_hash(), &rs, y_parity)?,
@@ -85,8 +86,32 @@ pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction,
         let hashes = transaction.blob_versioned_hashes().unwrap_or_default();
         blobs::verify(&detached.sidecar, hashes).map_err(DecodeError::Sidecar)?;
     }
-    let hash = keccak256(sidecar.as_ref().map_or(raw, |detached| detached.raw.as_ref()));
+    let bare = sidecar.as_ref().map_or(raw, |detached| detached.raw.as_ref());
+    let hash = if rs == [0; 64] { unsigned_hash(bare, sender) } else { keccak256(bare) };
     Ok(DecodedTransaction { transaction, v, y_parity, r, s, hash, sender, sidecar })
+}
+
+/// Return the hash of a stored transaction; None if only Python knows it.
+pub fn stored_hash(raw: &[u8], sender: Address) -> Option<B256> {
+    match raw.first()? {
+        // Without a signature, the hash covers the sender.
+        1..=4 | 0xc0..0xfe if raw.ends_with(&[0x80, 0x80]) => {
+            decode(raw, Some(sender)).ok().map(|it| it.hash)
+        }
+        1..=4 | 0xc0..0xfe => Some(keccak256(raw)),
+        _ => zk::decode(raw, false).ok().map(|it| it.hash),
+    }
+}
+
+/// Return the hash that anvil gives a transaction without a signature: of its form in a block, and the sender.
+fn unsigned_hash(raw: &[u8], sender: Address) -> B256 {
+    let mut encoded = Vec::with_capacity(raw.len() + 24);
+    match raw.first() {
+        Some(0xc0..) => encoded.extend_from_slice(raw),
+        _ => raw.encode(&mut encoded),
+    }
+    encoded.extend_from_slice(sender.as_slice());
+    keccak256(encoded)
 }
 
 /// Separate a blob transaction from its sidecar.

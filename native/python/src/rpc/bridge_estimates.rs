@@ -16,9 +16,6 @@ use super::response::joined;
 use crate::convert::{PyData, PyWord};
 use crate::execution::limits::Limits;
 
-/// Longer parameters are left to Python, which may decode them on a worker.
-const MAX_PARAMS_BYTES: usize = 16 << 10;
-
 /// Responds to plain requests of `zks_estimateGasL1ToL2`.
 ///
 /// Remembers: the environment of the pending block as Python gave it.
@@ -56,11 +53,7 @@ impl BridgeEstimates {
         py: Python<'py>,
         request: &Request<'_>,
     ) -> PyResult<Option<(Bound<'py, PyBytes>, i32)>> {
-        let params = request.params();
-        if params.len() > MAX_PARAMS_BYTES {
-            return Ok(None);
-        }
-        let Ok([PlainCall(call)]) = serde_json::from_str::<[PlainCall; 1]>(params) else {
+        let Ok([PlainCall(call)]) = serde_json::from_str::<[PlainCall; 1]>(request.params()) else {
             return Ok(None);
         };
         // Python raises an error once more, where it is reported.

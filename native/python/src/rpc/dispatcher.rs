@@ -32,12 +32,18 @@ pub struct NativeDispatcher {
     methods: HashMap<String, Method>,
     reads: Option<Py<StateReads>>,
     bounds: Vec<f64>,
+    limits: PlainLimits,
     max_bytes: usize,
 }
 
-/// The longest parameters and results that are cached.
-const MAX_CACHED_PARAMS_BYTES: usize = 256;
-const MAX_CACHED_RESULT_BYTES: usize = 64 << 10;
+/// The longest parameters and results that are cached, and the longest parameters that are read here: longer ones are
+/// left to Python, which may decode them on a thread.
+#[derive(Clone, Copy, FromPyObject)]
+struct PlainLimits {
+    cached_params: usize,
+    cached_result: usize,
+    read_params: usize,
+}
 
 /// A method that is not cached.
 struct Method {
@@ -62,7 +68,7 @@ enum Kind {
 impl NativeDispatcher {
     #[new]
     #[pyo3(signature = (
-        *, capacity, batch, bounds, max_bytes, getters = None, accounts = None, reads = None,
+        *, capacity, batch, bounds, limits, max_bytes, getters = None, accounts = None, reads = None,
         fee_history = None, bridge = None, read_methods = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
@@ -71,6 +77,7 @@ impl NativeDispatcher {
         capacity: usize,
         batch: usize,
         bounds: Vec<f64>,
+        limits: PlainLimits,
         max_bytes: usize,
         getters: Option<Dict<Py<Getter>>>,
         accounts: Option<Py<AccountReads>>,
@@ -98,7 +105,7 @@ impl NativeDispatcher {
         let method = |(name, kind)| (name, Method { kind, latencies: Mutex::default() });
         let methods = kinds.chain(getters).map(method).collect();
         let cache = Mutex::new(ResponseCache::new(capacity, batch));
-        Self { cache, methods, reads, bounds, max_bytes }
+        Self { cache, methods, reads, bounds, limits, max_bytes }
     }
 
     /// Show to the garbage collector what leads to the chain that owns this.
@@ -194,6 +201,7 @@ impl NativeDispatcher {
         let start = Instant::now();
         let response = match &method.kind {
             Kind::Getter(getter) => return self.get(py, method, getter.get(), request),
+            _ if request.params().len() > self.limits.read_params => return Ok(None),
             Kind::Account(accounts) => accounts.get().response(py, request)?.map(|it| (it, 0)),
             Kind::Read(reads) => reads.get().response(py, request)?,
             Kind::FeeHistory(history) => history.get().response(py, request).map(|it| (it, 0)),
@@ -232,7 +240,7 @@ impl NativeDispatcher {
 
     fn insert_short(&self, request: &Request<'_>, result: &[u8]) {
         let params = request.params().as_bytes();
-        if params.len() <= MAX_CACHED_PARAMS_BYTES && result.len() <= MAX_CACHED_RESULT_BYTES {
+        if params.len() <= self.limits.cached_params && result.len() <= self.limits.cached_result {
             self.cache.lock().insert(request.method.as_bytes(), params, result);
         }
     }

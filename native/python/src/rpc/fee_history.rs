@@ -8,30 +8,39 @@ use pyo3::types::PyBytes;
 use pyo3::{PyTraverseError, PyVisit};
 use serde::Deserialize;
 
+use entresol_core::blobs::BlobPrices;
+use entresol_core::record::Layout;
 use entresol_rpc::block::{Block, parse_block};
-use entresol_rpc::fee_history::{self, BaseFees, BlockFees, Tip};
+use entresol_rpc::fee_history::{self, BaseFees, BlockFees};
 use entresol_rpc::hex::quantity;
 use entresol_rpc::request::Request;
 
+use super::receipts::PyBlobPrices;
+use super::record_layout::RecordLayout;
 use super::response::joined;
 use crate::convert::PyWord;
+use crate::errors::MalformedValue;
 
-/// The number of blocks that a history has at most.
-const MAX_BLOCKS: u64 = 1_024;
-/// The number of percentiles, as in geth.
-const MAX_PERCENTILES: usize = 100;
-/// The number of figures that are rendered here; more are left to a worker.
-const MAX_ITEMS: u64 = 4_096;
-
-type PyBlockFees = (PyWord, String, u64, Vec<(PyWord, u64)>, PyWord, String);
+/// What a request may ask for.
+#[derive(Clone, Copy, FromPyObject)]
+struct Limits {
+    /// The number of blocks that a history has at most.
+    blocks: u64,
+    /// The number of percentiles.
+    percentiles: usize,
+    /// The number of figures that are rendered at once; more are left to a thread.
+    figures: u64,
+}
 
 /// The fees of blocks, in memory once they were requested.
 ///
-/// `load` returns those of a block: its base fee, how full it is as JSON, the gas used, the tip and the gas
-/// of each transaction by tip, the base fee per blob gas, and which part of its blobs it has as JSON. `head`
-/// returns the number of the last block, and `next_fees` the base fees of the next one, per gas and per blob gas.
+/// `load` returns the stored record of a block, `head` the number of the last block, and `next_fees` the base fees of the
+/// next one, per gas and per blob gas.
 #[pyclass(frozen, module = "entresol._native")]
 pub struct FeeHistory {
+    layout: Arc<Layout>,
+    blobs: BlobPrices,
+    limits: Limits,
     load: Py<PyAny>,
     head: Py<PyAny>,
     next_fees: Py<PyAny>,
@@ -41,14 +50,37 @@ pub struct FeeHistory {
 #[pymethods]
 impl FeeHistory {
     #[new]
-    #[pyo3(signature = (*, load, head, next_fees, capacity))]
-    fn new(load: Py<PyAny>, head: Py<PyAny>, next_fees: Py<PyAny>, capacity: usize) -> Self {
-        Self { load, head, next_fees, blocks: Mutex::new(fee_history::FeeHistory::new(capacity)) }
+    #[pyo3(signature = (layout, /, *, blobs, limits, load, head, next_fees, capacity))]
+    fn new(
+        layout: &Bound<'_, RecordLayout>,
+        blobs: PyBlobPrices<'_>,
+        limits: Limits,
+        load: Py<PyAny>,
+        head: Py<PyAny>,
+        next_fees: Py<PyAny>,
+        capacity: usize,
+    ) -> Self {
+        let layout = Arc::clone(&layout.get().0);
+        let blocks = Mutex::new(fee_history::FeeHistory::new(capacity));
+        Self { layout, blobs: blobs.into(), limits, load, head, next_fees, blocks }
     }
 
     /// Show the functions to the garbage collector: they are methods of a chain's services, which own this.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         [&self.load, &self.head, &self.next_fees].into_iter().try_for_each(|it| visit.call(it))
+    }
+
+    /// Return the first of the `count` blocks up to `newest`, of which there are at least one and at most a limit.
+    #[pyo3(signature = (count, newest, oldest, /))]
+    fn first(&self, count: PyWord, newest: u64, oldest: u64) -> u64 {
+        let count = count.0.saturating_to::<u64>().clamp(1, self.limits.blocks);
+        newest + 1 - count.min(newest + 1 - oldest)
+    }
+
+    /// Say whether the history of the blocks from `first` to `last` is long enough for a thread.
+    #[pyo3(signature = (first, last, percentiles, /))]
+    fn is_long(&self, first: u64, last: u64, percentiles: usize) -> bool {
+        (last + 1 - first) * (percentiles as u64 + 1) > self.limits.figures
     }
 
     /// Return how many blocks from `first` to `last` have to be loaded.
@@ -96,21 +128,22 @@ impl FeeHistory {
         request: &Request<'_>,
     ) -> Option<Bound<'py, PyBytes>> {
         let params: Params = serde_json::from_str(request.params()).ok()?;
-        let count = u64::try_from(quantity(params.0, 16)?).ok()?;
+        let count = PyWord(quantity(params.0, 16)?);
         let head = self.head(py).ok()?;
         let last = match parse_block(Some(params.1))? {
             Block::Latest => head,
             Block::Number(number) => number,
         };
         let percentiles = params.2.unwrap_or_default();
-        if last > head || !are_valid(&percentiles) {
+        if last > head || !self.limits.are_plain(&percentiles) {
             return None;
         }
-        let count = count.clamp(1, MAX_BLOCKS).min(last + 1);
-        if count * (percentiles.len() as u64 + 1) > MAX_ITEMS {
+        // Blocks before the first one are never in memory.
+        let first = self.first(count, last, 0);
+        let count = last + 1 - first;
+        if self.is_long(first, last, percentiles.len()) {
             return None;
         }
-        let first = last + 1 - count;
         let text = if last < head {
             let known = self.blocks.lock();
             let mut blocks = known.get_all(first, count + 1)?;
@@ -144,8 +177,11 @@ impl FeeHistory {
             .map(|(number, known)| match known {
                 Some(fees) => Ok(fees),
                 None => {
-                    let loaded = self.load.bind(py).call1((number,))?.extract()?;
-                    let fees = Arc::new(block_fees(loaded));
+                    let loaded = self.load.bind(py).call1((number,))?;
+                    let stored = loaded.cast::<PyBytes>()?.as_bytes();
+                    let fees = BlockFees::read(&self.layout, stored, &self.blobs);
+                    let unreadable = || MalformedValue::new_err("a record is not readable");
+                    let fees = Arc::new(fees.ok_or_else(unreadable)?);
                     self.blocks.lock().insert(number, Arc::clone(&fees), generation);
                     Ok(fees)
                 }
@@ -157,19 +193,11 @@ impl FeeHistory {
 #[derive(Deserialize)]
 struct Params<'a>(&'a str, &'a str, #[serde(default)] Option<Vec<f64>>);
 
-fn are_valid(percentiles: &[f64]) -> bool {
-    percentiles.len() <= MAX_PERCENTILES
-        && percentiles.iter().all(|it| (0.0..=100.0).contains(it))
-        && percentiles.is_sorted()
-}
-
-fn block_fees(loaded: PyBlockFees) -> BlockFees {
-    let (base_fee, gas_used_ratio, gas_used, tips, blob_base_fee, blob_gas_used_ratio) = loaded;
-    BlockFees {
-        base_fees: BaseFees::new(base_fee.0, blob_base_fee.0),
-        gas_used_ratio: gas_used_ratio.into(),
-        gas_used,
-        tips: tips.into_iter().map(|(tip, gas)| Tip::new(tip.0, gas)).collect(),
-        blob_gas_used_ratio: blob_gas_used_ratio.into(),
+impl Limits {
+    /// Say whether percentiles are some that need no error.
+    fn are_plain(&self, percentiles: &[f64]) -> bool {
+        percentiles.len() <= self.percentiles
+            && percentiles.iter().all(|it| (0.0..=100.0).contains(it))
+            && percentiles.is_sorted()
     }
 }

@@ -26,9 +26,6 @@ use crate::execution::limits::Limits;
 use crate::gil;
 use crate::trie::PyTrie;
 
-/// The gas from which on the result of a call is cached.
-const CACHED_CALL_GAS: u64 = 40_000;
-
 /// Responds to plain calls without Python.
 ///
 /// Remembers: the environment of the last block as Python gave it, and results of calls in it.
@@ -43,6 +40,8 @@ pub struct StateReads {
     errors: Option<Py<CallErrors>>,
     estimates: EstimateOptions,
     simulated_items: usize,
+    /// The gas from which on the result of a call is cached.
+    cached_gas: u64,
     head: Mutex<Option<Head>>,
     pending: Mutex<Option<Head>>,
     /// Results of long calls on the last block.
@@ -55,7 +54,7 @@ impl StateReads {
     #[new]
     #[pyo3(signature = (
         *, latest, state_root, head_hash, filling, trie, limits, gas_cap,
-        simulated_items, cache_bytes, errors = None, unfunded_transfers = false,
+        simulated_items, cache_bytes, cached_gas, errors = None, unfunded_transfers = false,
         unfunded_estimates = false
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
@@ -69,6 +68,7 @@ impl StateReads {
         gas_cap: u64,
         simulated_items: usize,
         cache_bytes: usize,
+        cached_gas: u64,
         errors: Option<Py<CallErrors>>,
         unfunded_transfers: bool,
         unfunded_estimates: bool,
@@ -84,6 +84,7 @@ impl StateReads {
             errors,
             estimates: EstimateOptions { gas_cap, unfunded_transfers, unfunded },
             simulated_items,
+            cached_gas,
             head: Mutex::new(None),
             pending: Mutex::new(None),
             calls: Mutex::new(response_cache::ResponseCache::new(cache_bytes, 0)),
@@ -144,7 +145,7 @@ impl StateReads {
         };
         match outcome {
             Outcome::Result(result, gas) => {
-                if gas >= CACHED_CALL_GAS && matches!(read, Read::Call(CallKind::Output, _)) {
+                if gas >= self.cached_gas && matches!(read, Read::Call(CallKind::Output, _)) {
                     let params = request.params().as_bytes();
                     self.calls.lock().insert(request.method.as_bytes(), params, &result);
                 }

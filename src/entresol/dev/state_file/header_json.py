@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from entresol.chain.genesis.geth_json import optional, read_data, read_number, required
 from entresol.primitives.headers import EMPTY_OMMERS, Header
-from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
+from entresol.primitives.values import Address, Bloom, Hash32, Nonce8, Quantity64
 
 Reader = Callable[[object], Any]
 
@@ -29,7 +29,7 @@ _OPTIONAL: Final[dict[str, tuple[str, Reader, Any]]] = {
     "extraData": ("extra_data", read_data, b""),
     "mixHash": ("mix_hash", Hash32.parse, Hash32.zero()),
     "nonce": ("nonce", Nonce8.parse, Nonce8.zero()),
-    "baseFeePerGas": ("base_fee_per_gas", read_number, 0),
+    "baseFeePerGas": ("base_fee_per_gas", lambda it: Quantity64(read_number(it)), 0),
     "withdrawalsRoot": ("withdrawals_root", Hash32.parse, None),
     "blobGasUsed": ("blob_gas_used", read_number, None),
     "excessBlobGas": ("excess_blob_gas", read_number, None),
@@ -46,11 +46,11 @@ def header_fields(header: Header) -> dict[str, str]:
 
 
 def read_header(item: dict[str, object]) -> Header:
-    """Read a header of any fork from London on."""
+    """Read a header of any fork from London on; numbers that no header can have are rejected."""
     fields = {field: required(item, key, read) for key, (field, read) in _REQUIRED.items()}
     for key, (field, read, default) in _OPTIONAL.items():
         fields[field] = optional(item, key, read, default)
-    return Header(**fields)
+    return Header.decode(Header(**fields).encode())
 
 
 def _text(value: int | bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.cache_limits import CACHES
 from entresol.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.dev.control import DevControl
 from entresol.listeners import Listeners
@@ -14,19 +15,14 @@ from entresol.node.api.inspection import inspection_namespaces
 from entresol.node.api.services import ApiServices
 from entresol.node.api.zk_stack import zk_stack_namespaces
 from entresol.node.metrics import MemoryUse
-from entresol.rpc.cache.blocks import DEFAULT_BYTES as MAX_RENDERED_BYTES
-from entresol.rpc.cache.logs import DEFAULT_BYTES as MAX_LOG_BYTES
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.rpc.jsonrpc.native_methods import RESPONSE_CACHE_BYTES, NativeReads
+from entresol.rpc.jsonrpc.native_methods import NativeReads
 from entresol.rpc.namespaces.net_web3 import RpcModules
 from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.services.native_reads import (
-    MAX_CALL_BYTES,
-    MAX_FEE_HISTORY_BYTES,
     new_account_reads,
     new_bridge_estimates,
 )
-from entresol.storage.store_view import MAX_CACHED_BYTES as MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,12 +131,12 @@ class Api:
         yield MemoryUse("snapshots", self._control.checkpoint_bytes(chain), MAX_CHECKPOINT_BYTES)
         yield MemoryUse("filters", criteria.used, criteria.max_bytes)
         yield MemoryUse("filter_events", self.filters.event_bytes, MAX_EVENT_BYTES)
-        yield MemoryUse("blocks", chain.ledger.store.read_cache.size, MAX_RECORD_BYTES)
-        yield MemoryUse("rendered", rendered.cached_bytes, MAX_RENDERED_BYTES)
-        yield MemoryUse("logs", rendered.log_cache.size, MAX_LOG_BYTES)
-        yield MemoryUse("calls", services.reads.size, MAX_CALL_BYTES)
-        yield MemoryUse("fees", services.fees.size, MAX_FEE_HISTORY_BYTES)
-        yield MemoryUse("responses", self.dispatcher.cached_bytes, RESPONSE_CACHE_BYTES)
+        yield MemoryUse("blocks", chain.ledger.store.read_cache.size, CACHES.record_bytes)
+        yield MemoryUse("rendered", rendered.cached_bytes, CACHES.rendered)
+        yield MemoryUse("logs", rendered.log_cache.size, CACHES.logs)
+        yield MemoryUse("calls", services.reads.size, CACHES.calls)
+        yield MemoryUse("fees", services.fees.size, CACHES.fee_history)
+        yield MemoryUse("responses", self.dispatcher.cached_bytes, CACHES.responses)
 
     def batch_sealed(self, batch: Batch) -> None:
         """Invalidate cached responses of the blocks of `batch`, which now have a batch."""

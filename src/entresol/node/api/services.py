@@ -150,7 +150,7 @@ class ApiServices:
             self.pending,
             self.pending_builder.block,
             batches=BatchInclusion(chain.batches) if is_layer_two else None,
-            blob_base_fee=chain.ledger.blob_fees.base_fee,
+            blobs=chain.ledger.blob_fees.prices,
         )
 
     def _new_filters(self) -> Filters:

@@ -49,8 +49,6 @@ _IMPERSONATION_S: Final = 1 << 160
 _NO_SIGNATURE: Final = b"\x80\x80"
 """How the fields r and s end a transaction if they are 0."""
 
-_FIRST_LIST: Final = 0xC0
-
 
 def ethereum_payload(decoded: DecodedTransaction) -> EthereumTransaction:
     """Return the payload of a transaction of Ethereum's types."""
@@ -175,19 +173,7 @@ def load(raw: bytes, sender: Address) -> Transaction:
         return Transaction(
             payload=l1_payload, sender=l1_payload.sender, hash=l1_payload.hash(), raw=raw
         )
-    transaction = _from_native(_native.decode_transaction(raw, sender=sender), raw)
-    if may_be_unsigned(raw) and isinstance(transaction.payload, EthereumTransaction):
-        payload = transaction.payload
-        if payload.r == payload.s == 0:
-            return msgspec.structs.replace(transaction, hash=_unsigned_hash(raw, sender))
-    return transaction
-
-
-def _unsigned_hash(raw: bytes, sender: Address) -> Hash32:
-    """Return the hash that anvil gives a transaction without a signature: of its form in a block, and the sender."""
-    is_legacy = raw[0] >= _FIRST_LIST
-    encoded = raw if is_legacy else _native.rlp_encode(raw)
-    return Hash32(_native.keccak256(encoded + sender))
+    return _from_native(_native.decode_transaction(raw, sender=sender), raw)
 
 
 def may_be_unsigned(raw: bytes) -> bool:

@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
-from entresol._native import keccak256
+from entresol._native import keccak256, log_json
 from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.records import BlockRecord
-from entresol.rpc.render.receipts import log_context, log_json
+from entresol.rpc.render.receipts import log_context
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 from entresol.storage.log_index import LogQuery
 
@@ -50,7 +50,7 @@ class BlockLogs:
         self._starts = tuple(accumulate((len(it.logs) for it in record.results), initial=0))
         self._rendered: list[bytes | None] = [None] * len(self._logs)
         # The transaction rendered last, and the members that its logs share.
-        self._context = -1, ""
+        self._context = -1, b""
         self.weight = self._max_bytes()
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class BlockLogs:
             )
             self._context = position, context
         within = index - self._starts[position]
-        text = log_json(self._logs[index], context, index, within).encode()
+        text = log_json(self._logs[index], context, index, within)
         self._rendered[index] = text
         return text
 

@@ -10,10 +10,10 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from entresol.cache_limits import CACHES
 from entresol.listeners import Listeners
 from entresol.primitives.bounded_map import BoundedMap
 
-DEFAULT_BYTES: Final = 64 * 1024 * 1024
 ENTRY_BYTES: Final = 400
 """What an entry takes besides its value, roughly."""
 
@@ -114,7 +114,7 @@ class BlockCache(Generic[_K, _V]):
 class RenderedCache(BlockCache[Key, msgspec.Raw]):
     """The encoded responses used last."""
 
-    def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
+    def __init__(self, max_bytes: int = CACHES.rendered) -> None:
         super().__init__(max_bytes, lambda response: memoryview(response).nbytes)
 
     def invalidate_transaction(self, transaction_hash: bytes) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from entresol._native import keccak256
+from entresol.cache_limits import CACHES
 from entresol.primitives.records import BlockRecord
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.cache.blocks import BlockCache
 from entresol.rpc.render.transactions import BatchReader
 from entresol.storage.log_index import LogQuery
 from entresol.storage.store_view import LogReader
-
-DEFAULT_BYTES: Final = 32 * 1024 * 1024
 
 
 class LogCache:
@@ -24,7 +22,7 @@ class LogCache:
     """
 
     def __init__(
-        self, blocks: LogReader, batches: BatchReader, max_bytes: int = DEFAULT_BYTES
+        self, blocks: LogReader, batches: BatchReader, max_bytes: int = CACHES.logs
     ) -> None:
         self._blocks = blocks
         self._batches = batches

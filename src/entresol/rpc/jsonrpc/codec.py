@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
+from entresol.cache_limits import CACHES
 from entresol.errors import MalformedValue
 from entresol.offload import POLICY
 from entresol.primitives.bounded_map import BoundedMap
@@ -28,12 +29,6 @@ _encoders: Final[dict[type[Any], Callable[[Any], Any]]] = {}
 
 REQUIRED: Final = object()
 """The default of a parameter that has none."""
-
-MAX_CACHED_PARAMS: Final = 256
-"""How many parameter lists a reader caches."""
-
-MAX_CACHED_PARAMS_BYTES: Final = 256
-"""How long a parameter list may be to be cached."""
 
 MAX_OBJECTS: Final = 65_536
 """How many objects and arrays long parameters may have: five times what the other limits allow."""
@@ -174,14 +169,14 @@ class ParamsReader:
         self._fills = any(default is not None for default in self._defaults)
         self._decode = _positional(tuple((p.name, p.hint, p.required) for p in parameters)).decode
         self._decode_names = _by_name(tuple(p.name for p in parameters)).decode
-        self._cache: BoundedMap[bytes, tuple[Any, ...]] = BoundedMap(MAX_CACHED_PARAMS)
+        self._cache: BoundedMap[bytes, tuple[Any, ...]] = BoundedMap(CACHES.decoded_params)
         self.cached: Callable[[bytes], tuple[Any, ...] | None] = self._cache.get
         """Return the arguments that were decoded from these bytes before."""
 
     def read(self, params: Raw) -> tuple[Any, ...]:
         """Return the arguments, or raise InvalidParamsError with the path of the problem."""
         size = memoryview(params).nbytes
-        if size > MAX_CACHED_PARAMS_BYTES:
+        if size > CACHES.cached_params:
             return self._read_long(params, size)
         if not self._may_repeat:
             return self._read(params)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Raw
 
 from entresol._native import TraceWriter
+from entresol.cache_limits import CACHES
 from entresol.errors.base import without_frames
 from entresol.offload import BuildFirst, Offload, built_first, is_awaitable
-from entresol.rpc.jsonrpc.codec import MAX_CACHED_PARAMS_BYTES, encode
+from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
     CLOSING,
     NOT_AN_ID,
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
 
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
-
-
-MAX_CACHED_RESULT_BYTES: Final = 64 << 10
-"""How long a cached result may be."""
 
 
 class Responder:
@@ -198,7 +195,7 @@ class MethodCaller:
         code = 0
         try:
             # Copying a long text, or looking it up, would take a pass over all of it.
-            is_short = memoryview(request.params).nbytes <= MAX_CACHED_PARAMS_BYTES
+            is_short = memoryview(request.params).nbytes <= CACHES.cached_params
             params = bytes(request.params) if is_short else b""
             arguments = method.cached_arguments(params) if is_short else None
             if arguments is None:
@@ -241,7 +238,7 @@ class MethodCaller:
         """Cache a result for calls with the same parameters; null may become something later."""
         if result is not None:
             value = bytes(result) if type(result) is Raw else encode(result)
-            if len(value) <= MAX_CACHED_RESULT_BYTES:
+            if len(value) <= CACHES.cached_result:
                 self._cache(method.name, params, value)
 
     def _problem(self, request: Request, request_id: bytes, path: str) -> RequestError | None:

@@ -14,13 +14,11 @@ from entresol._native import (
     NativeDispatcher,
     StateReads,
 )
+from entresol.cache_limits import CACHES
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import Parameter
 from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
-
-RESPONSE_CACHE_BYTES: Final = 16 << 20
-"""The size of the cache of results that do not change."""
 
 _KINDS: Final[dict[Any, str]] = {
     Hash32: "hash",
@@ -56,9 +54,10 @@ def native_dispatcher(
     It recognises cached batches of at most `batch` calls, and responds in at most `max_bytes`.
     """
     return NativeDispatcher(
-        capacity=RESPONSE_CACHE_BYTES,
+        capacity=CACHES.responses,
         batch=batch,
         bounds=BUCKETS,
+        limits=CACHES,
         max_bytes=max_bytes,
         getters={method.name: _getter(method) for method in methods if method.is_getter},
         accounts=None if reads is None else reads.accounts,

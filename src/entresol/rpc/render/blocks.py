@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
-from entresol.primitives import rlp
+from entresol import _native
+from entresol.errors import MalformedValue
 from entresol.primitives.headers import Header
-from entresol.primitives.records import BlockRecord, transaction_type
-from entresol.rpc.render.hex import array, data, quantity
+from entresol.primitives.records import LAYOUT, BlockRecord
+from entresol.rpc.render.hex import array
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion, transaction_json
 
-_NO_OMMERS_SIZE: Final = 1
-_NO_WITHDRAWALS_SIZE: Final = 1
 
-
-def header_json(header: Header, block_hash: bytes | None) -> str:
+def header_json(header: Header, block_hash: bytes | None) -> bytes:
     """Return a header; that of the pending block has no hash."""
-    return f"{{{_header_fields(header, block_hash)}}}"
+    return _native.header_json(header.encode(), block_hash)
+
+
+def stored_header_json(stored: bytes) -> bytes:
+    """Return the header of a stored record."""
+    text = LAYOUT.header_json(stored)
+    if text is None:
+        # Reports what is wrong with the record, or with the header.
+        BlockRecord.decode(stored).header()
+        raise MalformedValue("a header is not readable")
+    return text
+
+
+def stored_block_json(stored: bytes, batch: BatchInfo | None) -> bytes:
+    """Return the block of a stored record, with the hashes of its transactions."""
+    text = LAYOUT.block_json(stored, _place(batch))
+    if text is not None:
+        return text
+    record = BlockRecord.decode(stored)
+    return _block(record, _native.keccak256(record.header_rlp), batch, transaction_hashes(record))
 
 
 def block_json(
-    record: BlockRecord, header: Header, inclusion: BlockInclusion, transactions: Iterable[str]
-) -> str:
+    record: BlockRecord, inclusion: BlockInclusion, transactions: Iterable[str]
+) -> bytes:
     """Return a sealed block; `transactions` are JSON already."""
-    return _block(record, header, inclusion.hash, inclusion.batch, transactions)
+    return _block(record, inclusion.hash, inclusion.batch, transactions)
 
 
-def pending_block_json(record: BlockRecord, header: Header, transactions: Iterable[str]) -> str:
+def pending_block_json(record: BlockRecord, transactions: Iterable[str]) -> bytes:
     """Return the pending block, which has no hash yet."""
-    return _block(record, header, None, None, transactions)
+    return _block(record, None, None, transactions)
 
 
 def full_transactions(
@@ -46,60 +62,20 @@ def transaction_hashes(record: BlockRecord) -> Iterator[str]:
         yield f'"{record.transaction_hash(index)}"'
 
 
-def size_of(record: BlockRecord, header: Header) -> int:
-    """Return the size of the block in RLP, without encoding it."""
-    body = rlp.joined_size(sum(_item_size(raw) for raw, _ in record.transactions))
-    withdrawals = 0 if header.withdrawals_root is None else _NO_WITHDRAWALS_SIZE
-    return rlp.joined_size(len(record.header_rlp) + body + _NO_OMMERS_SIZE + withdrawals)
-
-
 def _block(
     record: BlockRecord,
-    header: Header,
     block_hash: bytes | None,
     batch: BatchInfo | None,
     transactions: Iterable[str],
-) -> str:
-    return (
-        f'{{{_header_fields(header, block_hash)},"totalDifficulty":"0x0",'
-        f'"size":"{hex(size_of(record, header))}","transactions":{array(transactions)},'
-        f'"uncles":[],"sealFields":[],'
-        f'"l1BatchNumber":{quantity(None if batch is None else batch.number)},'
-        f'"l1BatchTimestamp":{quantity(None if batch is None else batch.timestamp)}}}'
+) -> bytes:
+    return _native.block_json(
+        record.header_rlp,
+        [raw for raw, _ in record.transactions],
+        block_hash=block_hash,
+        batch=_place(batch),
+        transactions=array(transactions).encode(),
     )
 
 
-def _header_fields(header: Header, block_hash: bytes | None) -> str:
-    return (
-        f'"number":"{hex(header.number)}","hash":{data(block_hash)},'
-        f'"parentHash":"0x{header.parent_hash.hex()}","nonce":"0x{header.nonce.hex()}",'
-        f'"sha3Uncles":"0x{header.ommers_hash.hex()}","logsBloom":"0x{header.logs_bloom.hex()}",'
-        f'"transactionsRoot":"0x{header.transactions_root.hex()}",'
-        f'"stateRoot":"0x{header.state_root.hex()}",'
-        f'"receiptsRoot":"0x{header.receipts_root.hex()}","miner":"0x{header.beneficiary.hex()}",'
-        f'"difficulty":"{hex(header.difficulty)}","extraData":"0x{header.extra_data.hex()}",'
-        f'"gasLimit":"{hex(header.gas_limit)}","gasUsed":"{hex(header.gas_used)}",'
-        f'"timestamp":"{hex(header.timestamp)}","mixHash":"0x{header.mix_hash.hex()}",'
-        f'"baseFeePerGas":"{hex(header.base_fee_per_gas)}"{_later_fields(header)}'
-    )
-
-
-def _later_fields(header: Header) -> str:
-    """Return the fields after London, which an L1 has; its blocks have no withdrawals."""
-    if header.withdrawals_root is None:
-        return ""
-    fields = f',"withdrawals":[],"withdrawalsRoot":{data(header.withdrawals_root)}'
-    if header.blob_gas_used is not None:
-        fields += (
-            f',"blobGasUsed":{quantity(header.blob_gas_used)}'
-            f',"excessBlobGas":{quantity(header.excess_blob_gas)}'
-            f',"parentBeaconBlockRoot":{data(header.parent_beacon_block_root)}'
-        )
-    if header.requests_hash is not None:
-        fields += f',"requestsHash":{data(header.requests_hash)}'
-    return fields
-
-
-def _item_size(raw: bytes) -> int:
-    """Return the size of a transaction as a list item: a legacy one is a list already."""
-    return len(raw) if transaction_type(raw) == 0 else rlp.joined_size(len(raw))
+def _place(batch: BatchInfo | None) -> tuple[int, int] | None:
+    return None if batch is None else (batch.number, batch.timestamp)

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from entresol._native import keccak256
+from entresol import _native
+from entresol._native import ReceiptRenderer, keccak256, log_json
 from entresol.chain.logs import LocatedLog
-from entresol.primitives.addresses import create_address
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
-from entresol.primitives.receipts import bloom_of
-from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
-from entresol.primitives.transactions import BlobTransaction, Payload, Transaction
-from entresol.primitives.values import Address, Bloom
-from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.render.hex import array, data, quantity
+from entresol.errors import MalformedValue
+from entresol.primitives.records import LAYOUT, BlockRecord, TransactionResult
+from entresol.primitives.transactions import Transaction
+from entresol.primitives.transactions.priority import L1_TYPES
+from entresol.primitives.values import Address
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion, effective_gas_price
+
+if TYPE_CHECKING:
+    from entresol._native import Rules, TransactionFacts
 
 CONTRACT_DEPLOYER: Final = Address.parse("0x0000000000000000000000000000000000008006")
 
 CONTRACT_DEPLOYED: Final = keccak256(b"ContractDeployed(address,bytes32,address)")
 
-_NO_BLOOM: Final = Bloom.zero().hex()
+DEPLOYMENTS: Final = frozenset(
+    keccak256(signature)[:4]
+    for signature in (
+        b"create(bytes32,bytes32,bytes)",
+        b"create2(bytes32,bytes32,bytes)",
+        b"createAccount(bytes32,bytes32,bytes,uint8)",
+        b"create2Account(bytes32,bytes32,bytes,uint8)",
+    )
+)
+
+_RENDERER: Final = ReceiptRenderer(
+    LAYOUT, deployer=CONTRACT_DEPLOYER, deployed=CONTRACT_DEPLOYED, selectors=list(DEPLOYMENTS)
+)
 
 
-def located_log_json(log: LocatedLog, batch: BatchInfo | None) -> str:
+def located_log_json(log: LocatedLog, batch: BatchInfo | None) -> bytes:
     """Return a log with its location."""
     inclusion = BlockInclusion(log.block_number, log.block_hash, log.block_timestamp, 0, batch)
     context = log_context(inclusion, log.transaction_hash, log.transaction_index)
@@ -39,160 +51,52 @@ def log_context(
     transaction_index: int,
     *,
     removed: bool = False,
-) -> str:
+) -> bytes:
     """Return the members that the logs of one transaction share."""
-    return (
-        f'{inclusion.fields},"blockTimestamp":"{hex(inclusion.timestamp)}",'
-        f'"transactionHash":"0x{transaction_hash.hex()}",'
-        f'"transactionIndex":"{hex(transaction_index)}","logType":null,'
-        f'"removed":{"true" if removed else "false"}'
+    return _native.log_context(
+        inclusion.fields, inclusion.timestamp, transaction_hash, transaction_index, removed=removed
     )
 
 
-def log_json(
-    log: tuple[bytes, tuple[bytes, ...], bytes], context: str, index: int, within: int
-) -> str:
-    """Return a log by its address, topics and data, its context, and its indexes in block and transaction."""
-    address, topics, content = log
-    listed = ",".join([f'"0x{topic.hex()}"' for topic in topics])
-    return (
-        f'{{"address":"0x{address.hex()}","topics":[{listed}],"data":"0x{content.hex()}",'
-        f'{context},"logIndex":"{hex(index)}","transactionLogIndex":"{hex(within)}"}}'
-    )
+def receipts_json(
+    stored: bytes,
+    index: int | None,
+    batch: BatchInfo | None,
+    blobs: Rules | int,
+    *,
+    detached: bool = False,
+) -> bytes:
+    """Return the receipt at `index` of a stored record, or an array of all.
 
-
-def l2_to_l1_logs_json(
-    messages: Iterable[L2ToL1Log],
-    inclusion: BlockInclusion,
-    transaction: tuple[bytes, int],
-    first_index: int,
-) -> str:
-    """Return the L2-to-L1 logs of a transaction, given by its hash and index."""
-    transaction_hash, transaction_index = transaction
-    context = (
-        f'{inclusion.fields},"transactionHash":"0x{transaction_hash.hex()}",'
-        f'"transactionIndex":"{hex(transaction_index)}",'
-        f'"txIndexInL1Batch":{quantity(inclusion.tx_number(transaction_index))}'
-    )
-    return array(
-        f'{{{context},"logIndex":"{hex(first_index + within)}","transactionLogIndex":"{hex(within)}",'
-        f'"shardId":"{hex(it.shard_id)}","isService":{"true" if it.is_service else "false"},'
-        f'"sender":"0x{it.sender.hex()}","key":"0x{it.key.hex()}","value":"0x{it.value.hex()}"}}'
-        for within, it in enumerate(messages)
-    )
-
-
-DEPLOYMENTS: Final = frozenset(
-    keccak256(signature)[:4]
-    for signature in (
-        b"create(bytes32,bytes32,bytes)",
-        b"create2(bytes32,bytes32,bytes)",
-        b"createAccount(bytes32,bytes32,bytes,uint8)",
-        b"create2Account(bytes32,bytes32,bytes,uint8)",
-    )
-)
-
-
-class CumulativeTotals:
-    """The gas and logs of the transactions of a block before the next one."""
-
-    __slots__ = ("gas_used", "logs", "messages")
-
-    def __init__(self) -> None:
-        self.gas_used = 0
-        self.logs = 0
-        self.messages = 0
-
-    def add(self, result: TransactionResult) -> None:
-        """Add the result of a transaction."""
-        self.gas_used += result.gas_used
-        self.logs += len(result.logs)
-        self.messages += len(result.l2_to_l1_logs)
-
-
-def receipt_at(record: BlockRecord, inclusion: BlockInclusion, index: int) -> str:
-    """Return the receipt of one transaction of a block."""
-    before = CumulativeTotals()
-    for result in record.results[:index]:
-        before.add(result)
-    return receipt_json(record.transaction(index), record.results[index], inclusion, index, before)
-
-
-def receipts_of(record: BlockRecord, inclusion: BlockInclusion) -> Iterator[str]:
-    """Yield the receipts of a block."""
-    before = CumulativeTotals()
-    for index, result in enumerate(record.results):
-        yield receipt_json(record.transaction(index), result, inclusion, index, before)
-        before.add(result)
-
-
-def receipt_json(
-    transaction: Transaction,
-    result: TransactionResult,
-    inclusion: BlockInclusion,
-    index: int,
-    before: CumulativeTotals,
-) -> str:
-    """Return the receipt of `transaction`; `before` is what the block's earlier ones add up to."""
-    payload, tx_hash = transaction.payload, transaction.hash
-    bloom = bloom_of(cooperatively(logs_of(result))).hex() if result.logs else _NO_BLOOM
-    return (
-        f'{{"transactionHash":"0x{tx_hash.hex()}","type":"{hex(payload.type)}",'
-        f'"transactionIndex":"{hex(index)}",{inclusion.fields},'
-        f'"l1BatchTxIndex":{quantity(inclusion.tx_number(index))},'
-        f'"status":"{hex(result.succeeded)}",'
-        f'"from":"0x{transaction.sender.hex()}","to":{data(payload.to)},'
-        f'"contractAddress":{data(created_contract(transaction, result))},'
-        f'"gasUsed":"{hex(result.gas_used)}",'
-        f'"cumulativeGasUsed":"{hex(before.gas_used + result.gas_used)}",'
-        f'"effectiveGasPrice":"{hex(effective_gas_price(payload, inclusion.base_fee))}",'
-        f"{_blob_fields(payload, inclusion)}"
-        f'"logs":{_logs(result, inclusion, tx_hash, index, before.logs)},"logsBloom":"0x{bloom}",'
-        f'"l2ToL1Logs":{_messages(result, inclusion, tx_hash, index, before.messages)}}}'
-    )
-
-
-def _blob_fields(payload: Payload, inclusion: BlockInclusion) -> str:
-    """Return the price of blob gas, which every receipt of an L1 has as in anvil, and what a blob transaction used."""
-    if inclusion.blob_base_fee is None:
-        return ""
-    price = f'"blobGasPrice":"{hex(inclusion.blob_base_fee)}",'
-    if isinstance(payload, BlobTransaction):
-        return f'{price}"blobGasUsed":"{hex(payload.blob_gas)}",'
-    return price
+    `blobs` is what blob gas costs: a constant, or by the rules of a fork. With `detached`, other threads run meanwhile.
+    """
+    place = None if batch is None else (batch.number, batch.first_tx_number)
+    text = _RENDERER.render(stored, index, place, blobs, detached=detached)
+    if text is None:
+        # Python alone decodes what L1 sends, and says what is wrong with a record.
+        known = _facts_of(BlockRecord.decode(stored))
+        text = _RENDERER.render(stored, index, place, blobs, known, detached=detached)
+    if text is None:
+        raise MalformedValue("a receipt is not readable")
+    return text
 
 
 def created_contract(transaction: Transaction, result: TransactionResult) -> bytes | None:
-    """Return the address of the contract that a transaction creates, also if it failed.
+    """Return the address of the contract that a transaction creates, also if it failed."""
+    return _RENDERER.created_contract(transaction.sender, _facts(transaction, 0), result.logs)
 
-    A call of the contract deployer creates the one that it reports for the sender: contracts that a constructor
-    creates are reported too, but for another deployer.
-    """
+
+def _facts_of(record: BlockRecord) -> list[tuple[int, TransactionFacts]]:
+    base_fee = record.header().base_fee_per_gas
+    return [
+        (index, _facts(record.transaction(index), base_fee))
+        for index, (raw, _) in enumerate(record.transactions)
+        if raw[0] in L1_TYPES
+    ]
+
+
+def _facts(transaction: Transaction, base_fee: int) -> TransactionFacts:
+    """Return what a receipt says of a transaction."""
     payload = transaction.payload
-    if payload.to is None:
-        return create_address(transaction.sender, payload.nonce)
-    if payload.to != CONTRACT_DEPLOYER or payload.data[:4] not in DEPLOYMENTS:
-        return None
-    reported = CONTRACT_DEPLOYED, transaction.sender.rjust(32, b"\0")
-    for address, topics, _ in result.logs:
-        if address == CONTRACT_DEPLOYER and topics[:2] == reported and len(topics) == 4:
-            return topics[3][12:]
-    return None
-
-
-def _logs(
-    result: TransactionResult, inclusion: BlockInclusion, tx_hash: bytes, index: int, first: int
-) -> str:
-    if not result.logs:
-        return "[]"
-    context = log_context(inclusion, tx_hash, index)
-    texts = (log_json(it, context, first + n, n) for n, it in enumerate(result.logs))
-    return f"[{','.join(cooperatively(texts))}]"
-
-
-def _messages(
-    result: TransactionResult, inclusion: BlockInclusion, tx_hash: bytes, index: int, first: int
-) -> str:
-    if not result.l2_to_l1_logs:
-        return "[]"
-    return l2_to_l1_logs_json(l2_to_l1_logs_of(result), inclusion, (tx_hash, index), first)
+    price = effective_gas_price(payload, base_fee)
+    return transaction.hash, payload.type, payload.to, payload.nonce, price, payload.data[:4]

@@ -6,11 +6,12 @@ from typing import Final
 
 import msgspec
 
+from entresol._native import log_json
 from entresol.errors import ExecutionFailed, ExecutionReverted
 from entresol.execution.simulate.simulate import CallResult, SimulatedBlock
 from entresol.rpc.render.blocks import block_json
 from entresol.rpc.render.hex import array, data
-from entresol.rpc.render.receipts import log_context, log_json
+from entresol.rpc.render.receipts import log_context
 from entresol.rpc.render.transactions import BlockInclusion, transaction_json
 
 REVERTED: Final = 3
@@ -28,7 +29,7 @@ def simulated_block_json(block: SimulatedBlock, chain_id: int, *, full: bool) ->
         ]
     else:
         transactions = [data(it.hash) for it in executed.transactions]
-    text = block_json(executed.record, executed.header, inclusion, transactions)
+    text = block_json(executed.record, inclusion, transactions).decode()
     return f'{text[:-1]},"calls":{array(_results(block, inclusion))}}}'
 
 
@@ -38,7 +39,7 @@ def _results(block: SimulatedBlock, inclusion: BlockInclusion) -> list[str]:
         transaction = block.executed.transactions[index]
         context = log_context(inclusion, transaction.hash, index)
         logs = [
-            log_json(log, context, logs_before + within, within)
+            log_json(log, context, logs_before + within, within).decode()
             for within, log in enumerate(result.logs)
         ]
         logs_before += len(logs)

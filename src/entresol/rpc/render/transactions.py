@@ -14,7 +14,6 @@ from entresol.primitives.transactions import (
     Transaction,
     ZkTransaction,
 )
-from entresol.rpc.render.hex import quantity
 
 
 class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +53,7 @@ class BlockInclusion:
     `fields` are the JSON members that they share, written once for a block.
     """
 
-    __slots__ = ("base_fee", "batch", "blob_base_fee", "fields", "hash", "number", "timestamp")
+    __slots__ = ("base_fee", "batch", "fields", "hash", "number", "timestamp")
 
     def __init__(
         self,
@@ -63,30 +62,19 @@ class BlockInclusion:
         timestamp: int,
         base_fee: int,
         batch: BatchInfo | None,
-        blob_base_fee: int | None = None,
     ) -> None:
         self.number = number
         self.hash = block_hash
         self.timestamp = timestamp
         self.base_fee = base_fee
-        self.blob_base_fee = blob_base_fee
         self.batch = batch
-        self.fields = (
-            f'"blockHash":"0x{block_hash.hex()}","blockNumber":"{hex(number)}",'
-            f'"l1BatchNumber":{quantity(None if batch is None else batch.number)}'
-        )
+        batch_number = None if batch is None else batch.number
+        self.fields = _native.inclusion_json(block_hash, number, batch_number)
 
     @classmethod
-    def of(
-        cls,
-        header: Header,
-        block_hash: bytes,
-        batch: BatchInfo | None,
-        blob_base_fee: int | None = None,
-    ) -> BlockInclusion:
-        """Return the inclusion in the block with this header; `blob_base_fee` is None if it has no blob gas."""
-        base_fee = header.base_fee_per_gas
-        return cls(header.number, block_hash, header.timestamp, base_fee, batch, blob_base_fee)
+    def of(cls, header: Header, block_hash: bytes, batch: BatchInfo | None) -> BlockInclusion:
+        """Return the inclusion in the block with this header."""
+        return cls(header.number, block_hash, header.timestamp, header.base_fee_per_gas, batch)
 
     def tx_number(self, index: int) -> int | None:
         """Return the number that L2-to-L1 logs have for the transaction at `index` in the block, once it has a batch."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import AccountReads, BridgeEstimates, CallErrors, FeeHistory, StateReads
-from entresol.chain.fees import block_fees
+from entresol.cache_limits import CACHES
+from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.errors import (
     CallGasSpent,
     ExecutionHalted,
@@ -17,6 +16,7 @@ from entresol.errors import (
 from entresol.execution.call.estimate_l1_to_l2 import gas_bounds
 from entresol.offload import POLICY
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
+from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 
@@ -29,11 +29,19 @@ if TYPE_CHECKING:
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
 
-MAX_CALL_BYTES: Final = 1 << 20
-"""The size of the cache of calls."""
-MAX_FEE_HISTORY_BYTES: Final = 8 << 20
 
 _NOBODY: Final = Address.zero()
+
+
+class FeeHistoryLimits(NamedTuple):
+    """What a request of a fee history may ask for; `figures` are rendered on the event loop."""
+
+    blocks: int = MAX_HISTORY_BLOCKS
+    percentiles: int = MAX_PERCENTILES
+    figures: int = POLICY.fee_history_items
+
+
+FEE_HISTORY_LIMITS: Final = FeeHistoryLimits()
 
 
 def new_account_reads(chain: Chain, resolver: BlockResolver) -> AccountReads:
@@ -68,7 +76,8 @@ def new_state_reads(
         limits=runner.loop_limits,
         gas_cap=runner.gas_cap,
         simulated_items=_simulated_items(chain, runner),
-        cache_bytes=MAX_CALL_BYTES,
+        cache_bytes=CACHES.calls,
+        cached_gas=CACHES.call_gas,
         errors=errors,
         unfunded_transfers=unfunded.transfers,
         unfunded_estimates=unfunded.estimates,
@@ -130,10 +139,8 @@ def new_bridge_estimates(
 def new_fee_history(chain: Chain) -> FeeHistory:
     """Return the fee history of a chain; its owner removes reverted blocks."""
 
-    def load(number: int) -> tuple[int, str, int, list[tuple[int, int]], int, str]:
-        fees = block_fees(chain.blocks.record(number), chain.ledger.blob_fees)
-        ratio, blob_ratio = map(_number, (fees.gas_used_ratio, fees.blob_gas_used_ratio))
-        return fees.base_fee, ratio, fees.gas_used, fees.tips, fees.blob_base_fee, blob_ratio
+    def load(number: int) -> bytes:
+        return chain.blocks.encoded_record(number)
 
     def head() -> int:
         return chain.number
@@ -141,9 +148,12 @@ def new_fee_history(chain: Chain) -> FeeHistory:
     def next_fees() -> tuple[int, int]:
         return chain.next_base_fee(), chain.next_blob_base_fee()
 
-    return FeeHistory(load=load, head=head, next_fees=next_fees, capacity=MAX_FEE_HISTORY_BYTES)
-
-
-def _number(value: float) -> str:
-    """Return a number as JSON."""
-    return msgspec.json.encode(value).decode()
+    return FeeHistory(
+        LAYOUT,
+        blobs=chain.ledger.blob_fees.prices,
+        limits=FEE_HISTORY_LIMITS,
+        load=load,
+        head=head,
+        next_fees=next_fees,
+        capacity=CACHES.fee_history,
+    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
-from entresol._native import receipts_json
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
 from entresol.chain.logs import LocatedLog
 from entresol.execution.block_executor import ExecutedBlock
@@ -25,10 +25,12 @@ from entresol.rpc.render.blocks import (
     full_transactions,
     header_json,
     pending_block_json,
+    stored_block_json,
+    stored_header_json,
     transaction_hashes,
 )
-from entresol.rpc.render.hex import array, data, raw
-from entresol.rpc.render.receipts import located_log_json, receipt_at, receipts_of
+from entresol.rpc.render.hex import data, raw
+from entresol.rpc.render.receipts import located_log_json, receipts_json
 from entresol.rpc.render.transactions import (
     BatchReader,
     BlockInclusion,
@@ -41,6 +43,7 @@ from entresol.storage.store_view import BlockReader
 if TYPE_CHECKING:
     from msgspec import Raw
 
+    from entresol._native import Rules
     from entresol.chain.mempool.pool_index import PoolView
     from entresol.chain.sealing.block_filler import PriorityQueue
 
@@ -78,7 +81,7 @@ class RenderedPending:
 
     def header(self) -> Raw:
         """Return the header of the block."""
-        return raw(header_json(self._build().header, None))
+        return msgspec.Raw(header_json(self._build().header, None))
 
     def transaction_count(self) -> int:
         """Return how many transactions the block has."""
@@ -91,7 +94,7 @@ class RenderedPending:
             if full
             else transaction_hashes(record)
         )
-        return raw(pending_block_json(record, executed.header, transactions))
+        return msgspec.Raw(pending_block_json(record, transactions))
 
 
 class PendingReader(Protocol):
@@ -117,7 +120,7 @@ class RenderedChain:
         build_pending: Callable[[], ExecutedBlock],
         *,
         batches: BatchReader | None = None,
-        blob_base_fee: Callable[[Header], int] = lambda _header: 1,
+        blobs: Rules | int = 1,
         cache: RenderedCache | None = None,
     ) -> None:
         self._chain_id = chain_id
@@ -125,7 +128,8 @@ class RenderedChain:
         self._pending_transactions = pending_transactions
         self.pending = RenderedPending(chain_id, build_pending)
         self._batches = batches or NoBatches()
-        self._records = SealedRecords(blocks, self._batches, blob_base_fee)
+        self._blobs = blobs
+        self._records = SealedRecords(blocks, self._batches)
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
 
@@ -143,22 +147,21 @@ class RenderedChain:
 
     def block(self, number: int, *, full: bool) -> Result:
         """Return a sealed block, with full transactions or their hashes."""
-        key = (ResponseKind.FULL_BLOCK if full else ResponseKind.BLOCK), number
-        return self._cache.get(key) or self._render_block(key, number, self._block)
+        if full:
+            key = ResponseKind.FULL_BLOCK, number
+            return self._cache.get(key) or self._render_full_block(key, number)
+        key = ResponseKind.BLOCK, number
+        return self._cache.get(key) or self._render_stored(key, number, self._block)
 
     def header(self, number: int) -> Result:
         """Return the header of a sealed block."""
         key = ResponseKind.HEADER, number
-        return self._cache.get(key) or self._render_block(key, number, _header)
+        return self._cache.get(key) or self._render_stored(key, number, _header)
 
     def block_receipts(self, number: int) -> Result:
         """Return the receipts of a sealed block."""
         key = ResponseKind.RECEIPTS, number
-        return (
-            self._cache.get(key)
-            or self._stored_receipts(key, number)
-            or self._render_block(key, number, _receipts)
-        )
+        return self._cache.get(key) or self._render_stored(key, number, self._receipts)
 
     def transaction_count(self, number: int) -> int | None:
         """Return how many transactions a sealed block has."""
@@ -210,17 +213,20 @@ class RenderedChain:
         location = self._blocks.locate_transaction(transaction_hash)
         if location is None:
             return None
-        return self._stored_receipts(key, *location) or self._render_receipt(key, transaction_hash)
+        number, index = location
+        is_final = self._is_final(transaction_hash)
+        render = partial(self._receipts, index=index)
+        return self._render_stored(key, number, render, is_final=is_final)
 
     # Logs without a block, and headers of events
 
     def log(self, log: LocatedLog) -> msgspec.Raw:
         """Return one log."""
-        return raw(located_log_json(log, self._batches.batch_of(log.block_number)))
+        return msgspec.Raw(located_log_json(log, self._batches.batch_of(log.block_number)))
 
     def head(self, header: Header, block_hash: Hash32) -> msgspec.Raw:
         """Return the header of a `BlockSealed` event."""
-        return raw(header_json(header, block_hash))
+        return msgspec.Raw(header_json(header, block_hash))
 
     # Invalidation
 
@@ -242,52 +248,54 @@ class RenderedChain:
 
     # Rendering
 
-    def _block(
-        self, record: BlockRecord, header: Header, inclusion: BlockInclusion, kind: ResponseKind
-    ) -> str:
-        if kind is ResponseKind.BLOCK:
-            return block_json(record, header, inclusion, transaction_hashes(record))
-        transactions = cooperatively(full_transactions(record, self._chain_id, inclusion))
-        return block_json(record, header, inclusion, transactions)
+    def _block(self, stored: bytes, number: int) -> bytes:
+        return stored_block_json(stored, self._batches.batch_of(number))
+
+    def _receipts(self, stored: bytes, number: int, index: int | None = None) -> bytes:
+        is_long = len(stored) > POLICY.record_bytes
+        batch = self._batches.batch_of(number)
+        return receipts_json(stored, index, batch, self._blobs, detached=is_long)
 
     def _transaction(self, record: BlockRecord, inclusion: BlockInclusion, index: int) -> str:
         return transaction_json(record.transaction(index), self._chain_id, inclusion, index)
 
-    def _render_block(
+    def _render_stored(
         self,
         key: Key,
         number: int,
-        render: Callable[[BlockRecord, Header, BlockInclusion, ResponseKind], str],
+        render: Callable[[bytes, int], bytes],
+        *,
+        is_final: bool = True,
     ) -> Result:
+        """Return what the crate renders from a stored record."""
+        generation = self._cache.generation
+        stored = self._blocks.get_encoded_record(number) if number >= 0 else None
+        if stored is None:
+            return None
+
+        def work() -> msgspec.Raw:
+            rendered = msgspec.Raw(render(stored, number))
+            if is_final:
+                self._cache.put(key, rendered, block=number, generation=generation)
+            return rendered
+
+        is_short = key[0] is ResponseKind.HEADER or len(stored) <= POLICY.record_bytes
+        return work() if is_short else Offload(work)
+
+    def _render_full_block(self, key: Key, number: int) -> Result:
         generation = self._cache.generation
         record = self._records.get(number)
         if record is None:
             return None
 
         def work() -> msgspec.Raw:
-            rendered = raw(render(record, *self._records.inclusion(record), key[0]))
+            _, inclusion = self._records.inclusion(record)
+            transactions = cooperatively(full_transactions(record, self._chain_id, inclusion))
+            rendered = msgspec.Raw(block_json(record, inclusion, transactions))
             self._cache.put(key, rendered, block=number, generation=generation)
             return rendered
 
-        return work() if key[0] is ResponseKind.HEADER or _is_short(record) else Offload(work)
-
-    def _stored_receipts(
-        self, key: Key, number: int, index: int | None = None
-    ) -> msgspec.Raw | None:
-        """Return receipts that the crate renders from the stored record at once: those of most short blocks."""
-        generation = self._cache.generation
-        stored = self._blocks.get_encoded_record(number) if number >= 0 else None
-        if stored is None or len(stored) > POLICY.record_bytes:
-            return None
-        batch = self._batches.batch_of(number)
-        place = None if batch is None else (batch.number, batch.first_tx_number)
-        text = receipts_json(stored, index, place)
-        if text is None:
-            return None
-        rendered = msgspec.Raw(text)
-        if index is None or (isinstance(key[1], bytes) and self._is_final(key[1])):
-            self._cache.put(key, rendered, block=number, generation=generation)
-        return rendered
+        return work() if len(record.transactions) <= POLICY.rendered_items else Offload(work)
 
     def _is_final(self, transaction_hash: bytes) -> bool:
         """Say whether a transaction stays in its block: one that is pending once more will be in another."""
@@ -295,53 +303,19 @@ class RenderedChain:
 
     def _render_transaction(self, key: Key, transaction_hash: bytes) -> msgspec.Raw | None:
         located = self._records.locate(transaction_hash)
-        return None if located is None else self._work(key, *located, self._transaction)()
-
-    def _render_receipt(self, key: Key, transaction_hash: bytes) -> Result:
-        located = self._records.locate(transaction_hash)
         if located is None:
             return None
-        work = self._work(key, *located, receipt_at)
         record, index = located
-        is_short = len(record.results[index].logs) <= POLICY.rendered_items
-        return work() if is_short else Offload(work)
-
-    def _work(
-        self,
-        key: Key,
-        record: BlockRecord,
-        index: int,
-        render: Callable[[BlockRecord, BlockInclusion, int], str],
-    ) -> Callable[[], msgspec.Raw]:
-        """Return the work to render and cache what describes a transaction of a block."""
         generation = self._cache.generation
-        is_final = self._is_final(record.transaction_hash(index))
-
-        def work() -> msgspec.Raw:
-            header, inclusion = self._records.inclusion(record)
-            rendered = raw(render(record, inclusion, index))
-            if is_final:
-                self._cache.put(key, rendered, block=header.number, generation=generation)
-            return rendered
-
-        return work
+        header, inclusion = self._records.inclusion(record)
+        rendered = raw(self._transaction(record, inclusion, index))
+        if self._is_final(transaction_hash):
+            self._cache.put(key, rendered, block=header.number, generation=generation)
+        return rendered
 
 
-def _is_short(record: BlockRecord) -> bool:
-    items = len(record.transactions) + sum(len(it.logs) for it in record.results)
-    return items <= POLICY.rendered_items
-
-
-def _header(
-    _record: BlockRecord, header: Header, inclusion: BlockInclusion, _kind: ResponseKind
-) -> str:
-    return header_json(header, inclusion.hash)
-
-
-def _receipts(
-    record: BlockRecord, _header: Header, inclusion: BlockInclusion, _kind: ResponseKind
-) -> str:
-    return array(cooperatively(receipts_of(record, inclusion)))
+def _header(stored: bytes, _number: int) -> bytes:
+    return stored_header_json(stored)
 
 
 class RenderedObjects:

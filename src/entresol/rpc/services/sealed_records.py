@@ -8,8 +8,6 @@ from entresol._native import keccak256
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.render.transactions import BatchReader
@@ -20,12 +18,9 @@ if TYPE_CHECKING:
 class SealedRecords:
     """Reads the records of sealed blocks, and where their transactions are included."""
 
-    def __init__(
-        self, blocks: BlockReader, batches: BatchReader, blob_base_fee: Callable[[Header], int]
-    ) -> None:
+    def __init__(self, blocks: BlockReader, batches: BatchReader) -> None:
         self._blocks = blocks
         self._batches = batches
-        self._blob_base_fee = blob_base_fee
         self.get = blocks.get_record
         """Return the record of a block, or None."""
 
@@ -41,8 +36,7 @@ class SealedRecords:
         """Return the header of a record, and what its transactions have in common."""
         header = record.header()
         batch = self._batches.batch_of(header.number)
-        price = None if header.excess_blob_gas is None else self._blob_base_fee(header)
-        return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch, price)
+        return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch)
 
 
 class BatchInclusion:

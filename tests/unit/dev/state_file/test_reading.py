@@ -95,6 +95,8 @@ def _changed(path: list[Any], value: object) -> bytes:
         (_changed(["accounts", "0x12"], {}), "accounts.0x12: "),
         (_changed(["accounts", ALICE, "balance"], []), f"accounts.{ALICE}.balance: a quantity"),
         (_changed(["blocks", 0, "header", "stateRoot"], None), "header.stateRoot: is missing"),
+        (_changed(["blocks", 0, "header", "baseFeePerGas"], hex(2**64)), "baseFeePerGas: "),
+        (_changed(["blocks", 0, "header", "gasUsed"], hex(2**64)), "gasUsed: "),
         (_changed(["blocks"], {}), "blocks: should be an array"),
         (_changed(["transactions"], []), "transactions[0]: there is no result of it"),
         (_changed(["transactions", 0, "info", "from"], 5), "transactions.[0].from: "),

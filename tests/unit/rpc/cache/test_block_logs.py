@@ -36,7 +36,7 @@ def query(*addresses: Address, topics: tuple[set[bytes], ...] = ()) -> LogQuery:
     ],
 )
 def test_a_query_finds_what_a_plain_scan_finds(sample: SampleChain, wanted: LogQuery) -> None:
-    plain = [located_log_json(it, None).encode() for it in logs_of_block(sample.record, wanted)]
+    plain = [located_log_json(it, None) for it in logs_of_block(sample.record, wanted)]
     logs = BlockLogs(sample.record, None)
     assert list(logs.matching(wanted)) == plain
     assert list(logs.matching(wanted)) == plain

@@ -215,7 +215,7 @@ class BookMachine(RuleBasedStateMachine):
     def plain(self, query: LogQuery, first: int, last: int) -> list[bytes]:
         """Return what is to be found, by reading every block and writing every log."""
         return [
-            located_log_json(log, self.batches.batch_of(log.block_number)).encode()
+            located_log_json(log, self.batches.batch_of(log.block_number))
             for log in self.chain.all_logs()
             if first <= log.block_number <= last and query.accepts(log.address, log.topics)
         ]

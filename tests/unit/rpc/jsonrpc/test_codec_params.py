@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from entresol.cache_limits import CACHES
 from entresol.offload import POLICY
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import (
-    MAX_CACHED_PARAMS,
-    MAX_CACHED_PARAMS_BYTES,
     MAX_OBJECTS,
     Parameter,
     ParamsReader,
@@ -126,7 +125,7 @@ def test_parameters_that_come_again_are_not_read_again() -> None:
 
 def test_long_parameters_and_mistakes_are_not_cached() -> None:
     reader = ParamsReader([Parameter("data", Data)])
-    long = Raw(b'["0x%b"]' % (b"00" * MAX_CACHED_PARAMS_BYTES))
+    long = Raw(b'["0x%b"]' % (b"00" * CACHES.cached_params))
     assert reader.read(long) is not reader.read(long)
     for _ in range(2):
         with pytest.raises(InvalidParamsError):
@@ -135,7 +134,7 @@ def test_long_parameters_and_mistakes_are_not_cached() -> None:
 
 def test_parameters_are_read_right_however_many_there_were() -> None:
     reader = ParamsReader([Parameter("number", int)])
-    numbers = [*range(3 * MAX_CACHED_PARAMS), *range(3 * MAX_CACHED_PARAMS)]
+    numbers = [*range(3 * CACHES.decoded_params), *range(3 * CACHES.decoded_params)]
     assert [reader.read(Raw(b"[%d]" % number)) for number in numbers] == [(n,) for n in numbers]
 
 

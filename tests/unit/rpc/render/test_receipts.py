@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import reduce
 from operator import or_
 
@@ -9,8 +10,17 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
+from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
-from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, DEPLOYMENTS
+from entresol.primitives.records import BlockRecord, TransactionResult
+from entresol.primitives.transactions import load
+from entresol.primitives.values import Hash32
+from entresol.rpc.render.receipts import (
+    CONTRACT_DEPLOYED,
+    CONTRACT_DEPLOYER,
+    DEPLOYMENTS,
+    receipts_json,
+)
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import FEE, MADE, SENDERS, TIP, SampleChain, parsed, payloads
@@ -54,6 +64,26 @@ def test_the_receipts_of_a_block_are_those_of_its_transactions(sample: SampleCha
     names = sorted(NAMES, key=sample.index)
     assert receipts == [sample.receipt(name) for name in names]
     assert parsed(sample.rendered.block_receipts(1)) == []
+
+
+def test_a_receipt_has_the_hash_of_its_transaction_also_without_a_signature() -> None:
+    header = Header(
+        parent_hash=Hash32.zero(),
+        state_root=Hash32.zero(),
+        number=1,
+        gas_limit=30_000_000,
+        timestamp=1,
+        base_fee_per_gas=7,
+    )
+    for payload in (payloads()["legacy"], payloads()["access_list"], payloads()["fee_market"]):
+        # As anvil stores those that it impersonates.
+        loaded = load(payload.encode(), SENDERS[0])
+        result = TransactionResult(succeeded=True, gas_used=21_000)
+        sent = (loaded.raw, bytes(loaded.sender))
+        record = BlockRecord(header.encode(), (sent,), (result,), (), ())
+        (receipt,) = json.loads(receipts_json(record.encode(), None, None, 1))
+        assert receipt["transactionHash"] == str(loaded.hash) == str(record.transaction_hash(0))
+        assert loaded.hash != keccak256(loaded.raw)
 
 
 def test_gas_adds_up_to_that_of_the_block(sample: SampleChain) -> None:

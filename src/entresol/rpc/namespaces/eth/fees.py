@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Raw
 
-from entresol.chain.fees import check_percentiles, first_block
+from entresol.chain.fees import check_percentiles
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity
@@ -72,11 +72,12 @@ class EthFees:
         """Return base fees, gas used ratios and priority fees at percentiles of gas, for a range of blocks."""
         newest, percentiles = self._resolver.sealed(newest_block), reward_percentiles or []
         check_percentiles(percentiles)
-        first, history = first_block(block_count, newest, self._chain.ledger.first), self._history
+        history = self._history
+        first = history.first(block_count, newest, self._chain.ledger.first)
 
         def work() -> Raw:
             return Raw(history.render(first, newest, percentiles))
 
-        is_long = (newest + 1 - first) * (len(percentiles) + 1) > POLICY.fee_history_items
+        is_long = history.is_long(first, newest, len(percentiles))
         missing = history.missing(first, newest)
         return Offload(work) if is_long or missing > POLICY.fee_history_blocks else work()

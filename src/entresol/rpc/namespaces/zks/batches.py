@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Protoco
 import msgspec
 from msgspec import Raw
 
-from entresol._native import block_summary
+from entresol.cache_limits import CACHES
 from entresol.chain.fees import FeeModel
 from entresol.errors import UnknownBlock
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
@@ -60,8 +61,6 @@ NO_SYSTEM_CODE: Final = BaseSystemContractsHashes(
 )
 _NO_SYSTEM_CODE: Final = encode(NO_SYSTEM_CODE).decode()
 _PRIORITY: Final = bytes(PRIORITY_TYPES)
-_MAX_DETAILS: Final = 4_096
-"""How many details of batches and of blocks are cached, about two kilobytes each."""
 
 
 class BlockDetails(BlockDetailsBase, frozen=True, kw_only=True):
@@ -128,8 +127,8 @@ class ZksBatches:
         self._batch_status = batch_status
         self._fees = fees
         self._commitments = commitments
-        self._details: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(_MAX_DETAILS)
-        self._blocks: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(_MAX_DETAILS)
+        self._details: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
+        self._blocks: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
 
     @method(name="zks_L1BatchNumber", getter=True, served_by=ServedBy.REPLICA)
     def l1_batch_number(self) -> Quantity:
@@ -294,7 +293,7 @@ class ZksBatches:
         stored = self._chain.blocks.get_encoded_record(block)
         if stored is None:
             return None
-        summary = block_summary(stored, _PRIORITY)
+        summary = LAYOUT.block_summary(stored, _PRIORITY)
         # What the crate cannot read, Python reports.
         return _BlockSummary(*summary) if summary else _read(self._chain.blocks.record(block))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Raw
 
 from entresol._native import byte_array_json
+from entresol.cache_limits import CACHES
 from entresol.offload import Offload
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
@@ -23,9 +24,6 @@ MAX_SHORT_BYTES: Final = 64 * 1024
 """How long code is that is rendered on the event loop."""
 
 
-MAX_CACHED_BYTES: Final = 4 << 20
-
-
 class ZksBytecode:
     """Published bytecode.
 
@@ -38,7 +36,7 @@ class ZksBytecode:
         """Read published code; `head` returns another object once there is another block."""
         self._codes = codes
         self._head = head
-        self._known: BoundedMap[bytes, Raw] = BoundedMap(max_weight=MAX_CACHED_BYTES)
+        self._known: BoundedMap[bytes, Raw] = BoundedMap(max_weight=CACHES.bytecodes)
         self._known_at: object = None
 
     @method(getter=True, served_by=ServedBy.REPLICA)
@@ -50,7 +48,7 @@ class ZksBytecode:
         """
         if (head := self._head()) is not self._known_at:
             self._known_at = head
-            self._known = BoundedMap(max_weight=MAX_CACHED_BYTES)
+            self._known = BoundedMap(max_weight=CACHES.bytecodes)
         if (known := self._known.touch(hash)) is not None:
             return known
         code = self._codes.bytecode(hash)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import Raw
 
-from entresol._native import execute, transaction_summary
+from entresol._native import execute
+from entresol.cache_limits import CACHES
 from entresol.chain.logs import LocatedLog
 from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.evm_env import tx_env_of
 from entresol.offload import POLICY, Offload, built_first, started
 from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode, load
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
@@ -108,7 +110,7 @@ class ZksTransactions:
         self._pending_block = pending_block or chain.builder.pending
         self._head: Hash32 | None = None
         self._details: BoundedMap[bytes, tuple[int, BatchSettlement, Raw]] = BoundedMap(
-            _MAX_DETAILS
+            CACHES.details
         )
 
     @method(getter=True, served_by=ServedBy.STORE)
@@ -116,7 +118,7 @@ class ZksTransactions:
         """Return the status, fee and settlement of a transaction."""
         head = self._chain.ledger.head_hash
         if head is not self._head:
-            self._head, self._details = head, BoundedMap(_MAX_DETAILS)
+            self._head, self._details = head, BoundedMap(CACHES.details)
         known = self._details.get(hash)
         if known is not None and self._batch_status.of_block(known[0]) is known[1]:
             return known[2]
@@ -236,7 +238,7 @@ class ZksTransactions:
 
     def _included(self, block: int, index: int, settlement: BatchSettlement) -> Raw | None:
         stored = self._chain.blocks.get_encoded_record(block)
-        summary = None if stored is None else transaction_summary(stored, index)
+        summary = None if stored is None else LAYOUT.transaction_summary(stored, index)
         if summary is None:
             # Reports what is wrong with the record.
             self._chain.blocks.record(block)
@@ -254,10 +256,6 @@ class ZksTransactions:
             received=timestamp,
             hashes=settlement.hashes,
         )
-
-
-_MAX_DETAILS: Final = 4_096
-"""How many details of transactions are cached, half a kilobyte each."""
 
 
 def _details(
