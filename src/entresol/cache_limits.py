@@ -44,6 +44,8 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
     block_numbers: int = 16_384
     """Numbers of blocks by hash (`ReadCache`)."""
 
+    batches: int = 1_024
+    """Batches (`BatchTable`)."""
     message_trees: int = 16 << 20
     """Bytes of the logs and trees of batches (`LogProver`): six full batches, or thousands of small ones."""
     message_positions: int = 4_096

@@ -73,12 +73,13 @@ class MessageTree:
         """Return the siblings of a leaf and of the nodes above it, from the leaf upwards."""
         if not 0 <= index < self.size:
             raise IndexError(f"leaf {index} of {self.size}")
-        nodes = []
-        for level, empty in zip(self._levels[:DEPTH], EMPTY_ROOTS, strict=False):
+        # From the height on at which the logs are one subtree, all siblings are empty.
+        height, nodes = (self.size - 1).bit_length(), []
+        for level, empty in zip(self._levels[:height], EMPTY_ROOTS, strict=False):
             at = (index ^ 1) * _HASH
             nodes.append(level[at : at + _HASH] or empty)
             index >>= 1
-        return tuple(nodes)
+        return (*nodes, *EMPTY_ROOTS[height:DEPTH])
 
     def prove(self, index: int) -> LogProof:
         """Return the proof of the log at `index`."""

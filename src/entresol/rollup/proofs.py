@@ -82,7 +82,8 @@ class LogProver:
         if location is None:
             return None
         block, transaction = location
-        position = self._position(block)
+        # Not kept, because the leaf is.
+        position = self._batches.position_of_block(block)
         stored = self._blocks.get_encoded_record(block)
         if position is None or stored is None:
             return None

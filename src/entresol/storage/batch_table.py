@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from entresol.cache_limits import CACHES
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
@@ -48,14 +49,17 @@ class DepositCursor(NamedTuple):
 class BatchTable:
     """The batches of a chain.
 
-    Remembers: the last batch, which every revert compares. Persists: each call in one durable write. The store deletes
-    batches together with their blocks, and then calls `refresh`.
+    Remembers: the last batch, which every revert compares, and those read since a row was last rewritten. Persists: each
+    call in one durable write. The store deletes batches together with their blocks, and then calls `refresh`. Assumes:
+    any thread may read.
     """
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
         self._last: Batch | None = None
         self._is_last_known = False
+        # Each version has a map of its own, so that a thread never adds what it read before to what is read after.
+        self._read: tuple[int, dict[int, Batch]] = (-1, {})
 
     def refresh(self) -> None:
         """Read the last batch again when it is needed, because rows were deleted or written elsewhere."""
@@ -78,8 +82,17 @@ class BatchTable:
 
     def get(self, number: int) -> Batch | None:
         """Return a batch."""
-        row = self._db.get(tables.BATCH + tables.number(number))
-        return None if row is None else Batch.decode(row)
+        version, known = self._read
+        if version != self._db.rewrites or len(known) >= CACHES.batches:
+            known = {}
+            self._read = self._db.rewrites, known
+        batch = known.get(number)
+        if batch is None:
+            row = self._db.get(tables.BATCH + tables.number(number))
+            if row is None:
+                return None
+            batch = known[int(number)] = Batch.decode(row)
+        return batch
 
     def logs(self, number: int) -> bytes:
         """Return the packed L2-to-L1 logs of a batch, concatenated."""

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from entresol.cache_limits import CacheLimits
 from entresol.errors import MalformedValue
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
-from entresol.storage import tables
+from entresol.storage import batch_table, tables
 from entresol.storage.batch_table import BatchPosition, DepositCursor
 from entresol.storage.store import Store
 from tests.support.chain.records import deposit, dump, fill, nodes_of, record_after, transfer
@@ -68,6 +69,31 @@ def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) 
         BatchPosition(1, 2, 1),
         None,
     ]
+
+
+def test_a_batch_is_decoded_once_until_a_row_is_rewritten(store: Store) -> None:
+    table = store.batches
+    table.append(batch(0, 0, 0), b"", [(0, 0)])
+    table.append(batch(1, 1, 2), b"", [(0, 0), (2, 1)])
+    first = table.get(1)
+    assert table.get(1) is first
+    table.append(batch(1, 1, 1), b"", [(0, 0)])
+    assert table.get(1) == batch(1, 1, 1)
+    assert table.position_of_block(2) is None
+
+
+def test_so_many_batches_are_remembered_and_no_more(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = store.batches
+    for number in range(4):
+        table.append(batch(number, number, number), b"", [(0, 0)])
+    monkeypatch.setattr(batch_table, "CACHES", CacheLimits(batches=2))
+    first = table.get(0)
+    assert table.get(1) is not None
+    assert table.get(2) is not None
+    assert table.get(0) == first
+    assert table.get(0) is not first
 
 
 def test_steps_that_l1_took_above_a_block_are_reverted(store: Store) -> None:
