@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::state::changes;
-use entresol_core::trie::state::SlotProof;
+use entresol_core::trie::state_trie::SlotProof;
 use entresol_core::trie::{self, Change, Error, NodeProvider, Updated};
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};

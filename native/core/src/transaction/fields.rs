@@ -224,34 +224,40 @@ impl<'a> Fields<'a> {
 
     /// Read an access list (EIP-2930).
     fn access_list(&mut self) -> Checked {
-        let mut entries = self.list("accessList")?;
-        for index in 0.. {
-            if entries.items.is_empty() {
-                break;
-            }
-            let mut entry = entries.list(&format!("[{index}]"))?;
-            entry.expect(2, Some(&entry.path))?;
+        self.entries("accessList", 2, |entry| {
             entry.fixed(".address", "an address", 20)?;
-            entry.fixed_list(".storageKeys", "a storage key", 32)?;
-        }
-        Ok(())
+            entry.fixed_list(".storageKeys", "a storage key", 32)
+        })
     }
 
     /// Read an authorization list (EIP-7702).
     fn authorizations(&mut self) -> Checked {
-        let mut entries = self.list("authorizationList")?;
-        for index in 0.. {
-            if entries.items.is_empty() {
-                break;
-            }
-            let mut entry = entries.list(&format!("[{index}]"))?;
-            entry.expect(6, Some(&entry.path))?;
+        self.entries("authorizationList", 6, |entry| {
             entry.uint(".chainId", 32)?;
             entry.fixed(".address", "an address", 20)?;
             entry.uint(".nonce", 8)?;
             entry.uint(".yParity", 1)?;
             entry.uint(".r", 32)?;
             entry.uint(".s", 32)?;
+            Ok(())
+        })
+    }
+
+    /// Read a list of lists of `count` fields each.
+    fn entries(
+        &mut self,
+        name: &str,
+        count: usize,
+        read: impl Fn(&mut Fields<'a>) -> Checked,
+    ) -> Checked {
+        let mut entries = self.list(name)?;
+        for index in 0.. {
+            if entries.items.is_empty() {
+                break;
+            }
+            let mut entry = entries.list(&format!("[{index}]"))?;
+            entry.expect(count, Some(&entry.path))?;
+            read(&mut entry)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ mod node;
 mod nodes;
 mod path;
 mod proof;
-pub mod state;
+pub mod state_trie;
 mod update;
 
 #[cfg(test)]
