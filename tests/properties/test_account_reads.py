@@ -15,7 +15,7 @@ from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.finality import BlockTag
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import NONCE_HOLDER
+from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.contracts.accounts import ScriptedWorld, use_nonce
@@ -120,9 +120,9 @@ def expected(layer: Layer, method: str, address: Address, slot: int, number: int
                 return None
             storage = layer.client("eth_getProof", str(address), [], hex(number))["storageHash"]
             return {**fields, "codeHash": "0x" + account.code_hash.hex(), "storageRoot": storage}
-    if address in layer.contract_accounts and code:
-        raw = state.slot(NONCE_HOLDER, keccak256(bytes(12) + address + bytes(32)))
-        return hex(int.from_bytes(raw[16:]))
+    slot_of = keccak256(bytes(12) + address + bytes(32))
+    if code and state.slot(CONTRACT_DEPLOYER, slot_of)[-1] == 1:
+        return hex(int.from_bytes(state.slot(NONCE_HOLDER, slot_of)[16:]))
     return hex(nonce)
 
 
