@@ -249,9 +249,11 @@ class ChainTemplate:
         try:
             yield self._l1.url, self._postgres.new_database(self._database)
         finally:
-            self._l1("evm_setAutomine", True)
-            assert self._l1("evm_revert", self._snapshot) is True
-            self._snapshot = self._l1("evm_snapshot")
+            # A connection of its own: an idle one may be closed by now.
+            with contextlib.closing(HttpRpcClient(self._l1.url)) as l1:
+                l1("evm_setAutomine", True)
+                assert l1("evm_revert", self._snapshot) is True
+                self._snapshot = l1("evm_snapshot")
             self._is_used = False
 
 
