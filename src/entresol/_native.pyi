@@ -1148,12 +1148,31 @@ def account_info_json(state: Snapshot | Overlay, address: bytes, /) -> bytes:
 def account_json(state: Snapshot | Overlay, address: bytes, trie: Trie, root: bytes, /) -> bytes:
     """Return an account as JSON, with its storage root under the state root `root`; null if there is none."""
 
+FailureTexts: TypeAlias = tuple[int, int, str, str]
+"""The codes of reverts and halts, the text of a revert, and what precedes its reason."""
+NextSimulatedBlock: TypeAlias = tuple[int, bytes | None, int | None, bytes | None, bytes | None]
+"""The base fee of a block, the root of withdrawals, the excess of blob gas, the beacon root and the hash of requests."""
+
+def simulate(
+    base: object,
+    simulation: object,
+    gas_cap: int,
+    texts: FailureTexts,
+    *,
+    limits: Limits | None = None,
+) -> bytes:
+    """Simulate blocks of calls with `gas_cap` gas for all of them, and return the blocks as JSON.
+
+    `base` and `simulation` are as `entresol.execution.simulation` prepares them.
+    """
+
 @final
 class StateReads:
     """What plain calls without a price come to.
 
-    `latest` returns the `EvmEnv` of the last block, and the same object until that changes, `head_hash` its hash, and
-    `state_root` its root in `trie`. `filling` returns the `EvmEnv` of the pending block, and the same object
+    `latest` returns the `EvmEnv` of the last block, and the same object until that changes, `head_header` its header, and
+    `state_root` its root in `trie`. `next_block` is asked for what a simulated block gets if it is validated, or if the
+    chain `has_fork_fields`; `failure_texts` report its calls that fail. `filling` returns the `EvmEnv` of the pending block, and the same object
     until that changes, the next nonce of a sender, and the caps of its fee and its tip. `limits` and `gas_cap` bound a
     call, and a simulation has at most `simulated_items` blocks and calls. Results of long calls on the last block are
     cached, in at most `cache_bytes` bytes. Without `errors`, calls that fail are left to Python. Estimates that their
@@ -1165,8 +1184,11 @@ class StateReads:
         *,
         latest: Callable[[], object],
         state_root: Callable[[], bytes],
-        head_hash: Callable[[], bytes],
+        head_header: Callable[[], bytes],
         filling: Callable[[bytes], tuple[object, int, int, int]],
+        next_block: Callable[[bytes], NextSimulatedBlock],
+        has_fork_fields: bool,
+        failure_texts: FailureTexts,
         trie: Trie,
         limits: Limits,
         gas_cap: int,

@@ -19,6 +19,7 @@ from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import MAX_NATIVE_BODY_BYTES
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
+from tests.support.chain.state_files import layer_one
 from tests.support.evm.assembler import assemble
 from tests.support.rpc_client import native_response
 from tests.support.run.examples import examples
@@ -59,6 +60,17 @@ def client() -> Iterator[ApiClient]:
         _named["logs"] = client("eth_newFilter", {"fromBlock": "earliest"})
         _named["blocks"] = client("eth_newBlockFilter")
         yield client
+
+
+@pytest.fixture(scope="module")
+def l1_client() -> Iterator[ApiClient]:
+    chain = layer_one()
+    client = ApiClient(chain)
+    for address, code in CODES.items():
+        client.chain.edit(address, partial(_set_code, address, code))
+    yield client
+    client.api.close()
+    chain.close()
 
 
 _named: dict[str, str] = {}
@@ -142,7 +154,12 @@ ANY_BLOCK_CALLS = st.fixed_dictionaries(
     },
 )
 SIMULATION = st.one_of(
-    st.fixed_dictionaries({"blockStateCalls": st.lists(BLOCK_CALLS, min_size=1, max_size=3)}),
+    st.fixed_dictionaries(
+        {"blockStateCalls": st.lists(BLOCK_CALLS, min_size=1, max_size=3)},
+        optional=dict.fromkeys(
+            ["validation", "traceTransfers", "returnFullTransactions"], st.booleans()
+        ),
+    ),
     st.fixed_dictionaries(
         {},
         optional={
@@ -245,9 +262,19 @@ def simulation(*calls: object) -> dict[str, object]:
 
 @settings(max_examples=examples(300))
 @given(payload=SIMULATION)
-def test_a_simulation_is_the_same_whoever_runs_it(client: ApiClient, payload: object) -> None:
+def test_a_simulation_is_the_same_whoever_reads_it(client: ApiClient, payload: object) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [payload]}
     ours, theirs = responses(client, request)
+    assert ours == theirs
+
+
+@settings(max_examples=examples(100))
+@given(payload=SIMULATION)
+def test_a_simulation_on_an_l1_is_the_same_whoever_reads_it(
+    l1_client: ApiClient, payload: object
+) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [payload]}
+    ours, theirs = responses(l1_client, request)
     assert ours == theirs
 
 
@@ -410,13 +437,14 @@ def test_what_clients_send_most_is_plain(
     assert native == asyncio.run(client.handle(as_python(body)))
 
 
-@pytest.mark.parametrize("to", [REVERTER, LOOPER])
-def test_a_simulation_of_a_call_that_does_not_simply_succeed_is_left_to_python(
-    client: ApiClient, to: Address
+@pytest.mark.parametrize(("to", "is_left"), [(REVERTER, False), (LOG, False), (LOOPER, True)])
+def test_only_a_simulation_of_a_long_call_is_left_to_python(
+    client: ApiClient, to: Address, is_left: bool
 ) -> None:
     params = [simulation({"to": str(to)})]
     request = {"jsonrpc": "2.0", "id": 7, "method": "eth_simulateV1", "params": params}
-    assert native_response(client.api.dispatcher, json.dumps(request).encode()) is None
+    response = native_response(client.api.dispatcher, json.dumps(request).encode())
+    assert (response is None) is is_left
 
 
 @pytest.mark.parametrize("to", [LOOPER, LOG])

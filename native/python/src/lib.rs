@@ -85,6 +85,8 @@ mod native {
     #[pymodule_export]
     use super::rpc::record_layout::RecordLayout;
     #[pymodule_export]
+    use super::rpc::simulations::simulate;
+    #[pymodule_export]
     use super::rpc::state_reads::StateReads;
     #[pymodule_export]
     use super::rpc::transaction_json::transaction_json;

@@ -159,9 +159,10 @@ impl PyTrie {
 }
 
 impl PyTrie {
-    /// Return the state root after `changes` that nobody makes; None if the trie cannot be read.
-    pub fn state_root_after(&self, root: B256, changes: &changes::Changes) -> Option<B256> {
-        self.trie.state_root_after(root, changes).ok()
+    /// Return the state root after `changes` that nobody makes.
+    pub fn state_root_after(&self, root: B256, changes: &changes::Changes) -> PyResult<B256> {
+        let root = self.trie.state_root_after(root, changes);
+        root.map_err(|error| Python::attach(|py| raised(py, error)))
     }
 
     /// Return the storage root of an account under the state root `root`: that of no storage if it has no leaf.

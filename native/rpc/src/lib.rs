@@ -19,7 +19,6 @@ pub mod read;
 pub mod receipts;
 pub mod request;
 pub mod response_cache;
-mod simulated_block;
-pub mod simulation;
+pub mod simulate;
 pub mod stored_block;
 pub mod transaction;

@@ -5,7 +5,7 @@
 
 use super::block::{Block, parse_block};
 use super::call::{CallParams, PlainCall, PricedCall};
-use super::simulation::Simulation;
+use super::simulate::Simulation;
 
 /// The methods that call.
 pub const METHODS: [&str; 5] = [

@@ -86,6 +86,20 @@ class InvalidOverride(EntresolError):
     rpc_code = -32602
 
 
+class OverrideTooLarge(InvalidOverride):
+    """A number of an overridden block has more bits than the engine has for it."""
+
+    def __init__(self) -> None:
+        super().__init__("a number of the block is too large")
+
+
+class SimulatedTimeTooLarge(InvalidOverride):
+    """The time of a simulated block has more than 64 bits."""
+
+    def __init__(self, time: int, limit: int) -> None:
+        super().__init__(f"the time of a block is at most {limit:d}, got {time:d}")
+
+
 class TooManyOverrides(InvalidOverride):
     """More accounts or slots are overridden than allowed; `path` is the path of the excess."""
 

@@ -257,11 +257,6 @@ class BlockExecutor:
             self._tracing = None
         return self._last
 
-    def include(self, transaction: Transaction, ran: _native.ExecutionResult) -> None:
-        """Add a transaction that the caller has executed on the overlay, under its own checks."""
-        self.overlay.apply(ran)
-        self._append(transaction, self._result_of(ran))
-
     def finish(self, trie: StateTrie) -> ExecutedBlock:
         """Compute the roots and return the finished block."""
         changes = self.overlay.changes()

@@ -23,6 +23,7 @@ use super::handler::TxHandler;
 use super::l1_payment::pay_out;
 use super::limits::{LimitChecker, LimitReached};
 use super::trace::{self, Tracer, TracerInspector};
+use super::transfers::TransferLogs;
 use crate::state::State;
 use crate::state::changes::Changes;
 use crate::state::database::StateDatabase;
@@ -128,6 +129,22 @@ fn execute_traced(
     let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
     let execution = Execution { result, touched, checker: evm.ctx.chain };
     finish(state, env, execution, Some((tracer, evm.inspector)))
+}
+
+/// Execute a transaction that runs in no steps, and return what watched its transfers.
+pub(super) fn execute_inspected(
+    state: &dyn State,
+    env: &ExecutionEnv,
+    inspector: TransferLogs,
+) -> Result<(ExecutionResult, TransferLogs), ExecutionError> {
+    catch_panic(|| {
+        let mut evm = build(state, env, inspector);
+        let result = TxHandler::new(env).inspect_run(&mut evm).map_err(StepError::from);
+        let touched = evm.ctx.journaled_state.finalize();
+        let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
+        let execution = Execution { result, touched, checker: evm.ctx.chain };
+        Ok((finish(state, env, execution, None)?, evm.inspector))
+    })
 }
 
 /// Run a transaction in steps, with one root frame around them.

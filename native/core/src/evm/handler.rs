@@ -19,6 +19,7 @@ use super::engine::{Ctx, EngineEvm};
 use super::env::{Checks, ExecutionEnv};
 use super::intrinsic::intrinsic_gas;
 use super::trace::TracerInspector;
+use super::transfers::TransferLogs;
 use crate::state::ProviderError;
 
 /// Ethereum's transaction processing, with the mint and the nonce of priority transactions.
@@ -104,5 +105,9 @@ impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, RulesInspector>> {
 }
 
 impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, AccessListInspector>> {
+    type IT = EthInterpreter;
+}
+
+impl<'a> InspectorHandler for TxHandler<'_, EngineEvm<'a, TransferLogs>> {
     type IT = EthInterpreter;
 }

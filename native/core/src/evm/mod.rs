@@ -16,6 +16,7 @@ pub mod limits;
 pub mod precompiles;
 pub mod revert_reason;
 pub mod trace;
+pub mod transfers;
 mod work;
 
 pub use error::ExecutionError;

@@ -15,15 +15,15 @@ use crate::errors::number_too_large;
 pub fn call_request(object: &Bound<'_, PyAny>) -> PyResult<CallRequest> {
     let py = object.py();
     let read: PyResult<PyCallRequest> = object.extract();
-    read.map(CallRequest::from).map_err(|error| {
-        let is_number =
-            error.is_instance_of::<PyOverflowError>(py) || error.is_instance_of::<PyValueError>(py);
-        // What Python says of a field is the cause.
-        let cause = error.cause(py).is_some_and(|cause| {
-            cause.is_instance_of::<PyOverflowError>(py) || cause.is_instance_of::<PyValueError>(py)
-        });
-        if is_number || cause { number_too_large() } else { error }
-    })
+    read.map(CallRequest::from)
+        .map_err(|error| if is_too_large(py, &error) { number_too_large() } else { error })
+}
+
+/// Whether a value could not be read because of a number; what Python says of a field is the cause of an error.
+pub fn is_too_large(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyOverflowError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.cause(py).is_some_and(|cause| is_too_large(py, &cause))
 }
 
 #[derive(FromPyObject)]

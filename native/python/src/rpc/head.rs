@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use alloy_consensus::Header;
 use alloy_primitives::B256;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
@@ -24,7 +25,7 @@ pub struct Head {
     /// The environment of any call on it.
     pub env: Arc<ExecutionEnv>,
     /// What simulated blocks build on, once there are any.
-    pub parent: Option<Parent>,
+    pub parent: Option<Arc<Parent>>,
 }
 
 impl Head {
@@ -38,9 +39,11 @@ impl Head {
     }
 }
 
-/// The hash and the state root of the last block.
-#[derive(Clone, Copy)]
+/// The header, the hash and the state root of the last block.
+#[derive(Clone)]
 pub struct Parent {
+    /// The header.
+    pub header: Header,
     /// The hash.
     pub hash: B256,
     /// The state root.

@@ -14,5 +14,6 @@ pub mod objects;
 pub mod receipts;
 pub mod record_layout;
 pub mod response;
+pub mod simulations;
 pub mod state_reads;
 pub mod transaction_json;

@@ -3,28 +3,35 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use alloy_primitives::keccak256;
 use parking_lot::Mutex;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::call::{CallRequest, EstimateOptions};
 use entresol_core::evm::env::ExecutionEnv;
-use entresol_core::state::changes::Changes;
+use entresol_core::record::decode_header;
 use entresol_rpc::call::{self, Outcome};
 use entresol_rpc::fill::{Filling, fill};
 use entresol_rpc::read::{CallKind, Read};
 use entresol_rpc::request::Request;
 use entresol_rpc::response_cache;
-use entresol_rpc::simulation::{Base, Simulation};
+use entresol_rpc::simulate::{Base, FailureTexts, Simulation};
 
 use super::call_errors::{CallErrors, Reported};
 use super::head::{Head, HeadState, Parent};
 use super::response::{joined, written};
+use super::simulations::{self, PyChain, PyFailureTexts};
 use crate::convert::PyHash;
 use crate::execution::limits::Limits;
 use crate::gil;
 use crate::trie::PyTrie;
+
+/// The seconds between simulated blocks.
+const INTERVAL: u64 = 1;
 
 /// Responds to plain calls without Python.
 ///
@@ -33,8 +40,11 @@ use crate::trie::PyTrie;
 pub struct StateReads {
     latest: Py<PyAny>,
     state_root: Py<PyAny>,
-    head_hash: Py<PyAny>,
+    head_header: Py<PyAny>,
     filling: Py<PyAny>,
+    next_block: Py<PyAny>,
+    has_fork_fields: bool,
+    failure_texts: FailureTexts,
     trie: Py<PyTrie>,
     limits: Py<Limits>,
     errors: Option<Py<CallErrors>>,
@@ -53,16 +63,20 @@ pub struct StateReads {
 impl StateReads {
     #[new]
     #[pyo3(signature = (
-        *, latest, state_root, head_hash, filling, trie, limits, gas_cap,
-        simulated_items, cache_bytes, cached_gas, errors = None, unfunded_transfers = false,
+        *, latest, state_root, head_header, filling, next_block, has_fork_fields, failure_texts,
+        trie, limits, gas_cap, simulated_items, cache_bytes, cached_gas, errors = None,
+        unfunded_transfers = false,
         unfunded_estimates = false
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
         latest: Py<PyAny>,
         state_root: Py<PyAny>,
-        head_hash: Py<PyAny>,
+        head_header: Py<PyAny>,
         filling: Py<PyAny>,
+        next_block: Py<PyAny>,
+        has_fork_fields: bool,
+        failure_texts: PyFailureTexts,
         trie: Py<PyTrie>,
         limits: Py<Limits>,
         gas_cap: u64,
@@ -77,8 +91,11 @@ impl StateReads {
         Self {
             latest,
             state_root,
-            head_hash,
+            head_header,
             filling,
+            next_block,
+            has_fork_fields,
+            failure_texts: simulations::failure_texts(failure_texts),
             trie,
             limits,
             errors,
@@ -94,7 +111,7 @@ impl StateReads {
 
     /// Show to the garbage collector what is a part of the chain that owns this.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        [&self.latest, &self.state_root, &self.head_hash, &self.filling]
+        [&self.latest, &self.state_root, &self.head_header, &self.filling, &self.next_block]
             .into_iter()
             .try_for_each(|it| visit.call(it))?;
         visit.call(&self.trie)?;
@@ -209,26 +226,40 @@ impl StateReads {
         }
         let (state, env) = self.head(py)?;
         let parent = self.parent(py)?;
-        let trie = self.trie.get();
-        Ok(gil::release(py, || {
-            let state_root = |changes: &Changes| trie.state_root_after(parent.state_root, changes);
+        let asks = simulation.validation || self.has_fork_fields;
+        let chain = PyChain {
+            trie: self.trie.get(),
+            root: parent.state_root,
+            next_block: asks.then_some(&self.next_block),
+        };
+        let result = gil::release(py, || {
             let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
+            let Parent { header, hash, .. } = parent.as_ref().clone();
             let overlay = state.overlay();
-            let base = Base { overlay, env, hash: parent.hash, state_root: &state_root };
-            simulation.run(base, self.estimates.gas_cap)
-        }))
+            let base = Base { header, hash, overlay, env, interval: INTERVAL, chain: &chain };
+            simulation.run(base, self.estimates.gas_cap, &self.failure_texts)
+        });
+        Ok(match result {
+            Ok(json) => Outcome::Result(json, 0),
+            Err(error) if error.is_budget_spent() => Outcome::BudgetSpent,
+            // Python runs it once more, and reports what is wrong.
+            Err(_) => Outcome::Other,
+        })
     }
 
-    /// Return the hash and the state root of the last block, which `head` has just returned.
-    fn parent(&self, py: Python<'_>) -> PyResult<Parent> {
-        if let Some(parent) = self.head.lock().as_ref().and_then(|head| head.parent) {
+    /// Return the header and the state root of the last block, which `head` has just returned.
+    fn parent(&self, py: Python<'_>) -> PyResult<Arc<Parent>> {
+        if let Some(parent) = self.head.lock().as_ref().and_then(|head| head.parent.clone()) {
             return Ok(parent);
         }
-        let PyHash(hash) = self.head_hash.bind(py).call0()?.extract()?;
+        let encoded: PyBackedBytes = self.head_header.bind(py).call0()?.extract()?;
+        let header = decode_header(&encoded)
+            .ok_or_else(|| PyRuntimeError::new_err("a header of London or later is expected"))?;
+        let hash = keccak256(&encoded);
         let PyHash(state_root) = self.state_root.bind(py).call0()?.extract()?;
-        let parent = Parent { hash, state_root };
+        let parent = Arc::new(Parent { header, hash, state_root });
         if let Some(head) = self.head.lock().as_mut() {
-            head.parent = Some(parent);
+            head.parent = Some(Arc::clone(&parent));
         }
         Ok(parent)
     }

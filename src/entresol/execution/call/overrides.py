@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from entresol._native import Overlay, Rules
-from entresol.errors import InvalidOverride
+from entresol.errors import InvalidOverride, OverrideTooLarge
 from entresol.execution.call.moved_precompiles import moved_precompiles
 from entresol.execution.evm_env import BlockEnv, EvmEnv, overlay_on
 from entresol.primitives.values import Address, Hash32
@@ -58,7 +58,7 @@ def override(
     try:
         _ = env.native
     except (OverflowError, ValueError) as error:
-        raise InvalidOverride("a number of the block is too large") from error
+        raise OverrideTooLarge from error
     return EvmEnv(state, evm_env.rules, env)
 
 
@@ -74,10 +74,15 @@ def apply(overlay: Overlay, overrides: Mapping[Address, StateOverride]) -> None:
 
     Moved precompiles are not part of the state: see `precompiles_after`.
     """
-    for address, requested in overrides.items():
-        _check(address, requested)
+    check(overrides)
     for address, requested in overrides.items():
         _apply_one(overlay, address, requested)
+
+
+def check(overrides: Mapping[Address, StateOverride]) -> None:
+    """Reject overrides of which one is invalid."""
+    for address, requested in overrides.items():
+        _check(address, requested)
 
 
 def override_block(block: BlockEnv, overrides: BlockOverrides) -> BlockEnv:

@@ -14,17 +14,20 @@ from entresol.errors import (
     GasAllowanceExceeded,
 )
 from entresol.execution.call.estimate_l1_to_l2 import gas_bounds
+from entresol.execution.simulation import FAILURE_TEXTS
 from entresol.offload import POLICY
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
+from entresol.rpc.services.simulation_base import simulation_base
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.execution.call.estimate_gas import Unfunded
     from entresol.execution.evm_env import EvmEnv
+    from entresol.execution.simulation import NextBlock
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
@@ -64,18 +67,24 @@ def new_state_reads(
     A call that turns out to need more is dispatched like any other, and `runner` moves it to a worker at once.
     """
 
-    def head_hash() -> bytes:
-        return chain.head.hash()
+    def head_header() -> bytes:
+        return chain.head.encode()
+
+    def next_block(parent_rlp: bytes) -> NextBlock:
+        return simulation_base(chain, chain.head.number).next_block(parent_rlp)
 
     return StateReads(
         latest=resolver.latest_env,
         state_root=resolver.state_root,
-        head_hash=head_hash,
+        head_header=head_header,
         filling=filler.filling,
+        next_block=next_block,
+        has_fork_fields=chain.rules.has_fork_fields,
+        failure_texts=FAILURE_TEXTS,
         trie=chain.state_trie.native,
         limits=runner.loop_limits,
         gas_cap=runner.gas_cap,
-        simulated_items=_simulated_items(chain, runner),
+        simulated_items=min(POLICY.simulated_items, runner.max_calls),
         cache_bytes=CACHES.calls,
         cached_gas=CACHES.call_gas,
         errors=errors,
@@ -105,13 +114,6 @@ def _around_number(
     """Return the code of an error, and what its text has before and after its number."""
     before, after = str(error(0)).split("0")
     return error.rpc_code, before, after
-
-
-def _simulated_items(chain: Chain, runner: CallRunner) -> int:
-    """Return how many blocks and calls the crate simulates: none where blocks begin with system calls."""
-    if chain.rules.has_fork_fields:
-        return 0
-    return min(POLICY.simulated_items, runner.max_calls)
 
 
 def new_bridge_estimates(

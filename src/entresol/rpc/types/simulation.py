@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from entresol.execution.call.overrides import BlockOverrides
-from entresol.execution.simulate.plan import BlockCalls
-from entresol.execution.simulate.simulate import SimulationOptions
+from entresol.execution.simulation import BlockCalls, SimulationOptions
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.overrides import BlockOverride, StateOverrides, state_overrides
@@ -38,5 +37,7 @@ class SimulationPayload(JsonModel, frozen=True, kw_only=True):
     def options(self) -> SimulationOptions:
         """Return the domain value."""
         return SimulationOptions(
-            validation=bool(self.validation), trace_transfers=bool(self.trace_transfers)
+            validation=bool(self.validation),
+            trace_transfers=bool(self.trace_transfers),
+            full_transactions=bool(self.return_full_transactions),
         )

@@ -186,10 +186,12 @@ def test_a_simulation_builds_on_the_head_its_edits_and_reverts(client: ApiClient
     assert simulated(client) == seen[0]
 
 
-def test_a_simulation_on_an_l1_is_left_to_python() -> None:
+def test_a_simulation_on_an_l1_has_the_fields_of_its_fork() -> None:
     chain = Chain.open(None, ChainRules.layer_1(), GENESIS, clock=Clock(lambda: 1_000.0))
     client = ApiClient(chain)
-    assert native(client, "eth_simulateV1", {"blockStateCalls": [{}]}) is None
+    (block,) = native(client, "eth_simulateV1", {"blockStateCalls": [{}]})
+    assert set(block) == {*client("eth_getBlockByNumber", "latest", False), "calls"}
+    assert "requestsHash" in block
     client.api.close()
     chain.close()
 

@@ -19,13 +19,11 @@ from entresol.errors import (
     TooManyCalls,
     UnknownBlock,
 )
-from entresol.execution.simulate.simulate import SimulationBase, simulate
+from entresol.execution.simulation import simulate
 from entresol.offload import POLICY, Offload
-from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.blocks import SimulatedBlockInfo
-from entresol.rpc.render.hex import array, raw
-from entresol.rpc.render.simulations import simulated_block_json
+from entresol.rpc.services.simulation_base import simulation_base
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.simulation import BlockStateCalls, SimulationPayload
 
@@ -67,36 +65,18 @@ class EthSimulate:
         self, payload: SimulationPayload, block: BlockId = LATEST
     ) -> Annotated[Raw, list[SimulatedBlockInfo]] | Offload[Raw]:
         """Simulate blocks of calls on top of a block, and return them with the results of the calls."""
-        base = self._base(block)
+        base = simulation_base(self._chain, self._resolver.sealed(block))
         wanted = payload.block_state_calls or ()
         self._runner.check_calls(sum(len(it.calls or ()) for it in wanted))
         self._runner.check_block_overrides(*(it.block_overrides for it in wanted))
         overrides = self._runner.check_overrides(*(it.state_overrides for it in wanted))
-        full = bool(payload.return_full_transactions)
 
         def run(limits: CallLimits) -> Raw:
             blocks = [it.block_calls() for it in wanted]
-            simulated = simulate(base, blocks, payload.options(), limits)
-            chain_id = base.rules.chain_id
-            texts = (
-                simulated_block_json(it, chain_id, full=full) for it in cooperatively(simulated)
-            )
-            return raw(array(texts))
+            return Raw(simulate(base, blocks, payload.options(), limits))
 
         is_short = overrides <= POLICY.overrides and _are_short(wanted)
         return self._runner.run(run, is_short=is_short)
-
-    def _base(self, block: BlockId) -> SimulationBase:
-        rules = self._chain.rules
-        number = self._resolver.sealed(block)
-        return SimulationBase(
-            header=self._chain.blocks.header(number),
-            state=self._chain.state_after(number),
-            rules=rules.evm_rules(),
-            trie=self._chain.state_trie,
-            next_base_fee=rules.fees.next,
-            fork_fields=self._chain.ledger.blob_fees.fork_fields,
-        )
 
 
 def _are_short(wanted: Sequence[BlockStateCalls]) -> bool:

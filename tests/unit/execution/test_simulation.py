@@ -6,7 +6,8 @@ The hashes and roots of the transfers are those that the tests of the execution 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -17,8 +18,6 @@ from entresol.errors import (
     DeadlinePassed,
     DuplicatePrecompileMove,
     EmptySimulation,
-    ExecutionHalted,
-    ExecutionReverted,
     FeeCapTooLow,
     InsufficientFunds,
     IntrinsicGasTooLow,
@@ -34,25 +33,18 @@ from entresol.errors import (
     SimulationTooLong,
 )
 from entresol.execution.call.call import CallRequest
-from entresol.execution.call.limits import CallLimits
+from entresol.execution.call.limits import DEFAULT_LIMITS, CallLimits
 from entresol.execution.call.overrides import BlockOverrides, StateOverride
-from entresol.execution.simulate.plan import BlockCalls
-from entresol.execution.simulate.simulate import (
-    SimulatedBlock,
+from entresol.execution.simulation import (
+    HALTED,
+    REVERTED,
+    BlockCalls,
     SimulationBase,
     SimulationOptions,
-    simulate,
 )
-from entresol.execution.simulate.transfers import ETHER as EMITTER
-from entresol.execution.simulate.transfers import TRANSFER
+from entresol.execution.simulation import simulate as simulate_json
 from entresol.primitives.headers import EMPTY_TRIE
-from entresol.primitives.transactions import (
-    Access,
-    AccessListTransaction,
-    FeeMarketTransaction,
-    LegacyTransaction,
-    Transaction,
-)
+from entresol.primitives.transactions import Access
 from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 from tests.support.chain.block_production import Producer
@@ -60,6 +52,8 @@ from tests.support.hex_data import word
 
 C0, C1, C2 = (Address(bytes([number]) + bytes(19)) for number in (0xC0, 0xC1, 0xC2))
 SPEC_CHAIN = 0xC72DD9D5E883E
+EMITTER = "0x" + "ee" * 20
+TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 BASE_FEE = 100
 
 # What the block is, in words: its number, time, base fee, miner, gas limit and the hash before it.
@@ -67,6 +61,10 @@ BLOCK_CODE = "435f52 42602052 48604052 41606052 45608052 6001430340 60a052 60c05
 # Emits a log, sends a wei to C2, and emits another.
 SEND_CODE = f"5f5fa0 5f5f5f5f600173{C2.hex()}5af150 60075f5fa1"
 COUNT_CODE = "5f54600101805f555f5260205ff3"
+# Returns the balance of C0.
+BALANCE_CODE = f"73{C0.hex()}315f5260205ff3"
+# Returns what its first slot has.
+READ_CODE = "5f545f5260205ff3"
 
 
 @pytest.fixture
@@ -77,11 +75,24 @@ def base() -> Iterator[SimulationBase]:
         header=producer.head,
         state=producer.snapshot,
         rules=Rules(SPEC_CHAIN, "prague"),
-        trie=producer.trie,
+        state_root=producer.head.state_root,
+        trie=producer.trie.native,
         next_base_fee=lambda parent: parent.base_fee_per_gas + 1,
         interval=12,
     )
     store.close()
+
+
+def simulate(
+    base: SimulationBase,
+    blocks: Sequence[BlockCalls],
+    limits: CallLimits = DEFAULT_LIMITS,
+    **options: bool,
+) -> list[dict[str, Any]]:
+    """Return simulated blocks with their transactions."""
+    wanted = SimulationOptions(full_transactions=True, **options)
+    blocks_seen: list[dict[str, Any]] = json.loads(simulate_json(base, blocks, wanted, limits))
+    return blocks_seen
 
 
 def block(
@@ -98,13 +109,28 @@ def coded(code: str, address: Address = C1) -> dict[Address, StateOverride]:
     return {address: StateOverride(code=bytes.fromhex(code))}
 
 
-def words(data: bytes) -> list[int]:
-    return [int.from_bytes(data[at : at + 32]) for at in range(0, len(data), 32)]
+def words(data: str) -> list[int]:
+    return [int(data[at : at + 64], 16) for at in range(2, len(data), 64)]
 
 
-def numbers_and_times(blocks: list[SimulatedBlock]) -> list[tuple[int, int]]:
-    headers = [it.executed.header for it in blocks]
-    return [(header.number, header.timestamp) for header in headers]
+def number(text: str) -> int:
+    return int(text, 16)
+
+
+def numbers_and_times(blocks: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    return [(number(it["number"]), number(it["timestamp"])) for it in blocks]
+
+
+def account_after(
+    base: SimulationBase, wanted: BlockCalls, *, validation: bool = False
+) -> tuple[int, int]:
+    """Return nonce and balance of C0 after a block, which a call of it in the next block sees."""
+    reader = Address(b"\xbb" * 20)
+    probe = CallRequest(sender=C0, to=reader, max_fee_per_gas=0)
+    after = block(probe, accounts=coded(BALANCE_CODE, reader), base_fee_per_gas=0)
+    seen = simulate(base, [wanted, after], validation=validation)[1]
+    (balance,) = words(seen["calls"][0]["returnData"])
+    return number(seen["transactions"][0]["nonce"]), balance
 
 
 def test_a_transfer_has_the_hash_and_the_roots_that_the_specification_expects(
@@ -112,12 +138,13 @@ def test_a_transfer_has_the_hash_and_the_roots_that_the_specification_expects(
 ) -> None:
     transfer = CallRequest(sender=C0, to=C1, value=1_000)
     (done,) = simulate(base, [block(transfer, accounts=funded())])
-    header, (transaction,) = done.executed.header, done.executed.transactions
-    assert transaction.hash.hex().startswith("f1c5abb08809ef760f87aeabe7a87284")
-    assert header.transactions_root.hex().startswith("153033b7bf79591032a757961da36567")
-    assert header.receipts_root.hex().startswith("f78dfb743fbd92ade140711c8bbc542b")
-    assert (header.number, header.timestamp, header.gas_used) == (1, 1_012, 21_000)
-    assert (header.base_fee_per_gas, header.parent_hash) == (0, base.header.hash())
+    (transaction,) = done["transactions"]
+    assert transaction["hash"].startswith("0xf1c5abb08809ef760f87aeabe7a87284")
+    assert done["transactionsRoot"].startswith("0x153033b7bf79591032a757961da36567")
+    assert done["receiptsRoot"].startswith("0xf78dfb743fbd92ade140711c8bbc542b")
+    assert numbers_and_times([done]) == [(1, 1_012)]
+    assert (done["gasUsed"], done["baseFeePerGas"]) == (hex(21_000), "0x0")
+    assert done["parentHash"] == str(base.header.hash())
 
 
 def test_validated_transfers_have_the_hashes_that_the_specification_expects(
@@ -128,24 +155,21 @@ def test_validated_transfers_have_the_hashes_that_the_specification_expects(
         CallRequest(sender=C1, to=C2, max_fee_per_gas=16, value=1_000),
     ]
     wanted = block(*calls, accounts=funded(10**12), base_fee_per_gas=15)
-    (done,) = simulate(base, [wanted], SimulationOptions(validation=True))
-    hashes = [it.hash.hex()[:16] for it in done.executed.transactions]
+    (done,) = simulate(base, [wanted], validation=True)
+    hashes = [it["hash"][2:18] for it in done["transactions"]]
     assert hashes == ["c2df7444d2b0604c", "5c78719d6ce3bf5b"]
-    assert done.executed.header.transactions_root.hex().startswith("9e80508f974bbf713b286fe5")
-    assert done.executed.header.receipts_root.hex().startswith("75308898d571eafb5cd8cde8")
-    account = done.executed.overlay.account(C0)
-    assert account is not None
-    assert (account.nonce, account.balance) == (1, 10**12 - 10**10 - 21_000 * 15)
+    assert done["transactionsRoot"].startswith("0x9e80508f974bbf713b286fe5")
+    assert done["receiptsRoot"].startswith("0x75308898d571eafb5cd8cde8")
+    after = account_after(base, wanted, validation=True)
+    assert after == (1, 10**12 - 10**10 - 21_000 * 15)
 
 
 def test_blocks_build_on_each_other_and_the_chain_stays_as_it_is(base: SimulationBase) -> None:
     count = CallRequest(sender=C0, to=C1)
     blocks = simulate(base, [block(count, accounts=coded(COUNT_CODE)), block(count, count)])
-    counted = [words(result.output) for it in blocks for result in it.results]
+    counted = [words(result["returnData"]) for it in blocks for result in it["calls"]]
     assert counted == [[1], [2], [3]]
-    assert [it.executed.header.parent_hash for it in blocks[1:]] == [
-        blocks[0].executed.header.hash()
-    ]
+    assert [it["parentHash"] for it in blocks[1:]] == [blocks[0]["hash"]]
     assert base.state.account(C1) is None
 
 
@@ -153,11 +177,11 @@ def test_a_state_root_is_that_of_the_same_changes_in_one_block(base: SimulationB
     count = CallRequest(sender=C0, to=C1)
     two = simulate(base, [block(count, accounts=coded(COUNT_CODE)), block(count)])
     (one,) = simulate(base, [block(count, count, accounts=coded(COUNT_CODE))])
-    assert two[-1].executed.header.state_root == one.executed.header.state_root
-    assert two[0].executed.header.state_root != one.executed.header.state_root
+    assert two[-1]["stateRoot"] == one["stateRoot"]
+    assert two[0]["stateRoot"] != one["stateRoot"]
     (empty,) = simulate(base, [block()])
-    assert empty.executed.header.state_root == base.header.state_root
-    assert empty.executed.header.transactions_root == EMPTY_TRIE
+    assert empty["stateRoot"] == str(base.header.state_root)
+    assert empty["transactionsRoot"] == str(EMPTY_TRIE)
 
 
 def test_calls_see_the_block_that_is_described(base: SimulationBase) -> None:
@@ -170,11 +194,11 @@ def test_calls_see_the_block_that_is_described(base: SimulationBase) -> None:
         ],
     )
     base_hash = int.from_bytes(base.header.hash())
-    first_hash = int.from_bytes(first.executed.header.hash())
+    first_hash = number(first["hash"])
     recipient = int.from_bytes(C2)
-    assert words(first.results[0].output) == [1, 1_012, 0, recipient, 1_000_000, base_hash]
+    assert words(first["calls"][0]["returnData"]) == [1, 1_012, 0, recipient, 1_000_000, base_hash]
     # The gas limit is that of the block before; the fee recipient is zero again.
-    assert words(second.results[0].output) == [2, 5_000, 7, 0, 1_000_000, first_hash]
+    assert words(second["calls"][0]["returnData"]) == [2, 5_000, 7, 0, 1_000_000, first_hash]
 
 
 @pytest.mark.parametrize(
@@ -183,15 +207,15 @@ def test_calls_see_the_block_that_is_described(base: SimulationBase) -> None:
 def test_only_validation_has_a_base_fee(
     base: SimulationBase, validation: bool, fees: list[int]
 ) -> None:
-    blocks = simulate(base, [block(), block()], SimulationOptions(validation=validation))
-    assert [it.executed.header.base_fee_per_gas for it in blocks] == fees
+    blocks = simulate(base, [block(), block()], validation=validation)
+    assert [number(it["baseFeePerGas"]) for it in blocks] == fees
 
 
 def test_gaps_are_filled_with_empty_blocks(base: SimulationBase) -> None:
     blocks = simulate(base, [block(), block(number=4), block(time=2_000)])
     assert numbers_and_times(blocks) == [(1, 1_012), (2, 1_024), (3, 1_036), (4, 1_048), (5, 2_000)]
-    parents = [it.executed.header.parent_hash for it in blocks[1:]]
-    assert parents == [it.executed.header.hash() for it in blocks[:-1]]
+    parents = [it["parentHash"] for it in blocks[1:]]
+    assert parents == [it["hash"] for it in blocks[:-1]]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +259,7 @@ def test_validation_rejects_what_no_block_includes(
 ) -> None:
     wanted = [block(), block(call, accounts=funded(10**18, nonce=5), base_fee_per_gas=101)]
     with pytest.raises(SimulatedCallRejected, match=r"blockStateCalls\[1\]\.calls\[0\]: ") as error:
-        simulate(base, wanted, SimulationOptions(validation=True))
+        simulate(base, wanted, validation=True)
     assert isinstance(error.value.reason, reason)
 
 
@@ -253,10 +277,8 @@ def test_without_validation_nonces_and_base_fees_do_not_matter(
 ) -> None:
     wanted = block(call, accounts=funded(0, nonce=5), base_fee_per_gas=101)
     (done,) = simulate(base, [wanted])
-    assert done.results[0].failure is None
-    account = done.executed.overlay.account(C0)
-    assert account is not None
-    assert account.nonce == 6
+    assert "error" not in done["calls"][0]
+    assert account_after(base, wanted)[0] == 6
 
 
 def test_a_value_has_to_be_there_even_without_validation(base: SimulationBase) -> None:
@@ -268,21 +290,21 @@ def test_a_contract_may_send_even_with_validation(base: SimulationBase) -> None:
     accounts = {C0: StateOverride(balance=10**18, code=b"\x00")}
     call = CallRequest(sender=C0, to=C1, value=1, max_fee_per_gas=200)
     wanted = block(call, accounts=accounts)
-    (done,) = simulate(base, [wanted], SimulationOptions(validation=True))
-    assert done.results[0].failure is None
+    (done,) = simulate(base, [wanted], validation=True)
+    assert "error" not in done["calls"][0]
 
 
 def test_gas_limits_are_what_the_block_has_left(base: SimulationBase) -> None:
     call = CallRequest(sender=C0, to=C1)
     (done,) = simulate(base, [block(call, call, gas_limit=100_000)])
-    assert [it.payload.gas_limit for it in done.executed.transactions] == [100_000, 79_000]
+    assert [number(it["gas"]) for it in done["transactions"]] == [100_000, 79_000]
 
 
 def test_the_gas_cap_is_for_all_calls_together(base: SimulationBase) -> None:
     call = CallRequest(sender=C0, to=C1)
     limits = CallLimits(gas_cap=42_000)
     blocks = simulate(base, [block(call), block(call)], limits=limits)
-    limits_seen = [it.executed.transactions[0].payload.gas_limit for it in blocks]
+    limits_seen = [number(it["transactions"][0]["gas"]) for it in blocks]
     assert limits_seen == [42_000, 21_000]
     with pytest.raises(SimulationGasSpent, match="used all of their 42000 gas"):
         simulate(base, [block(call, call, call)], limits=limits)
@@ -298,12 +320,13 @@ def test_a_gas_limit_of_a_validated_call_respects_the_cap_of_osaka(base: Simulat
         header=base.header,
         state=base.state,
         rules=Rules(SPEC_CHAIN, "osaka"),
+        state_root=base.state_root,
         trie=base.trie,
         next_base_fee=lambda _: 0,
     )
     call = CallRequest(sender=C0, to=C1)
-    (done,) = simulate(osaka, [block(call)], SimulationOptions(validation=True))
-    assert done.executed.transactions[0].payload.gas_limit == 2**24
+    (done,) = simulate(osaka, [block(call)], validation=True)
+    assert number(done["transactions"][0]["gas"]) == 2**24
 
 
 def test_failures_are_results_and_undo_what_they_did(base: SimulationBase) -> None:
@@ -313,67 +336,76 @@ def test_failures_are_results_and_undo_what_they_did(base: SimulationBase) -> No
         **coded("fe", C2),
     }
     calls = [CallRequest(sender=C0, to=to, value=1, gas=100_000) for to in (C1, C2)]
-    (done,) = simulate(base, [block(*calls, accounts=accounts)])
-    reverted, halted = done.results
-    assert isinstance(reverted.failure, ExecutionReverted)
-    assert isinstance(halted.failure, ExecutionHalted)
-    assert (reverted.logs, halted.logs, halted.gas_used) == ((), (), 100_000)
-    overlay = done.executed.overlay
-    assert overlay.slot(C1, word(0)) == word(0)
-    sender = overlay.account(C0)
-    assert sender is not None
-    assert (sender.nonce, sender.balance) == (2, 2_000)
+    failing = block(*calls, accounts=accounts)
+    read = block(CallRequest(to=C1), accounts=coded(READ_CODE))
+    done, after = simulate(base, [failing, read])
+    reverted, halted = done["calls"]
+    assert (reverted["error"]["code"], halted["error"]["code"]) == (REVERTED, HALTED)
+    assert (reverted["status"], reverted["returnData"]) == ("0x0", "0x")
+    assert (reverted["logs"], halted["logs"], halted["gasUsed"]) == ([], [], hex(100_000))
+    assert words(after["calls"][0]["returnData"]) == [0]
+    assert account_after(base, failing) == (2, 2_000)
 
 
 def test_transfers_are_in_order_with_the_logs(base: SimulationBase) -> None:
     accounts = {**funded(), **coded(SEND_CODE)}
     wanted = block(CallRequest(sender=C0, to=C1, value=10), accounts=accounts)
     (quiet,) = simulate(base, [wanted])
-    (traced,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
+    (traced,) = simulate(base, [wanted], trace_transfers=True)
 
     def transfer(sender: Address, to: Address, wei: int) -> Any:
-        return EMITTER, (TRANSFER, sender.rjust(32, b"\0"), to.rjust(32, b"\0")), word(wei)
+        parties = [f"0x{party.hex():0>64}" for party in (sender, to)]
+        return EMITTER, [TRANSFER, *parties], f"0x{wei:064x}"
 
-    first, second = (C1, (), b""), (C1, (word(7),), b"")
-    assert quiet.results[0].logs == (first, second)
-    assert traced.results[0].logs == (transfer(C0, C1, 10), first, transfer(C1, C2, 1), second)
+    def logs(done: dict[str, Any]) -> list[Any]:
+        return [(log["address"], log["topics"], log["data"]) for log in done["calls"][0]["logs"]]
+
+    nothing: list[str] = []
+    first, second = (str(C1), nothing, "0x"), (str(C1), [f"0x{7:064x}"], "0x")
+    assert logs(quiet) == [first, second]
+    assert logs(traced) == [transfer(C0, C1, 10), first, transfer(C1, C2, 1), second]
     # Receipts and bloom are those of a chain, which knows no such logs.
-    assert traced.executed.header == quiet.executed.header
+    assert {**traced, "calls": None} == {**quiet, "calls": None}
 
 
 def test_a_self_destruction_logs_its_transfer(base: SimulationBase) -> None:
     accounts = {C1: StateOverride(balance=5, code=bytes.fromhex(f"73{C2.hex()}ff"))}
     wanted = block(CallRequest(sender=C0, to=C1), accounts=accounts)
-    (traced,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
-    ((emitter, topics, data),) = traced.results[0].logs
-    assert (emitter, topics[2][12:], data) == (EMITTER, C2, word(5))
+    (traced,) = simulate(base, [wanted], trace_transfers=True)
+    (log,) = traced["calls"][0]["logs"]
+    assert (log["address"], log["topics"][2][26:]) == (EMITTER, C2.hex())
+    assert words(log["data"]) == [5]
 
 
 def test_what_reverts_inside_moves_no_ether(base: SimulationBase) -> None:
     code = f"5f5f5f5f600173{C2.hex()}5af150"
     accounts = {**funded(), **coded(code), **coded("5f5ffd", C2)}
     wanted = block(CallRequest(sender=C0, to=C1, value=10), accounts=accounts)
-    (traced,) = simulate(base, [wanted], SimulationOptions(trace_transfers=True))
-    assert [words(data) for _, _, data in traced.results[0].logs] == [[10]]
+    (traced,) = simulate(base, [wanted], trace_transfers=True)
+    assert [words(log["data"]) for log in traced["calls"][0]["logs"]] == [[10]]
 
 
 @pytest.mark.parametrize(
     ("fields", "kind"),
     [
-        ({}, FeeMarketTransaction),
-        ({"max_fee_per_gas": 0}, FeeMarketTransaction),
-        ({"gas_price": 0}, LegacyTransaction),
-        ({"gas_price": 0, "access_list": (Access(C2),)}, AccessListTransaction),
-        ({"access_list": (Access(C2, (Hash32(word(1)),)),)}, FeeMarketTransaction),
+        ({}, "0x2"),
+        ({"max_fee_per_gas": 0}, "0x2"),
+        ({"gas_price": 0}, "0x0"),
+        ({"gas_price": 0, "access_list": (Access(C2),)}, "0x1"),
+        ({"access_list": (Access(C2, (Hash32(word(1)),)),)}, "0x2"),
     ],
 )
 def test_the_type_of_a_transaction_follows_from_its_call(
-    base: SimulationBase, fields: dict[str, Any], kind: type
+    base: SimulationBase, fields: dict[str, Any], kind: str
 ) -> None:
     (done,) = simulate(base, [block(CallRequest(sender=C0, to=C1, **fields))])
-    transaction: Transaction = done.executed.transactions[0]
-    assert type(transaction.payload) is kind
-    assert transaction.payload.access_list == fields.get("access_list", ())
+    (transaction,) = done["transactions"]
+    assert transaction["type"] == kind
+    expected = [
+        {"address": str(it.account), "storageKeys": list(map(str, it.slots))}
+        for it in fields.get("access_list", ())
+    ]
+    assert transaction.get("accessList", []) == expected
 
 
 ONE, TWO = (Address(number.to_bytes(20)) for number in (1, 2))
@@ -402,8 +434,9 @@ def test_a_precompile_is_elsewhere_for_one_block(base: SimulationBase) -> None:
     calls = [CallRequest(sender=C0, to=to, data=b"hello") for to in (identity, C2)]
     moved = {identity: StateOverride(move_precompile_to=C2)}
     blocks = simulate(base, [block(*calls, accounts=moved), block(*calls)])
-    outputs = [[result.output for result in it.results] for it in blocks]
-    assert outputs == [[b"", b"hello"], [b"hello", b""]]
+    outputs = [[result["returnData"] for result in it["calls"]] for it in blocks]
+    hello = "0x" + b"hello".hex()
+    assert outputs == [["0x", hello], [hello, "0x"]]
 
 
 def test_a_contract_reaches_a_precompile_where_it_was_moved_to(base: SimulationBase) -> None:
@@ -411,4 +444,4 @@ def test_a_contract_reaches_a_precompile_where_it_was_moved_to(base: SimulationB
     code = f"365f5f37 60205f 365f 73{C2.hex()} 5afa50 60205ff3"
     sha256 = {TWO: StateOverride(move_precompile_to=C2), **coded(code)}
     (done,) = simulate(base, [block(CallRequest(to=C1, data=b"hello"), accounts=sha256)])
-    assert done.results[0].output == hashlib.sha256(b"hello").digest()
+    assert done["calls"][0]["returnData"] == "0x" + hashlib.sha256(b"hello").hexdigest()

@@ -1,0 +1,24 @@
+"""The block of a chain that a simulation builds on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.execution.simulation import SimulationBase
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+
+
+def simulation_base(chain: Chain, number: int) -> SimulationBase:
+    """Return a block with what its chain gives to those after it."""
+    rules, header = chain.rules, chain.blocks.header(number)
+    return SimulationBase(
+        header=header,
+        state=chain.state_after(number),
+        rules=rules.evm_rules(),
+        state_root=chain.state_trie.root(header.state_root),
+        trie=chain.state_trie.native,
+        next_base_fee=rules.fees.next,
+        fork_fields=chain.ledger.blob_fees.fork_fields if rules.has_fork_fields else None,
+    )
