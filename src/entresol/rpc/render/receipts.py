@@ -17,7 +17,7 @@ from entresol.rpc.render.transactions import BatchInfo, BlockInclusion, effectiv
 if TYPE_CHECKING:
     from entresol._native import Rules, TransactionFacts
 
-CONTRACT_DEPLOYER: Final = Address.parse("0x0000000000000000000000000000000000008006")
+CONTRACT_DEPLOYER: Final = Address(_native.CONTRACT_DEPLOYER)
 
 CONTRACT_DEPLOYED: Final = keccak256(b"ContractDeployed(address,bytes32,address)")
 
