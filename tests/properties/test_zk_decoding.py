@@ -173,6 +173,14 @@ def as_decoded(raw: bytes) -> tuple[Any, ...] | type[Exception]:
     return together.payload, together.hash, None if problem is None else str(problem)
 
 
+def assert_alike(raw: bytes) -> None:
+    """Assert that bytes are decoded as by hand, or rejected; of two faults either may be the first."""
+    found, expected = as_decoded(raw), by_hand(raw)
+    assert isinstance(found, type) == isinstance(expected, type)
+    if not isinstance(expected, type):
+        assert found == expected
+
+
 @given(PAYLOADS, SIGNING)
 def test_fields_hash_and_signer_are_those_of_the_items(payload: ZkTransaction, how: str) -> None:
     raw = signed(payload, how).encode()
@@ -205,7 +213,7 @@ def test_other_bytes_are_rejected_or_decoded_as_they_are(
     at = data.draw(st.integers(1, len(raw) - 1))
     raw[at] = data.draw(st.integers(0, 255))
     changed = bytes(raw[: data.draw(st.sampled_from([len(raw), len(raw) - 1]))])
-    assert kind(as_decoded(changed)) == kind(by_hand(changed))
+    assert_alike(changed)
 
 
 @given(PAYLOADS, st.integers(0, 15), st.sampled_from([b"", b"\0", b"\0\1", b"\1" * 33, [], [b""]]))
@@ -215,4 +223,4 @@ def test_other_fields_are_rejected_or_decoded_as_they_are(
     items: list[Any] = list(rlp_decode(payload.encode()[1:]))
     items[at] = item
     raw = b"\x71" + rlp_encode(items)
-    assert kind(as_decoded(raw)) == kind(by_hand(raw))
+    assert_alike(raw)
