@@ -2,9 +2,9 @@
 
 use alloy_primitives::{KECCAK256_EMPTY, U512};
 
-use super::Logged;
 use super::account_call::{AccountCall, STEPS_MARGIN_PERCENT, SenderState, owner_margin};
 use super::error::CallError;
+use super::logged::Logged;
 use super::output::affordable_gas;
 use super::request::CallRequest;
 use super::runs::Runs;

@@ -7,6 +7,7 @@ mod account_call;
 mod error;
 mod estimate_gas;
 mod estimate_l1_to_l2;
+mod logged;
 mod output;
 mod request;
 mod runs;
@@ -16,16 +17,6 @@ pub use access_list::{CreatedAccessList, create_access_list};
 pub use error::CallError;
 pub use estimate_gas::{Estimate, EstimateOptions, estimate_gas};
 pub use estimate_l1_to_l2::{L1Bounds, estimate_l1_to_l2};
+pub use logged::Logged;
 pub use output::{Called, call, run_call, trace_call};
 pub use request::{CallRequest, ZkCall};
-
-use crate::evm::console::ConsoleCalls;
-
-/// What a call came to, with what it logged to the console.
-#[derive(Debug)]
-pub struct Logged<T> {
-    /// The result, or why there is none.
-    pub result: Result<T, CallError>,
-    /// Calls of `console.log`, also if it failed.
-    pub console: ConsoleCalls,
-}

@@ -2,9 +2,9 @@
 
 use alloy_primitives::{Bytes, U256, U512};
 
-use super::Logged;
 use super::account_call::AccountCall;
 use super::error::{CallError, is_out_of_gas};
+use super::logged::Logged;
 use super::request::CallRequest;
 use super::smallest_gas::TRANSFER_GAS;
 use crate::evm::env::ExecutionEnv;
