@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use alloy_primitives::Log;
 use revm::context_interface::JournalTr;
 use revm::context_interface::result::{
     ExecutionResult as RevmResult, HaltReason, OutOfGasError, ResultAndState, ResultGas,
@@ -131,19 +132,18 @@ fn execute_traced(
     finish(state, env, execution, Some((tracer, evm.inspector)))
 }
 
-/// Execute a transaction that runs in no steps, and return what watched its transfers.
-pub(super) fn execute_inspected(
+/// Execute a transaction that runs in no steps; return its logs and its transfers in order, too.
+pub fn execute_with_transfers(
     state: &dyn State,
     env: &ExecutionEnv,
-    inspector: TransferLogs,
-) -> Result<(ExecutionResult, TransferLogs), ExecutionError> {
+) -> Result<(ExecutionResult, Vec<Log>), ExecutionError> {
     catch_panic(|| {
-        let mut evm = build(state, env, inspector);
+        let mut evm = build(state, env, TransferLogs::default());
         let result = TxHandler::new(env).inspect_run(&mut evm).map_err(StepError::from);
         let touched = evm.ctx.journaled_state.finalize();
         let result = result.map_err(|error| step_error(error, evm.ctx.chain.reached))?;
         let execution = Execution { result, touched, checker: evm.ctx.chain };
-        Ok((finish(state, env, execution, None)?, evm.inspector))
+        Ok((finish(state, env, execution, None)?, evm.inspector.logs))
     })
 }
 

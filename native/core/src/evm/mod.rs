@@ -16,8 +16,8 @@ pub mod limits;
 pub mod precompiles;
 pub mod revert_reason;
 pub mod trace;
-pub mod transfers;
+mod transfers;
 mod work;
 
 pub use error::ExecutionError;
-pub use execution::{ExecutionResult, execute, reject};
+pub use execution::{ExecutionResult, execute, execute_with_transfers, reject};

@@ -1,4 +1,4 @@
-//! Runs that report transfers of ETH among their logs, as `traceTransfers` of `eth_simulateV1` asks for.
+//! Records transfers of ETH among the logs of a run, as `traceTransfers` of `eth_simulateV1` asks for.
 
 use alloy_primitives::{Address, B256, Log, LogData, U256, b256};
 use revm::Inspector;
@@ -7,29 +7,15 @@ use revm::interpreter::{
     CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, InterpreterTypes,
 };
 
-use super::ExecutionError;
-use super::env::ExecutionEnv;
-use super::execution::{ExecutionResult, execute_inspected};
-use crate::state::State;
-
 /// The address that the synthetic logs name as their emitter.
 const ETHER: Address = Address::repeat_byte(0xee);
 /// The first topic of `Transfer(address,address,uint256)`.
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// Execute a transaction that runs in no steps; return its logs and its transfers in order, too.
-pub fn execute_with_transfers(
-    state: &dyn State,
-    env: &ExecutionEnv,
-) -> Result<(ExecutionResult, Vec<Log>), ExecutionError> {
-    let (result, seen) = execute_inspected(state, env, TransferLogs::default())?;
-    Ok((result, seen.logs))
-}
-
 /// The logs and the transfers so far; those of frames that fail are forgotten.
 #[derive(Debug, Default)]
 pub(super) struct TransferLogs {
-    logs: Vec<Log>,
+    pub(super) logs: Vec<Log>,
     /// How many there were when each of the open frames began.
     marks: Vec<usize>,
 }

@@ -14,7 +14,7 @@ use revm::context_interface::result::ExecutionResult as RevmResult;
 
 use entresol_core::evm::revert_reason::describe_revert;
 
-use super::{FailureTexts, NextBlock};
+use super::request::{FailureTexts, NextBlock};
 use crate::header::{self, Body, put_block};
 use crate::hex::{put_data, put_number};
 use crate::logs::{LocatedLog, inclusion, log_context};

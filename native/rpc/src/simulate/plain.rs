@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{BlockCalls, Simulation};
+use super::request::{BlockCalls, Simulation};
 use crate::block::{Block, parse_block};
 use crate::call::PlainCall;
 

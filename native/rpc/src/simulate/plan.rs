@@ -3,7 +3,7 @@
 use alloy_consensus::Header;
 use alloy_primitives::U256;
 
-use super::{BlockCalls, SimulationError};
+use super::request::{BlockCalls, SimulationError};
 
 /// How many blocks a simulation may have, including those that fill gaps.
 const MAX_BLOCKS: u64 = 256;

@@ -9,17 +9,18 @@ use revm::context_interface::block::BlobExcessGasAndPrice;
 use entresol_core::blobs;
 use entresol_core::call::CallRequest;
 use entresol_core::evm::env::{Checks, TxEnv};
+use entresol_core::evm::execute_with_transfers;
 use entresol_core::evm::limits::{LimitReached, Limits};
-use entresol_core::evm::transfers::execute_with_transfers;
 use entresol_core::evm::{ExecutionError, execute};
 use entresol_core::state::State;
 
 use super::block::{SimulatedBlock, SimulatedTransaction};
-use super::plan::PlannedBlock;
-use super::unsigned::{NoTransaction, encode, tx_env, unsigned};
-use super::{
-    AccountOverride, Base, BlockOverrides, NextBlock, Rejection, Simulation, SimulationError,
+use super::plan::{PlannedBlock, plan};
+use super::request::{
+    AccountOverride, Base, BlockOverrides, FailureTexts, NextBlock, Rejection, Simulation,
+    SimulationError,
 };
+use super::unsigned::{NoTransaction, encode, tx_env, unsigned};
 
 /// The sender may be a contract, since nothing is signed; `validation` decides about the other checks.
 const VALIDATING: Checks = Checks { sender_code: false, ..Checks::ALL };
@@ -264,5 +265,29 @@ impl From<NoTransaction> for NoResult {
             NoTransaction::NumberTooLarge => Self::Failed(SimulationError::CallNumberTooLarge),
             NoTransaction::BlobsCreate => Self::Rejected(Rejection::BlobsCreate),
         }
+    }
+}
+
+impl Simulation {
+    /// Execute the blocks, with `gas_cap` gas for all calls, and return them as JSON.
+    pub fn run(
+        &self,
+        base: Base<'_>,
+        gas_cap: u64,
+        texts: &FailureTexts,
+    ) -> Result<Vec<u8>, SimulationError> {
+        let planned = plan(&base.header, base.interval, &self.blocks)?;
+        let mut running = RunningSimulation::new(self, base, gas_cap);
+        let mut out = Vec::with_capacity(4096 * planned.len());
+        out.push(b'[');
+        for (index, planned) in planned.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            let block = running.block(planned)?;
+            block.put(&mut out, texts, self.full_transactions);
+        }
+        out.push(b']');
+        Ok(out)
     }
 }
