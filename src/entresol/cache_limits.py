@@ -46,6 +46,8 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     batches: int = 1_024
     """Batches (`BatchTable`)."""
+    settlements: int = 4_096
+    """Settlements of batches (`BatchStatus`), about two kilobytes each."""
     message_trees: int = 16 << 20
     """Bytes of the logs and trees of batches (`LogProver`): six full batches, or thousands of small ones."""
     message_positions: int = 4_096

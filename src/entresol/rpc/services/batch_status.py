@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from entresol.cache_limits import CACHES
 from entresol.l1 import deployment
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from entresol.chain.finality import Finality
 
 PROTOCOL_VERSION: Final = f"Version{deployment.PROTOCOL_VERSION[1]}"
-
-MAX_BATCHES: Final = 4_096
-"""How many batches are remembered, about two kilobytes each."""
 
 
 class SettlementFields(JsonModel, frozen=True, kw_only=True):
@@ -127,7 +125,7 @@ class BatchStatus:
             if batch is None:
                 return None
             found = self._settlement(batch)
-            if len(self._known) >= MAX_BATCHES:
+            if len(self._known) >= CACHES.settlements:
                 self._forget()
             self._known[number] = found
             at = bisect_right(self._first_blocks, batch.first_block)
