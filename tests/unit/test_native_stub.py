@@ -21,7 +21,7 @@ def test_the_stub_agrees_with_the_built_module(tmp_path: Path) -> None:
     # cannot be marked as one for type checkers only.
     aliases = (
         *("Log", "RlpItem", "RlpSource", "ZkHead", "ZkTail", "DecodedZkFields"),
-        "TransactionFacts",
+        *("TransactionFacts", "TransactionLocation", "FailureTexts", "NextSimulatedBlock"),
     )
     names = ["__all__", *aliases]
     allowed.write_text("".join(f"entresol._native.{name}\n" for name in names), encoding="utf-8")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from entresol.errors.transactions import (
     InsufficientFunds,
@@ -11,6 +10,9 @@ from entresol.errors.transactions import (
     InvalidTransaction,
     MalformedTransaction,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _FIELDS: Final = [
     "nonce",

@@ -290,12 +290,6 @@ def test_a_mint_pays_for_the_transaction_and_leaves_the_nonce_alone() -> None:
     assert overlay.account(ALICE) == Account(0, ETHER + 40, EMPTY_CODE)
 
 
-def test_another_gas_limit_makes_another_transaction() -> None:
-    tx = to_contract(gas_limit=30_000)
-    assert tx.with_gas_limit(40_000).gas_limit == 40_000
-    assert tx.gas_limit == 30_000
-
-
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

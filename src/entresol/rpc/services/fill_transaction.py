@@ -203,6 +203,8 @@ _KINDS: dict[int, type[Any]] = {
     )
 }  # fmt: skip
 _PRICED = frozenset({LegacyTransaction.type, AccessListTransaction.type})
+_NUMBER_BYTES = 8
+"""How large the gas of type 0x71 may be."""
 _WITHOUT_CREATION = frozenset({BlobTransaction.type, SetCodeTransaction.type})
 _WITHOUT_ACCESS_LIST = frozenset({LegacyTransaction.type, ZkTransaction.type})
 
@@ -263,6 +265,11 @@ def _zk_fields(meta: Eip712Meta) -> dict[str, object]:
         raise MalformedTransaction(
             "the node signs the transaction itself", field="eip712Meta.customSignature"
         )
+    # Before the estimate, which could not say which number it is.
+    size = (meta.gas_per_pubdata_limit.bit_length() + 7) // 8
+    if size > _NUMBER_BYTES:
+        problem = f"integer is at most {_NUMBER_BYTES} bytes, got {size}"
+        raise MalformedTransaction(problem, field="gasPerPubdata")
     return {
         "gas_per_pubdata_limit": meta.gas_per_pubdata_limit,
         "factory_deps": tuple(code for _, code in meta.dependencies()),

@@ -189,7 +189,8 @@ def test_a_simulation_builds_on_the_head_its_edits_and_reverts(client: ApiClient
 def test_a_simulation_on_an_l1_has_the_fields_of_its_fork() -> None:
     chain = Chain.open(None, ChainRules.layer_1(), GENESIS, clock=Clock(lambda: 1_000.0))
     client = ApiClient(chain)
-    (block,) = native(client, "eth_simulateV1", {"blockStateCalls": [{}]})
+    blocks: Any = native(client, "eth_simulateV1", {"blockStateCalls": [{}]})
+    (block,) = blocks
     assert set(block) == {*client("eth_getBlockByNumber", "latest", False), "calls"}
     assert "requestsHash" in block
     client.api.close()
