@@ -16,31 +16,14 @@ pub fn inclusion(block_hash: B256, block_number: u64, batch_number: Option<u64>)
     out
 }
 
-/// Return the members that the logs of a transaction share.
+/// Return the members that the logs of a transaction share; `removed` if its block was reverted.
 pub fn log_context(
     inclusion: &[u8],
     timestamp: u64,
     transaction_hash: B256,
     index: u64,
+    removed: bool,
 ) -> Vec<u8> {
-    let mut out = location(inclusion, timestamp, transaction_hash, index);
-    out.extend_from_slice(b"false");
-    out
-}
-
-/// Return the members that the logs of a transaction share whose block is reverted.
-pub fn removed_log_context(
-    inclusion: &[u8],
-    timestamp: u64,
-    transaction_hash: B256,
-    index: u64,
-) -> Vec<u8> {
-    let mut out = location(inclusion, timestamp, transaction_hash, index);
-    out.extend_from_slice(b"true");
-    out
-}
-
-fn location(inclusion: &[u8], timestamp: u64, transaction_hash: B256, index: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(inclusion.len() + 220);
     out.extend_from_slice(inclusion);
     out.extend_from_slice(b",\"blockTimestamp\":");
@@ -50,6 +33,7 @@ fn location(inclusion: &[u8], timestamp: u64, transaction_hash: B256, index: u64
     out.extend_from_slice(b",\"transactionIndex\":");
     put_number(&mut out, index);
     out.extend_from_slice(b",\"logType\":null,\"removed\":");
+    out.extend_from_slice(if removed { b"true" } else { b"false" });
     out
 }
 

@@ -259,7 +259,7 @@ impl<'a> Receipts<'a> {
 
     fn put_logs(&mut self, logs: &[Log<'_>], hash: B256, index: usize) {
         self.text(b",\"logs\":[");
-        let context = log_context(&self.inclusion, self.timestamp, hash, index as u64);
+        let context = log_context(&self.inclusion, self.timestamp, hash, index as u64, false);
         for (within, log) in logs.iter().enumerate() {
             self.separate(within);
             let Log { address, ref topics, data } = *log;

@@ -195,7 +195,7 @@ class ReturnPlan:
         self._return_to(self._reverted).apply()
 
 
-class LinkedRevertPlan:
+class NodeRevertPlan:
     """Reverts of the chains of a node, which are applied together."""
 
     def __init__(

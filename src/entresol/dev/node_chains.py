@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
 from entresol.chain.genesis.stored_genesis import identity
-from entresol.dev.checkpoint import LinkedRevertPlan
+from entresol.dev.checkpoint import NodeRevertPlan
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep
@@ -103,11 +103,11 @@ class NodeChains:
         if depth > chain.number - chain.ledger.first:
             raise RollbackTooDeep(what, chain.number, depth)
 
-    def plan_roll_back(self, chain: Chain, depth: int) -> LinkedRevertPlan:
+    def plan_roll_back(self, chain: Chain, depth: int) -> NodeRevertPlan:
         """Return what rolls a chain back by so many blocks, and the other to where it was then."""
         self.check_depth(chain, depth)
         if depth == 0:
-            return LinkedRevertPlan([])
+            return NodeRevertPlan([])
         target = chain.number - depth
         numbers = (target,) if self._heads is None else self._heads.at(chain, target)
         if numbers is None:
@@ -121,7 +121,7 @@ class NodeChains:
             for it, number in zip(self.chains, numbers, strict=True)
             if number < it.number
         ]
-        return LinkedRevertPlan(plans, lambda: self._on_rolled_back(numbers[0]))
+        return NodeRevertPlan(plans, lambda: self._on_rolled_back(numbers[0]))
 
     def reset(self) -> None:
         """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""

@@ -12,7 +12,7 @@ from entresol.dev.checkpoint import (
     MAX_CHECKPOINTS,
     Checkpoint,
     CheckpointLog,
-    LinkedRevertPlan,
+    NodeRevertPlan,
     ReturnPlan,
     RevertPlan,
 )
@@ -240,7 +240,7 @@ class Checkpoints:
             plan.apply()
         return plan is not None
 
-    def plan(self, number: int) -> LinkedRevertPlan | None:
+    def plan(self, number: int) -> NodeRevertPlan | None:
         """Return what reverts all chains to a checkpoint; None if there is no such."""
         checkpoints = self._checkpoints.get(number)
         if checkpoints is None:
@@ -254,4 +254,4 @@ class Checkpoints:
                 self._checkpoints.pop(number)
                 return None
             plans.append(plan)
-        return LinkedRevertPlan(plans, drop)
+        return NodeRevertPlan(plans, drop)

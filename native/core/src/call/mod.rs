@@ -1,4 +1,4 @@
-//! Calls that change nothing: `eth_call`, estimates of gas and access lists, whoever has read the call object.
+//! Calls that change nothing: `eth_call`, estimates of gas and access lists, whichever side has read the call object.
 //!
 //! An environment says on which block and within which limits; what is returned of a failure is its kind and its data.
 

@@ -77,8 +77,8 @@ pub fn log_context<'py>(
     index: u64,
     removed: bool,
 ) -> Bound<'py, PyBytes> {
-    let context = if removed { logs::removed_log_context } else { logs::log_context };
-    PyBytes::new(py, &context(inclusion.as_bytes(), timestamp, transaction_hash.0, index))
+    let (inclusion, hash) = (inclusion.as_bytes(), transaction_hash.0);
+    PyBytes::new(py, &logs::log_context(inclusion, timestamp, hash, index, removed))
 }
 
 /// Return a log as JSON: its context, and its indexes in the block and in the transaction.

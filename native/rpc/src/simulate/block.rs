@@ -165,8 +165,13 @@ impl SimulatedBlock {
             number(out, ",\"gasUsed\":", gas_used);
             number(out, ",\"maxUsedGas\":", result.gas().total_gas_spent().max(gas_used));
             out.extend_from_slice(b",\"logs\":[");
-            let context =
-                log_context(inclusion, self.header.timestamp, transaction.hash, index as u64);
+            let context = log_context(
+                inclusion,
+                self.header.timestamp,
+                transaction.hash,
+                index as u64,
+                false,
+            );
             for (within, log) in transaction.shown().iter().enumerate() {
                 separate(out, within);
                 let located = LocatedLog {

@@ -1,4 +1,4 @@
-//! `eth_simulateV1`: calls in simulated blocks on top of a block of the chain, whoever has read the payload.
+//! `eth_simulateV1`: calls in simulated blocks on top of a block of the chain, whichever side has read the payload.
 //!
 //! A simulated block is a block: roots, hashes and receipts are real, and each root follows from the base block's trie.
 

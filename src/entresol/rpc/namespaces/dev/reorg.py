@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.dev.checkpoint import LinkedRevertPlan
+    from entresol.dev.checkpoint import NodeRevertPlan
     from entresol.dev.keyring import Keyring
     from entresol.dev.node_chains import NodeChains
     from entresol.primitives.transactions import Transaction
@@ -151,7 +151,7 @@ class AnvilReorg:
             raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
         await self._reverts.reset(self._node_chains)
 
-    def _plan(self, depth: int) -> Callable[[], LinkedRevertPlan]:
+    def _plan(self, depth: int) -> Callable[[], NodeRevertPlan]:
         """Return what plans a rollback; blocks that are sealed while it is prepared are rolled back too."""
         self._node_chains.check_depth(self._chain, depth)
         target = self._chain.number - depth

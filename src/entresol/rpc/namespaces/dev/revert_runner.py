@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain_use import ChainUse
-    from entresol.dev.checkpoint import LinkedRevertPlan
+    from entresol.dev.checkpoint import NodeRevertPlan
     from entresol.dev.node_chains import NodeChains
 
 _T = TypeVar("_T")
-Planner: TypeAlias = "Callable[[], LinkedRevertPlan | None]"
+Planner: TypeAlias = "Callable[[], NodeRevertPlan | None]"
 """Plans a revert of the chains as they are now; None if there is nothing to revert to."""
 
 ATTEMPTS: Final = 3
@@ -103,7 +103,7 @@ class RevertRunner:
         return result
 
     async def _run_long(
-        self, plan: Planner, planned: LinkedRevertPlan | None, result: _T, otherwise: _T
+        self, plan: Planner, planned: NodeRevertPlan | None, result: _T, otherwise: _T
     ) -> _T:
         loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):

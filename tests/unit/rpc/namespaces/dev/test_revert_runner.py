@@ -9,7 +9,7 @@ from threading import Event
 import msgspec
 import pytest
 
-from entresol.dev.checkpoint import QUICK_BLOCKS, LinkedRevertPlan
+from entresol.dev.checkpoint import QUICK_BLOCKS, NodeRevertPlan
 from entresol.errors import ChainReplaced
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.namespaces.dev import revert_runner as module
@@ -56,15 +56,15 @@ def test_blocks_that_are_sealed_meanwhile_are_reverted_too(
     for nonce in range(LONG):
         send(client, nonce)
     left = [disturbances]
-    prepare: Callable[[LinkedRevertPlan], None] = LinkedRevertPlan.prepare
+    prepare: Callable[[NodeRevertPlan], None] = NodeRevertPlan.prepare
 
-    def disturbed(plan: LinkedRevertPlan) -> None:
+    def disturbed(plan: NodeRevertPlan) -> None:
         prepare(plan)
         if left[0]:
             left[0] -= 1
             client.chain.builder.seal()
 
-    monkeypatch.setattr(LinkedRevertPlan, "prepare", disturbed)
+    monkeypatch.setattr(NodeRevertPlan, "prepare", disturbed)
     assert client("evm_revert", checkpoint) is True
     assert client.chain.number == 0
 
