@@ -157,18 +157,22 @@ class Devnet:
     @property
     def l1(self) -> DevnetLayer:
         """The layer 1."""
-        if self._l1 is None and self._l2s:
+        if self._l1 is not None:
+            return self._l1
+        if self._l2s:
             raise InvalidConfig("l1", "this devnet has no L1: it was started with l1=False")
-        return self._started(self._l1)
+        raise DevnetStopped
 
     @property
     def l2(self) -> DevnetLayer:
         """The layer 2; the first one if there are several."""
-        return self._started(next(iter(self._l2s), None))
+        return self.l2s[0]
 
     @property
     def l2s(self) -> tuple[DevnetLayer, ...]:
         """All chains of layer 2, in the order of the setting `chains`."""
+        if not self._l2s:
+            raise DevnetStopped
         return self._l2s
 
     @property
@@ -245,11 +249,6 @@ class Devnet:
     def _services(self) -> list[ChainService]:
         node = self._node
         return [] if node is None else [*node.services]
-
-    def _started(self, layer: DevnetLayer | None) -> DevnetLayer:
-        if layer is None:
-            raise DevnetStopped
-        return layer
 
     def _open_log(self) -> NodeLog | None:
         if self.config.log.silent:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import InvalidConfig
+from entresol.node.open_chains import chain_id_of
 from entresol.storage.database.directory import FORMAT_FILE
 
 if TYPE_CHECKING:
@@ -80,9 +81,8 @@ def _of_flag(config: NodeConfig, items: Sequence[str]) -> tuple[NodeConfig, ...]
 
 def _id_and_port(item: str, default: int) -> tuple[int, int]:
     chain_id, colon, port = item.partition(":")
-    return _number(chain_id, 2**64 - 1, "ids"), _number(
-        port, MAX_PORT, "ports", 0
-    ) if colon else default
+    given = _number(port, MAX_PORT, "ports", 0) if colon else default
+    return _number(chain_id, 2**64 - 1, "ids"), given
 
 
 def _number(text: str, most: int, what: str, least: int = 1) -> int:
@@ -105,26 +105,28 @@ def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
         raise InvalidConfig("--chains", "a cluster has one chain; run a cluster for each")
     if not config.l1.l1:
         raise InvalidConfig("--chains", "several chains need an L1; leave out --no-l1")
-    has_l1 = config.l1.l1_url is None
-    _check_distinct("chain id", [(it.chain.chain_id, None) for it in chains])
-    if has_l1:
-        taken = [(config.l1.l1_port, "the L1"), *((it.server.port, None) for it in chains)]
-        _check_distinct("port", [(port, owner) for port, owner in taken if port])
-        if config.l1.l1_chain_id in {it.chain.chain_id for it in chains}:
-            raise InvalidConfig("--chains", f"the L1 has the chain id {config.l1.l1_chain_id}, too")
-    else:
-        _check_distinct("port", [(it.server.port, None) for it in chains if it.server.port])
+    for it in chains:
+        # Chains are told apart by their ids before their files are read.
+        if (found := chain_id_of(it.chain)) != it.chain.chain_id:
+            given = it.chain.chain_id
+            raise InvalidConfig("--chains", f"chain {given} has a genesis file of chain {found}")
+    ids = [(it.chain.chain_id, "another chain") for it in chains]
+    ports = [(it.server.port, "another chain") for it in chains]
+    if config.l1.l1_url is None:
+        ids.insert(0, (config.l1.l1_chain_id, "the L1"))
+        ports.insert(0, (config.l1.l1_port, "the L1"))
+    _check_distinct("chain id", ids)
+    _check_distinct("port", [it for it in ports if it[0]])
     sockets = [it.server.ipc for it in chains if it.server.ipc is not None]
     if len(set(sockets)) != len(sockets):
         raise InvalidConfig("--ipc", "each chain needs a path of its own: give it in [[chains]]")
 
 
-def _check_distinct(what: str, values: Sequence[tuple[int, str | None]]) -> None:
-    owners: dict[int, str | None] = {}
+def _check_distinct(what: str, values: Sequence[tuple[int, str]]) -> None:
+    owners: dict[int, str] = {}
     for value, owner in values:
         if value in owners:
-            other = owners[value] or "another chain"
-            raise InvalidConfig("--chains", f"{other} has the {what} {value}, too")
+            raise InvalidConfig("--chains", f"{owners[value]} has the {what} {value}, too")
         owners[value] = owner
 
 

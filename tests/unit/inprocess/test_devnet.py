@@ -256,3 +256,10 @@ def test_several_chains_have_a_bridge_each_and_one_snapshot() -> None:
         assert balances() == [1, 2]
         assert net.revert(snapshot)
         assert balances() == [0, 0]
+
+
+def test_nothing_of_a_devnet_exists_before_its_start() -> None:
+    net = devnet(chains=2)
+    for name in ("l1", "l2", "l2s", "bridge", "bridges"):
+        with pytest.raises(DevnetStopped):
+            getattr(net, name)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.config.secrets import read_secret_files
 from entresol.node.layer_twos import check_directory, layer_two_configs
 from entresol.storage.database.directory import FORMAT_FILE
 
@@ -168,3 +170,22 @@ def test_a_directory_of_several_chains_is_for_these_alone(
     config = configured(data_dir=str(tmp_path), **flags)
     with pytest.raises(InvalidConfig, match="it has the chains 5, 6: give --chains 5,6"):
         check_directory(config, layer_two_configs(config))
+
+
+def test_a_genesis_file_has_the_id_of_its_chain(tmp_path: Path) -> None:
+    genesis = written(
+        tmp_path / "genesis.json", '{"config": {"chainId": 5}, "gasLimit": 1, "alloc": {}}'
+    )
+    with pytest.raises(InvalidConfig) as raised:
+        layer_two_configs(configured(chains="5,6", genesis=str(genesis)))
+    assert str(raised.value) == "--chains: chain 6 has a genesis file of chain 5"
+
+
+def test_a_table_may_have_its_secrets_in_files(tmp_path: Path) -> None:
+    words = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+    written(tmp_path / "words", words).chmod(0o600)
+    tables = "[[chains]]\nchain_id = 5\n[[chains]]\nchain_id = 6\nport = 0\n"
+    file = written(tmp_path / "node.toml", f"{tables}mnemonic_file = '{tmp_path / 'words'}'\n")
+    first, second = layer_two_configs(read_secret_files(configured(file)))
+    assert first.chain.mnemonic == DEVELOPMENT_MNEMONIC
+    assert second.chain.mnemonic == words

@@ -27,12 +27,16 @@ _OTHERS_MAY_READ: Final = stat.S_IRGRP | stat.S_IROTH
 
 
 def read_secret_files(config: NodeConfig) -> NodeConfig:
-    """Return the configuration with the secrets that are in files; a flag and its file exclude each other."""
+    """Return the configuration with the secrets that are in files, also those of each chain in a table.
+
+    A flag and its file exclude each other.
+    """
     chain = _from_file(config.chain, "mnemonic", DEVELOPMENT_MNEMONIC)
     l1 = config.l1
     for name in ("operator_key", "prove_key", "execute_key"):
         l1 = _from_file(l1, name)
-    return msgspec.structs.replace(config, chain=chain, l1=l1)
+    chains = tuple(map(read_secret_files, config.chains))
+    return msgspec.structs.replace(config, chain=chain, l1=l1, chains=chains)
 
 
 def operator_keys(config: L1Config, default: Hash32) -> OperatorKeys:
