@@ -1,0 +1,58 @@
+"""The token that pays for an L2's gas, and what ether costs in it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final, Self
+
+import msgspec
+
+from entresol.primitives.assets import ETH_TOKEN
+from entresol.primitives.values import Address
+
+ETHER_DECIMALS: Final = 18
+_LARGEST: Final = 2**128 - 1
+"""L1 keeps both numbers of a price in 128 bits."""
+
+
+class EtherPrice(msgspec.Struct, frozen=True):
+    """How many of the token's smallest units a wei costs, as L1 has it: `nominator / denominator`."""
+
+    nominator: int = 1
+    denominator: int = 1
+
+    def __post_init__(self) -> None:
+        for name, number in (("nominator", self.nominator), ("denominator", self.denominator)):
+            if not 1 <= number <= _LARGEST:
+                raise ValueError(f"the {name} is from 1 to 2^128 - 1, got {number}")
+
+    @classmethod
+    def of_tokens(cls, tokens: Fraction, decimals: int) -> Self:
+        """Return the price of an ether that costs `tokens`, as people say it.
+
+        Raises `ValueError` if L1 could not hold it.
+        """
+        price = tokens * Fraction(10) ** (decimals - ETHER_DECIMALS)
+        return cls(price.numerator, price.denominator)
+
+    def units(self, wei: int) -> int:
+        """Return what an amount of ether is worth, rounded up, so that no price becomes nothing."""
+        return -(-wei * self.nominator // self.denominator)
+
+
+class BaseToken(msgspec.Struct, frozen=True, kw_only=True):
+    """The token that pays for an L2's gas: ether, or an ERC-20 of its L1."""
+
+    l1_address: Address = ETH_TOKEN
+    name: str = "Ether"
+    symbol: str = "ETH"
+    decimals: int = ETHER_DECIMALS
+    ether_price: EtherPrice = EtherPrice()
+
+    @property
+    def is_ether(self) -> bool:
+        """Whether it is ether itself."""
+        return self.l1_address == ETH_TOKEN
+
+
+ETHER_TOKEN: Final = BaseToken()
