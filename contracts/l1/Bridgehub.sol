@@ -13,6 +13,7 @@ import {
 import {IL1AssetRouter, IL1CrossChainSender} from "./interfaces/IL1AssetRouter.sol";
 import {IL1NativeTokenVault} from "./interfaces/IL1NativeTokenVault.sol";
 import {BridgehubL2TransactionRequest, IMailbox} from "./interfaces/IMailbox.sol";
+import {IMessageRoot} from "./interfaces/IMessageRoot.sol";
 import {IZKChain} from "./interfaces/IZKChain.sol";
 import {L2Account} from "./libraries/L2Account.sol";
 import {Ownable} from "./Ownable.sol";
@@ -32,6 +33,8 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
     address public immutable assetRouter;
     /// @notice The vault that holds all deposits.
     address public immutable nativeTokenVault;
+    /// @inheritdoc IBridgehub
+    address public immutable messageRoot;
     /// @notice The asset id of ether.
     bytes32 public immutable ETH_TOKEN_ASSET_ID;
 
@@ -54,10 +57,16 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
     error AddressTooLow(address bridge);
     error WrongMagicValue(bytes32 expected, bytes32 actual);
 
-    constructor(address owner_, address assetRouter_, address nativeTokenVault_) Ownable(owner_) {
+    constructor(
+        address owner_,
+        address assetRouter_,
+        address nativeTokenVault_,
+        address messageRoot_
+    ) Ownable(owner_) {
         L1_CHAIN_ID = block.chainid;
         assetRouter = assetRouter_;
         nativeTokenVault = nativeTokenVault_;
+        messageRoot = messageRoot_;
         ETH_TOKEN_ASSET_ID = DataEncoding.assetId(block.chainid, ETH_TOKEN);
     }
 
@@ -86,6 +95,7 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
         _chainIds.push(chainId);
         emit NewChain(chainId, chainTypeManager_, IZKChain(zkChain).getAdmin());
         IZKChain(zkChain).initialize(baseTokenAssetId_, genesisBatchHash);
+        IMessageRoot(messageRoot).addNewChain(chainId);
     }
 
     /// @notice Allow or forbid a chain as a settlement layer in proofs.

@@ -14,6 +14,11 @@ address constant L2_BRIDGEHUB = address(0x10002);
 address constant L2_ASSET_ROUTER = address(0x10003);
 address constant L2_NATIVE_TOKEN_VAULT = address(0x10004);
 address constant L2_MESSAGE_ROOT = address(0x10005);
+address constant L2_INTEROP_ROOT_STORAGE = address(0x10008);
+address constant L2_MESSAGE_VERIFICATION = address(0x10009);
+address constant L2_INTEROP_CENTER = address(0x1000d);
+address constant L2_INTEROP_HANDLER = address(0x1000e);
+address constant L2_BASE_TOKEN_HOLDER = address(0x10011);
 
 /// @dev Represents ether where a token address is expected.
 address constant ETH_TOKEN = address(1);

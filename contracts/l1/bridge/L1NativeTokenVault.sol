@@ -5,6 +5,7 @@ import {ETH_TOKEN} from "../../shared/Addresses.sol";
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {IERC20} from "../../shared/IERC20.sol";
 import {TokenMetadata} from "../../shared/TokenMetadata.sol";
+import {IInteropVault} from "../interfaces/IInteropVault.sol";
 import {IL1AssetRouter} from "../interfaces/IL1AssetRouter.sol";
 import {IL1NativeTokenVault} from "../interfaces/IL1NativeTokenVault.sol";
 import {SafeTransfer} from "../libraries/SafeTransfer.sol";
@@ -14,11 +15,13 @@ import {L1BridgedToken} from "./L1BridgedToken.sol";
 /// @notice The vault that holds all deposits of tokens and ether, with a balance for each chain, so that no
 /// chain can withdraw the deposits of another. For tokens of an L2 it deploys bridged tokens, which it mints on
 /// withdrawal and burns on deposit.
-contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
+contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGuard {
     /// @inheritdoc IL1NativeTokenVault
     address public constant WETH_TOKEN = address(0);
     /// @notice The asset router, which alone may collect and pay.
     address public immutable ASSET_ROUTER;
+    /// @notice The message root, which alone may book what chains send to each other.
+    address public immutable MESSAGE_ROOT;
     /// @notice The id of the chain of this contract.
     uint256 public immutable L1_CHAIN_ID;
     /// @notice The asset id of ether.
@@ -45,14 +48,26 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
     error TokensWithFeesNotSupported();
     error InsufficientChainBalance(uint256 chainId, bytes32 assetId, uint256 balance);
     error WithdrawFailed(address receiver);
+    error InteropValueNotCovered(
+        uint256 chainId,
+        uint256 batchNumber,
+        bytes32 assetId,
+        uint256 missing
+    );
 
     modifier onlyAssetRouter() {
         if (msg.sender != ASSET_ROUTER) revert Unauthorized(msg.sender);
         _;
     }
 
-    constructor(address assetRouter) {
+    modifier onlyMessageRoot() {
+        if (msg.sender != MESSAGE_ROOT) revert Unauthorized(msg.sender);
+        _;
+    }
+
+    constructor(address assetRouter, address messageRoot) {
         ASSET_ROUTER = assetRouter;
+        MESSAGE_ROOT = messageRoot;
         L1_CHAIN_ID = block.chainid;
         BASE_TOKEN_ASSET_ID = _register(ETH_TOKEN);
     }
@@ -148,6 +163,40 @@ contract L1NativeTokenVault is IL1NativeTokenVault, ReentrancyGuard {
         if (msg.value != 0) revert NonEmptyMsgValue();
         (uint256 amount, , ) = DataEncoding.decodeBurn(data);
         _pay(chainId, assetId_, depositSender, amount);
+    }
+
+    // --- Between chains ---
+
+    /// @inheritdoc IInteropVault
+    function moveChainBalance(
+        uint256 source,
+        uint256 destination,
+        uint256 batchNumber,
+        bytes32 assetId_,
+        uint256 amount
+    ) external onlyMessageRoot {
+        uint256 origin = originChainId[assetId_];
+        if (source != origin) {
+            uint256 balance = chainBalance[source][assetId_];
+            if (balance < amount) {
+                revert InteropValueNotCovered(source, batchNumber, assetId_, amount - balance);
+            }
+            chainBalance[source][assetId_] = balance - amount;
+        }
+        if (destination != origin) chainBalance[destination][assetId_] += amount;
+    }
+
+    /// @inheritdoc IInteropVault
+    function ensureAssetOfChain(
+        uint256 chainId,
+        bytes32 assetId_,
+        bytes calldata transferData
+    ) external onlyMessageRoot returns (uint256 amount) {
+        address origin;
+        (, , origin, amount, ) = DataEncoding.decodeMint(transferData);
+        if (tokenAddress[assetId_] == address(0)) {
+            _deployBridgedToken(chainId, assetId_, origin, transferData);
+        }
     }
 
     function _register(address token) private returns (bytes32 id) {

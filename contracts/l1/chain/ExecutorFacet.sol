@@ -8,6 +8,8 @@ import {
     PriorityOpsBatchInfo,
     StoredBatchInfo
 } from "../interfaces/IExecutor.sol";
+import {IBridgehub} from "../interfaces/IBridgehub.sol";
+import {IMessageRoot} from "../interfaces/IMessageRoot.sol";
 import {IVerifier} from "../interfaces/IVerifier.sol";
 import {BatchEncoding} from "../libraries/BatchEncoding.sol";
 import {DataAvailability} from "../libraries/DataAvailability.sol";
@@ -19,6 +21,9 @@ contract ExecutorFacet is FacetBase, IExecutor {
     using BatchEncoding for StoredBatchInfo;
     using BatchEncoding for CommitBatchInfo;
     using PriorityTree for PriorityTree.Tree;
+
+    /// @dev The Bridgehub of all chains that run this code.
+    address private immutable _BRIDGEHUB;
 
     error WrongChainAddress(address chainAddress);
     error CanOnlyProcessOneBatch();
@@ -39,9 +44,13 @@ contract ExecutorFacet is FacetBase, IExecutor {
     error InvalidBatchesDataLength(uint256 batches, uint256 priorityOps, uint256 roots);
     error NumberOfLayer1TxsMismatch(uint256 expected, uint256 provided);
     error PriorityOperationsRollingHashMismatch(bytes32 expected, bytes32 actual);
-    error InteropNotSupported();
+    error DependencyRootsRollingHashMismatch(bytes32 expected, bytes32 actual);
     error CantRevertExecutedBatch();
     error RevertedBatchNotAfterNewLastBatch();
+
+    constructor(address bridgehub) {
+        _BRIDGEHUB = bridgehub;
+    }
 
     modifier onlyHere(address chainAddress) {
         if (chainAddress != address(this)) revert WrongChainAddress(chainAddress);
@@ -135,8 +144,7 @@ contract ExecutorFacet is FacetBase, IExecutor {
         _checkRange(processFrom, processTo, _executed + 1, batches.length);
         if (processTo > _verified) revert CantExecuteUnprovenBatches();
         for (uint256 i = 0; i < batches.length; ++i) {
-            if (roots[i].length != 0) revert InteropNotSupported();
-            _execute(processFrom + i, batches[i], ops[i]);
+            _execute(processFrom + i, batches[i], ops[i], roots[i]);
         }
         _executed = processTo;
     }
@@ -156,10 +164,11 @@ contract ExecutorFacet is FacetBase, IExecutor {
     function _execute(
         uint256 number,
         StoredBatchInfo memory batch,
-        PriorityOpsBatchInfo memory ops
+        PriorityOpsBatchInfo memory ops,
+        InteropRoot[] memory roots
     ) private {
         _checkStored(number, batch);
-        if (batch.dependencyRootsRollingHash != bytes32(0)) revert InteropNotSupported();
+        _checkRoots(batch, roots);
         if (ops.itemHashes.length != batch.numberOfLayer1Txs) {
             revert NumberOfLayer1TxsMismatch(batch.numberOfLayer1Txs, ops.itemHashes.length);
         }
@@ -169,6 +178,21 @@ contract ExecutorFacet is FacetBase, IExecutor {
         }
         _l2LogsRootHashes[number] = batch.l2LogsTreeRoot;
         emit BlockExecution(number, batch.batchHash, batch.commitment);
+    }
+
+    /// @dev It binds what the operator declares; that the L2 has these roots is part of what the proof shows.
+    function _checkRoots(StoredBatchInfo memory batch, InteropRoot[] memory roots) private view {
+        bytes32 rollingHash = bytes32(0);
+        if (roots.length != 0) {
+            address messageRoot = IBridgehub(_BRIDGEHUB).messageRoot();
+            rollingHash = IMessageRoot(messageRoot).checkRoots(roots);
+        }
+        if (rollingHash != batch.dependencyRootsRollingHash) {
+            revert DependencyRootsRollingHashMismatch(
+                batch.dependencyRootsRollingHash,
+                rollingHash
+            );
+        }
     }
 
     function _checkCommit(CommitBatchInfo memory batch) private view {

@@ -58,6 +58,9 @@ interface IBridgehub {
     /// @notice The asset router, under its former name.
     function sharedBridge() external view returns (address);
 
+    /// @notice The contract that gathers the roots of all chains.
+    function messageRoot() external view returns (address);
+
     /// @notice The contract of a chain, or zero.
     function getZKChain(uint256 chainId) external view returns (address);
 

@@ -39,10 +39,11 @@ struct PriorityOpsBatchInfo {
     bytes32[] itemHashes;
 }
 
-/// @notice The message root of another chain; not supported yet.
+/// @notice A root over all chains that a batch has imported: that of a block of L1.
 struct InteropRoot {
     uint256 chainId;
     uint256 blockOrBatchNumber;
+    uint256 timestamp;
     bytes32[] sides;
 }
 
@@ -100,7 +101,7 @@ interface IExecutor {
     ) external;
 
     /// @notice Execute the next proven batches.
-    /// @param executeData 0x01 and the encoding of (StoredBatchInfo[], PriorityOpsBatchInfo[], InteropRoot[][]).
+    /// @param executeData 0x02 and the encoding of (StoredBatchInfo[], PriorityOpsBatchInfo[], InteropRoot[][]).
     function executeBatchesSharedBridge(
         address chainAddress,
         uint256 processFrom,

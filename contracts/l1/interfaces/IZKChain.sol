@@ -10,6 +10,9 @@ interface IZKChain {
     /// @notice The admin of the chain.
     function getAdmin() external view returns (address);
 
+    /// @notice The root of an executed batch's messages; zero before.
+    function l2LogsRootHash(uint256 batchNumber) external view returns (bytes32);
+
     /// @notice The chain's id.
     function getChainId() external view returns (uint256);
 

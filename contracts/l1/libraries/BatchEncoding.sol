@@ -12,7 +12,7 @@ import {
 library BatchEncoding {
     uint8 internal constant COMMIT_VERSION = 3;
     uint8 internal constant PROVE_VERSION = 1;
-    uint8 internal constant EXECUTE_VERSION = 1;
+    uint8 internal constant EXECUTE_VERSION = 2;
 
     error EmptyData();
     error IncompatibleEncodingVersion(uint8 expected, uint8 provided);

@@ -47,6 +47,15 @@ library MessageHashing {
             );
     }
 
+    /// @notice The leaf of a batch, whose root L1 got at `timestamp`, in the tree of its chain.
+    function batchLeaf(
+        bytes32 batchRoot,
+        uint256 batchNumber,
+        uint256 timestamp
+    ) internal pure returns (bytes32) {
+        return keccak256(abi.encodePacked(BATCH_LEAF_PADDING, batchRoot, batchNumber, timestamp));
+    }
+
     /// @notice The leaf of a chain in the message tree of its settlement layer.
     function chainIdLeaf(bytes32 chainRoot, uint256 chainId) internal pure returns (bytes32) {
         return keccak256(abi.encodePacked(CHAIN_ID_LEAF_PADDING, chainRoot, chainId));

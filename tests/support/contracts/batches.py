@@ -17,7 +17,7 @@ COMMIT = (
     "uint64,uint64,uint64,uint64,uint256,bytes)"
 )
 PRIORITY_OPS = "(bytes32[],bytes32[],bytes32[])"
-INTEROP_ROOT = "(uint256,uint256,bytes32[])"
+INTEROP_ROOT = "(uint256,uint256,uint256,bytes32[])"
 NONE = bytes(32)
 
 
@@ -167,7 +167,7 @@ def execute_data(batches: Sequence[Batch], *, roots: Sequence[object] = ()) -> b
         [batch.priority_ops() for batch in batches],
         [list(roots) for _ in batches],
     ]
-    return b"\1" + abi.encode(
+    return b"\2" + abi.encode(
         [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"], arguments
     )
 

@@ -52,6 +52,7 @@ class Deployed:
     chain: Contract
     facets: tuple[Contract, Contract]
     """The mailbox and the executor of every chain."""
+    message_root: Contract
     genesis: Batch
     last_batches: dict[Address, Batch] = field(default_factory=dict)
 
@@ -185,9 +186,20 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
     """Deploy everything by transactions of one account, and register a chain."""
     nonce = engine.nonce(deployer)
     # Each has the addresses of those that follow it.
-    hub, nullifier, vault, router, legacy, timelock, manager, verifier, chain, mailbox, executor = (
-        create_address(deployer, nonce + place) for place in range(11)
-    )
+    (
+        hub,
+        nullifier,
+        vault,
+        router,
+        legacy,
+        timelock,
+        manager,
+        verifier,
+        chain,
+        mailbox,
+        executor,
+        root,
+    ) = (create_address(deployer, nonce + place) for place in range(12))
     settings = chain_settings(hub, manager, timelock, verifier, mailbox, executor, admin=deployer)
 
     def made(name: str, *arguments: object) -> Contract:
@@ -196,16 +208,17 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
     genesis = Batch(number=0)
     deployed = Deployed(
         engine=engine,
-        bridgehub=made("Bridgehub", deployer, router, vault),
+        bridgehub=made("Bridgehub", deployer, router, vault, root),
         nullifier=made("L1Nullifier", hub, router, vault, legacy),
-        vault=made("L1NativeTokenVault", router),
+        vault=made("L1NativeTokenVault", router, root),
         router=made("L1AssetRouter", hub, nullifier, vault, legacy),
         legacy_bridge=made("L1ERC20Bridge", nullifier, router, CHAIN_ID),
         timelock=made("ValidatorTimelock", deployer, 0),
         manager=made("ChainTypeManager", hub, timelock, Address.zero(), PROTOCOL_VERSION),
         verifier=made("DevelopmentVerifier"),
         chain=made("ZKChain", settings),
-        facets=(made("MailboxFacet", hub), made("ExecutorFacet")),
+        facets=(made("MailboxFacet", hub), made("ExecutorFacet", hub)),
+        message_root=made("MessageRoot", hub, vault),
         genesis=genesis,
     )
     assert deployed.chain.address == chain

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+pragma solidity ^0.8.28;
+
+import {InteropRoot} from "./IExecutor.sol";
+
+/// @notice The roots of all chains, gathered into one that every chain imports.
+interface IMessageRoot {
+    /// @notice A chain has its leaf in the tree of chains.
+    event AddedChain(uint256 indexed chainId, uint256 indexed chainIndex);
+    /// @notice The root of a batch is part of its chain's tree.
+    event AppendedChainBatchRoot(
+        uint256 indexed chainId,
+        uint256 indexed batchNumber,
+        bytes32 chainBatchRoot
+    );
+    /// @notice The leaf of a chain has changed.
+    event NewChainRoot(uint256 indexed chainId, bytes32 chainRoot, bytes32 chainIdLeafHash);
+    /// @notice There is a new root over all chains; the last one of a block counts.
+    event NewInteropRoot(
+        uint256 indexed chainId,
+        uint256 indexed blockNumber,
+        uint256 indexed logId,
+        uint256 timestamp,
+        bytes32[] sides
+    );
+
+    /// @notice Give a chain its leaf; only the bridgehub, which registers it.
+    function addNewChain(uint256 chainId) external;
+
+    /// @notice Book what an executed batch sends to other chains, and add its root.
+    /// @param logs All logs of the batch, packed.
+    /// @param messages The bundles among its messages, in order.
+    function settle(
+        uint256 chainId,
+        uint256 batchNumber,
+        bytes calldata logs,
+        bytes[] calldata messages
+    ) external;
+
+    /// @notice The root over all chains at the end of a block of L1, and its time; zeros if none was added in it.
+    function historicalRoot(
+        uint256 blockNumber
+    ) external view returns (bytes32 root, uint256 timestamp);
+
+    /// @notice Check that a chain has imported roots of L1, and return the hash over them.
+    function checkRoots(InteropRoot[] calldata roots) external view returns (bytes32 rollingHash);
+}

@@ -1,0 +1,372 @@
+"""Roots of all chains on L1: their trees, and that no root comes without its books."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from eth_abi import abi
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol._native import keccak256
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.bundles import (
+    Bundle,
+    Call,
+    batch_leaf,
+    chain_leaf,
+    tree_root,
+)
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    DEPLOYER,
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    burn_data,
+    deploy,
+    direct,
+    two_bridges,
+)
+from tests.support.contracts.merkle_trees import root_of
+from tests.support.rollup.messages import message_log
+from tests.support.run.examples import examples
+
+ETHER_ID = asset_id(ETH_TOKEN)
+THIRD_CHAIN_ID = 272
+L2_TOKEN = Address(b"\x77" * 20)
+
+
+@pytest.fixture
+def chains(l1: Deployed) -> Deployed:
+    """Return two chains, of which the first holds an ether."""
+    l1.add_chain()
+    l1.engine.send(
+        ALICE, l1.bridgehub, "requestL2TransactionDirect", direct(mint_value=ETHER), value=ETHER
+    )
+    return l1
+
+
+def settle(l1: Deployed, *logs: L2ToL1Log, bundles: tuple[Bundle, ...] = ()) -> int:
+    """Execute a batch of the first chain with these logs and bundles, and add its root."""
+    logs = (*logs, *(it.log() for it in bundles))
+    number = l1.settle(*logs)
+    add(l1, number, logs, [it.message() for it in bundles])
+    return number
+
+
+def add(l1: Deployed, number: int, logs: tuple[L2ToL1Log, ...], messages: list[bytes]) -> None:
+    packed = b"".join(it.pack() for it in logs)
+    l1.engine.send(BOB, l1.message_root, "settle", CHAIN_ID, number, packed, messages)
+
+
+def ether(amount: int) -> Bundle:
+    return Bundle(calls=[Call(to=BOB, sender=ALICE, value=amount)], base_token=ETHER_ID)
+
+
+def transfer(asset: Hash32, token: Address, amount: int, source: int = CHAIN_ID) -> Call:
+    description = b"\1" + abi.encode(
+        ["uint256", "bytes", "bytes", "bytes"],
+        [
+            source,
+            abi.encode(["string"], ["Two"]),
+            abi.encode(["string"], ["TWO"]),
+            abi.encode(["uint8"], [6]),
+        ],
+    )
+    mint = abi.encode(
+        ["address", "address", "address", "uint256", "bytes"],
+        [ALICE, BOB, token, amount, description],
+    )
+    data = bytes.fromhex("9c884fd1") + abi.encode(
+        ["uint256", "bytes32", "bytes"], [source, asset, mint]
+    )
+    return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
+
+
+def tokens(asset: Hash32, token: Contract, amount: int) -> Bundle:
+    return Bundle(calls=[transfer(asset, token.address, amount)], base_token=ETHER_ID)
+
+
+def balance(l1: Deployed, chain_id: int, asset: Hash32 = ETHER_ID) -> int:
+    return int(l1.engine.read(l1.vault, "chainBalance", chain_id, asset))
+
+
+def aggregated(l1: Deployed) -> bytes:
+    return bytes(l1.engine.read(l1.message_root, "getAggregatedRoot"))
+
+
+# --- Trees ---
+
+
+def test_a_registered_chain_has_a_leaf_before_its_first_batch(l1: Deployed) -> None:
+    l1.add_chain()
+
+    leaves = [chain_leaf(bytes(32), it) for it in (L1_CHAIN_ID, CHAIN_ID, OTHER_CHAIN_ID)]
+    assert aggregated(l1) == tree_root(leaves)
+    assert l1.engine.read(l1.message_root, "chainCount") == 2
+
+
+@settings(max_examples=examples(20))
+@given(st.lists(st.integers(0, 3), max_size=12))
+def test_the_root_is_that_over_every_batch_of_every_chain(order: list[int]) -> None:
+    l1 = deploy()
+    ids = [CHAIN_ID, OTHER_CHAIN_ID, THIRD_CHAIN_ID, THIRD_CHAIN_ID + 1]
+    contracts = [l1.chain, *(l1.add_chain(it) for it in ids[1:])]
+    leaves: dict[int, list[bytes]] = {it: [] for it in ids}
+    for place in order:
+        log = message_log(0, BOB, bytes([place]))
+        number = l1.settle(log, chain=contracts[place])
+        l1.engine.timestamp += 1
+        l1.engine.send(BOB, l1.message_root, "settle", ids[place], number, log.pack(), [])
+        leaves[ids[place]].append(batch_leaf(root_of([log]), number, l1.engine.timestamp))
+
+    roots = {it: tree_root(found) if found else bytes(32) for it, found in leaves.items()}
+    expected = tree_root(
+        [chain_leaf(bytes(32), L1_CHAIN_ID), *(chain_leaf(roots[it], it) for it in ids)]
+    )
+    assert aggregated(l1) == expected
+    for it, root in roots.items():
+        assert bytes(l1.engine.read(l1.message_root, "getChainRoot", it)) == root
+
+
+def test_a_block_has_its_last_root_with_its_time(l1: Deployed) -> None:
+    settle(l1)
+    settle(l1)
+
+    assert l1.engine.read(l1.message_root, "historicalRoot", 1) == (aggregated(l1), NOW)
+    assert l1.engine.read(l1.message_root, "historicalRoot", 2) == (bytes(32), 0)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 255, 1024])
+def test_the_logs_of_a_batch_are_checked_whole(l1: Deployed, count: int) -> None:
+    l1.engine.gas_limit = 16_777_216
+    settle(l1, *(message_log(it, BOB, b"") for it in range(count)))
+
+
+def test_more_logs_than_a_batch_with_bundles_has_are_rejected(l1: Deployed) -> None:
+    logs = tuple(message_log(it, BOB, b"") for it in range(1025))
+    number = l1.settle(*logs)
+    with pytest.raises(Reverted, match="InvalidLogsLength"):
+        add(l1, number, logs, [])
+
+
+# --- Books ---
+
+
+def test_what_a_bundle_carries_moves_from_the_books_of_one_chain_to_those_of_another(
+    chains: Deployed,
+) -> None:
+    settle(chains, bundles=(ether(ETHER // 4), ether(ETHER // 2)))
+
+    assert balance(chains, CHAIN_ID) == ETHER // 4
+    assert balance(chains, OTHER_CHAIN_ID) == 3 * ETHER // 4
+
+
+def test_value_that_nobody_paid_is_not_covered_and_its_root_is_not_added(chains: Deployed) -> None:
+    before = aggregated(chains)
+    with pytest.raises(Reverted) as raised:
+        settle(chains, bundles=(ether(ETHER // 2), ether(ETHER)))
+
+    missing = ETHER // 2
+    assert (
+        str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(ETHER_ID)}, {missing})"
+    )
+    assert aggregated(chains) == before
+    assert balance(chains, CHAIN_ID) == ETHER
+    assert balance(chains, OTHER_CHAIN_ID) == 0
+
+
+def test_a_batch_that_was_not_covered_is_added_once_it_is(chains: Deployed) -> None:
+    bundle = ether(2 * ETHER)
+    number = chains.settle(bundle.log())
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        add(chains, number, (bundle.log(),), [bundle.message()])
+    chains.engine.send(
+        ALICE, chains.bridgehub, "requestL2TransactionDirect", direct(mint_value=ETHER), value=ETHER
+    )
+
+    add(chains, number, (bundle.log(),), [bundle.message()])
+
+    assert balance(chains, OTHER_CHAIN_ID) == 2 * ETHER
+
+
+def test_later_batches_do_not_wait_for_one_that_is_not_covered(chains: Deployed) -> None:
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        settle(chains, bundles=(ether(2 * ETHER),))
+
+    assert settle(chains, bundles=(ether(ETHER),)) == 2
+
+
+def test_a_batch_is_added_once(chains: Deployed) -> None:
+    bundle = ether(ETHER // 4)
+    number = settle(chains, bundles=(bundle,))
+    with pytest.raises(Reverted, match="BatchAlreadySettled"):
+        add(chains, number, (bundle.log(),), [bundle.message()])
+
+
+def test_a_token_moves_with_the_call_of_the_routers(chains: Deployed) -> None:
+    token = chains.token()
+    asset = asset_id(token.address)
+    data = b"\1" + abi.encode(["bytes32", "bytes"], [asset, burn_data(5, BOB, token.address)])
+    chains.engine.send(ALICE, token, "approve", chains.vault.address, 5)
+    asked = two_bridges(chains.router.address, data, mint_value=ETHER)
+    chains.engine.send(
+        ALICE, chains.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER
+    )
+
+    settle(chains, bundles=(tokens(asset, token, 3),))
+
+    assert (balance(chains, CHAIN_ID, asset), balance(chains, OTHER_CHAIN_ID, asset)) == (2, 3)
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        settle(chains, bundles=(tokens(asset, token, 3),))
+
+
+def test_a_token_of_the_source_is_registered_by_its_first_bundle(chains: Deployed) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    call = transfer(asset, L2_TOKEN, 5)
+    settle(chains, bundles=(Bundle(calls=[call, call], base_token=ETHER_ID),))
+
+    assert balance(chains, CHAIN_ID, asset) == 0
+    assert balance(chains, OTHER_CHAIN_ID, asset) == 10
+    assert int(chains.engine.read(chains.vault, "originChainId", asset)) == CHAIN_ID
+
+
+def test_a_token_that_a_chain_is_not_the_origin_of_is_not_registered_by_it(
+    chains: Deployed,
+) -> None:
+    asset = asset_id(L2_TOKEN, OTHER_CHAIN_ID)
+    call = transfer(asset, L2_TOKEN, 5)
+    with pytest.raises(Reverted, match="AssetIdNotSupported"):
+        settle(chains, bundles=(Bundle(calls=[call], base_token=ETHER_ID),))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"source": OTHER_CHAIN_ID}, "WrongSourceChain"),
+        ({"destination": CHAIN_ID}, "InvalidDestination"),
+        ({"destination": L1_CHAIN_ID}, "InvalidDestination"),
+        ({"destination": 999}, "InvalidDestination"),
+        ({"base_token": asset_id(L2_TOKEN)}, "WrongDestinationBaseToken"),
+        ({"version": b"\2"}, "UnsupportedBundleVersion"),
+        ({"calls": [Call(to=BOB, sender=ALICE, version=b"\2")]}, "UnsupportedBundleVersion"),
+        (
+            {"calls": [Call(to=BOB, sender=ALICE, shadow_account=True)]},
+            "ShadowAccountsNotSupported",
+        ),
+        ({"calls": [Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER)]}, "InvalidAssetCall"),
+        (
+            {"calls": [Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=b"\1\2\3\4")]},
+            "InvalidAssetCall",
+        ),
+        ({"calls": [transfer(ETHER_ID, ETH_TOKEN, 1, OTHER_CHAIN_ID)]}, "WrongSourceChain"),
+    ],
+)
+def test_a_bundle_that_lies_adds_no_root(
+    chains: Deployed, change: dict[str, object], error: str
+) -> None:
+    with pytest.raises(Reverted, match=error):
+        settle(chains, bundles=(replace(ether(1), **change),))  # type: ignore[arg-type]
+
+
+def test_a_bundle_has_one_encoding(chains: Deployed) -> None:
+    message = ether(1).message() + bytes(32)
+    log = message_log(0, Address((0x1000D).to_bytes(20)), message)
+    number = chains.settle(log)
+    with pytest.raises(Reverted, match="BundleNotCanonical"):
+        add(chains, number, (log,), [message])
+
+
+def test_no_bundle_of_a_batch_can_be_left_out_added_or_replaced(chains: Deployed) -> None:
+    bundle, other = ether(1), ether(2)
+    logs = (bundle.log(),)
+    number = chains.settle(*logs)
+    for messages, error in (
+        ([], "BundlesMismatch"),
+        ([bundle.message(), other.message()], "BundlesMismatch"),
+        ([other.message()], "BundleHashMismatch"),
+    ):
+        with pytest.raises(Reverted, match=error):
+            add(chains, number, logs, messages)
+
+
+def test_no_log_of_a_batch_can_be_left_out(chains: Deployed) -> None:
+    bundle = ether(1)
+    logs = (message_log(0, BOB, b"hello"), bundle.log(1))
+    number = chains.settle(*logs)
+    with pytest.raises(Reverted, match="LogsRootMismatch"):
+        add(chains, number, logs[:1], [])
+    with pytest.raises(Reverted, match="InvalidLogsLength"):
+        chains.engine.send(BOB, chains.message_root, "settle", CHAIN_ID, number, b"\0", [])
+
+
+def test_messages_of_others_are_no_bundles(chains: Deployed) -> None:
+    message = ether(2 * ETHER).message()
+    settle(chains, message_log(0, BOB, message))
+
+    assert balance(chains, OTHER_CHAIN_ID) == 0
+
+
+def test_a_batch_is_executed_before_its_root_is_added(chains: Deployed) -> None:
+    with pytest.raises(Reverted, match="BatchNotExecuted"):
+        add(chains, 1, (), [])
+    with pytest.raises(Reverted, match="BatchNotExecuted"):
+        add(chains, 0, (), [])
+
+
+def test_only_registered_chains_have_roots(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="ChainNotRegistered"):
+        l1.engine.send(BOB, l1.message_root, "settle", OTHER_CHAIN_ID, 1, b"", [])
+    with pytest.raises(Reverted, match="ChainNotRegistered"):
+        l1.engine.read(l1.message_root, "getChainRoot", OTHER_CHAIN_ID)
+    for caller in (DEPLOYER, ALICE):
+        with pytest.raises(Reverted, match="Unauthorized"):
+            l1.engine.send(caller, l1.message_root, "addNewChain", OTHER_CHAIN_ID)
+
+
+def test_only_the_message_root_changes_the_books(l1: Deployed) -> None:
+    for function, arguments in (
+        ("moveChainBalance", (CHAIN_ID, OTHER_CHAIN_ID, 1, ETHER_ID, 1)),
+        ("ensureAssetOfChain", (CHAIN_ID, ETHER_ID, b"")),
+    ):
+        with pytest.raises(Reverted, match="Unauthorized"):
+            l1.engine.send(DEPLOYER, l1.vault, function, *arguments)
+
+
+# --- Imported roots ---
+
+
+def known_root(l1: Deployed) -> tuple[object, ...]:
+    settle(l1)
+    return (L1_CHAIN_ID, 1, NOW, [aggregated(l1)])
+
+
+def test_roots_that_l1_had_are_hashed_in_order(l1: Deployed) -> None:
+    root = known_root(l1)
+    found = bytes(l1.engine.read(l1.message_root, "checkRoots", [root, root]))
+
+    words = L1_CHAIN_ID.to_bytes(32) + (1).to_bytes(32) + NOW.to_bytes(32) + aggregated(l1)
+    assert found == keccak256(keccak256(bytes(32) + words) + words)
+    assert bytes(l1.engine.read(l1.message_root, "checkRoots", [])) == bytes(32)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_root_that_l1_never_had_is_rejected(l1: Deployed, place: int) -> None:
+    root = list(known_root(l1))
+    root[place] = [bytes(32)] if place == 3 else root[place] + 1  # type: ignore[operator]
+    with pytest.raises(Reverted, match="InteropRootMismatch"):
+        l1.engine.read(l1.message_root, "checkRoots", [tuple(root)])
+
+
+@pytest.mark.parametrize("sides", [[], [bytes(32)], [bytes(32)] * 2])
+def test_a_block_without_a_root_has_none_to_import(l1: Deployed, sides: list[bytes]) -> None:
+    with pytest.raises(Reverted, match="InteropRootMismatch"):
+        l1.engine.read(l1.message_root, "checkRoots", [(L1_CHAIN_ID, 7, 0, sides)])

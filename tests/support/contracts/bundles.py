@@ -1,0 +1,86 @@
+"""Bundles from one chain to another, encoded plainly, and the trees over the roots of chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from eth_abi import abi
+
+from entresol._native import keccak256
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.l1_contracts import CHAIN_ID, OTHER_CHAIN_ID
+from tests.support.rollup.messages import message_log
+
+INTEROP_CENTER = Address((0x1000D).to_bytes(20))
+BUNDLE = "(bytes1,uint256,uint256,bytes32,bytes32,(bytes1,bool,address,address,uint256,bytes)[],(bytes,bytes,bool))"
+EMPTY_ENTRY = keccak256(bytes(96))
+BATCH_LEAF = keccak256(b"zkSync:BatchLeaf")
+CHAIN_LEAF = keccak256(b"zkSync:ChainIdLeaf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A call of a bundle."""
+
+    to: Address
+    sender: Address
+    value: int = 0
+    data: bytes = b""
+    version: bytes = b"\1"
+    shadow_account: bool = False
+
+    def encoded(self) -> tuple[object, ...]:
+        """Return the values that are encoded."""
+        return (self.version, self.shadow_account, self.to, self.sender, self.value, self.data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundle:
+    """Calls to another chain."""
+
+    calls: Sequence[Call]
+    base_token: Hash32
+    source: int = CHAIN_ID
+    destination: int = OTHER_CHAIN_ID
+    salt: bytes = bytes(32)
+    version: bytes = b"\1"
+    attributes: tuple[bytes, bytes, bool] = field(default=(b"", b"", False))
+
+    def encode(self) -> bytes:
+        """Return the bundle as it is executed."""
+        calls = [it.encoded() for it in self.calls]
+        values = (
+            self.version, self.source, self.destination, self.base_token, self.salt, calls, self.attributes,
+        )  # fmt: skip
+        return abi.encode([BUNDLE], [values])
+
+    def message(self) -> bytes:
+        """Return the message that the source sends."""
+        return b"\1" + self.encode()
+
+    def log(self, tx_number: int = 0) -> L2ToL1Log:
+        """Return the log of the message."""
+        return message_log(tx_number, INTEROP_CENTER, self.message())
+
+
+def tree_root(leaves: Sequence[bytes]) -> bytes:
+    """Return the root over leaves of a tree with the fewest levels."""
+    nodes, empty = list(leaves), EMPTY_ENTRY
+    while len(nodes) > 1:
+        if len(nodes) % 2:
+            nodes.append(empty)
+        nodes = [keccak256(a + b) for a, b in zip(nodes[::2], nodes[1::2], strict=True)]
+        empty = keccak256(empty + empty)
+    return nodes[0]
+
+
+def batch_leaf(root: bytes, number: int, timestamp: int) -> bytes:
+    """Return the leaf of a batch in the tree of its chain."""
+    return keccak256(BATCH_LEAF + root + number.to_bytes(32) + timestamp.to_bytes(32))
+
+
+def chain_leaf(root: bytes, chain_id: int) -> bytes:
+    """Return the leaf of a chain in the tree of chains."""
+    return keccak256(CHAIN_LEAF + root + chain_id.to_bytes(32))
