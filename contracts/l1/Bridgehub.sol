@@ -35,6 +35,8 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
     address public immutable nativeTokenVault;
     /// @inheritdoc IBridgehub
     address public immutable messageRoot;
+    /// @inheritdoc IBridgehub
+    address public immutable chainRegistrationSender;
     /// @notice The asset id of ether.
     bytes32 public immutable ETH_TOKEN_ASSET_ID;
 
@@ -61,12 +63,14 @@ contract Bridgehub is IBridgehub, Ownable, ReentrancyGuard {
         address owner_,
         address assetRouter_,
         address nativeTokenVault_,
-        address messageRoot_
+        address messageRoot_,
+        address chainRegistrationSender_
     ) Ownable(owner_) {
         L1_CHAIN_ID = block.chainid;
         assetRouter = assetRouter_;
         nativeTokenVault = nativeTokenVault_;
         messageRoot = messageRoot_;
+        chainRegistrationSender = chainRegistrationSender_;
         ETH_TOKEN_ASSET_ID = DataEncoding.assetId(block.chainid, ETH_TOKEN);
     }
 

@@ -5,19 +5,32 @@ import {AddressAliasHelper} from "../shared/AddressAliasHelper.sol";
 import {
     L2_BASE_TOKEN,
     L2_BRIDGEHUB,
+    L2_INTEROP_CENTER,
+    L2_INTEROP_HANDLER,
     L2_MESSENGER,
     L2_NATIVE_TOKEN_VAULT
 } from "../shared/Addresses.sol";
 import {DataEncoding} from "../shared/DataEncoding.sol";
 import {IAssetRouterBase} from "../shared/IAssetRouterBase.sol";
+import {InteropCallStarter} from "../shared/Interop.sol";
+import {InteroperableAddress} from "../shared/InteroperableAddress.sol";
+import {
+    IERC7786Recipient,
+    IInteropChains,
+    IInteropRouter,
+    IL2CrossChainInitiator
+} from "./interfaces/IInterop.sol";
 import {IL1Messenger} from "./interfaces/IL1Messenger.sol";
 import {IL2NativeTokenVault} from "./interfaces/IL2NativeTokenVault.sol";
 
 /// @notice The asset router: deposits of tokens from L1, and withdrawals to it.
 /// @dev The vault holds the tokens; this contract controls access to it, and sends the messages to L1. Both
 /// variables are set in the genesis.
-contract L2AssetRouter is IAssetRouterBase {
+contract L2AssetRouter is IAssetRouterBase, IInteropRouter, IERC7786Recipient {
     IL2NativeTokenVault private constant VAULT = IL2NativeTokenVault(L2_NATIVE_TOKEN_VAULT);
+
+    /// @dev First byte of the data for an asset.
+    bytes1 private constant ENCODING_VERSION = 0x01;
 
     /// @notice The bridgehub of this chain.
     address public constant BRIDGE_HUB = L2_BRIDGEHUB;
@@ -44,10 +57,20 @@ contract L2AssetRouter is IAssetRouterBase {
     error Unauthorized(address caller);
     error TokenNotRegistered(address token);
     error NonEmptyMsgValue();
+    error UnsupportedEncodingVersion(bytes1 version);
+    error AssetIdNotSupported(bytes32 assetId);
+    error WrongSender(bytes sender);
+    error WrongSelector(bytes4 selector);
+    error WrongSourceChain(uint256 expected, uint256 actual);
 
     modifier onlyL1AssetRouter() {
         if (msg.sender != AddressAliasHelper.applyL1ToL2Alias(L1_ASSET_ROUTER))
             revert Unauthorized(msg.sender);
+        _;
+    }
+
+    modifier onlyInteropCenter() {
+        if (msg.sender != L2_INTEROP_CENTER) revert Unauthorized(msg.sender);
         _;
     }
 
@@ -96,6 +119,80 @@ contract L2AssetRouter is IAssetRouterBase {
         bytes32 assetId = VAULT.assetId(l2Token);
         if (assetId == bytes32(0)) revert TokenNotRegistered(l2Token);
         _withdraw(assetId, DataEncoding.encodeBurn(amount, l1Receiver, l2Token));
+    }
+
+    // --- Other chains ---
+
+    /// @inheritdoc IL2CrossChainInitiator
+    /// @dev The call is one of this contract to that of the destination.
+    function initiateIndirectCall(
+        uint256 chainId,
+        address originalCaller,
+        uint256 value,
+        bytes calldata data
+    ) external payable onlyInteropCenter returns (InteropCallStarter memory starter) {
+        if (value != 0) revert NonEmptyMsgValue();
+        bytes1 version = data.length == 0 ? bytes1(0) : data[0];
+        if (version != ENCODING_VERSION) revert UnsupportedEncodingVersion(version);
+        (bytes32 assetId, bytes memory burnData) = abi.decode(data[1:], (bytes32, bytes));
+        // The destination does not mint its base token; that is sent as the value of a call.
+        if (IInteropChains(L2_BRIDGEHUB).baseTokenAssetId(chainId) == assetId) {
+            revert AssetIdNotSupported(assetId);
+        }
+        bytes memory mintData = VAULT.bridgeBurn{value: msg.value}(
+            chainId,
+            0,
+            assetId,
+            originalCaller,
+            burnData
+        );
+        starter.to = InteroperableAddress.format(address(this));
+        starter.data = abi.encodeWithSelector(
+            IAssetRouterBase.finalizeDeposit.selector,
+            block.chainid,
+            assetId,
+            mintData
+        );
+    }
+
+    /// @inheritdoc IInteropRouter
+    function burnBaseTokenOf(
+        uint256 chainId,
+        address from,
+        uint256 amount
+    ) external onlyInteropCenter {
+        bytes32 assetId = IInteropChains(L2_BRIDGEHUB).baseTokenAssetId(chainId);
+        VAULT.bridgeBurn(
+            chainId,
+            0,
+            assetId,
+            from,
+            DataEncoding.encodeBurn(amount, from, address(0))
+        );
+    }
+
+    /// @inheritdoc IERC7786Recipient
+    /// @dev Only what the router of another chain has sent, and nothing but an asset.
+    function receiveMessage(
+        bytes32,
+        bytes calldata sender,
+        bytes calldata payload
+    ) external payable returns (bytes4) {
+        if (msg.sender != L2_INTEROP_HANDLER) revert Unauthorized(msg.sender);
+        if (msg.value != 0) revert NonEmptyMsgValue();
+        (uint256 source, address account) = InteroperableAddress.parse(sender);
+        if (account != address(this) || source == L1_CHAIN_ID) revert WrongSender(sender);
+        if (bytes4(payload) != IAssetRouterBase.finalizeDeposit.selector) {
+            revert WrongSelector(bytes4(payload));
+        }
+        (uint256 chainId, bytes32 assetId, bytes memory transferData) = abi.decode(
+            payload[4:],
+            (uint256, bytes32, bytes)
+        );
+        if (chainId != source) revert WrongSourceChain(source, chainId);
+        VAULT.bridgeMint(chainId, assetId, transferData);
+        emit DepositFinalizedAssetRouter(chainId, assetId, transferData);
+        return IERC7786Recipient.receiveMessage.selector;
     }
 
     /// @notice The L1 contract that sends deposits, under an older name.

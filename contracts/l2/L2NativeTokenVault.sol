@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {L2_ASSET_ROUTER} from "../shared/Addresses.sol";
+import {L2_ASSET_ROUTER, L2_BASE_TOKEN_HOLDER} from "../shared/Addresses.sol";
 import {DataEncoding} from "../shared/DataEncoding.sol";
 import {IERC20} from "../shared/IERC20.sol";
 import {TokenMetadata} from "../shared/TokenMetadata.sol";
@@ -68,6 +68,8 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     error TokensWithFeesNotSupported();
     error TransferFailed(address token);
     error DeployFailed();
+    error ValueMismatch(uint256 expected, uint256 actual);
+    error PaymentFailed();
 
     modifier onlyAssetRouter() {
         if (msg.sender != L2_ASSET_ROUTER) revert Unauthorized(msg.sender);
@@ -103,7 +105,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     ) external onlyAssetRouter alone {
         (, address receiver, address origin, uint256 amount, bytes memory metadata) = DataEncoding
             .decodeMint(data);
-        _rejectBaseToken(asset);
+        if (asset == BASE_TOKEN_ASSET_ID) revert AssetIdNotSupported(asset);
         address token = tokenAddress[asset];
         if (token == address(0)) token = _deploy(asset, origin, metadata);
         if (originChainId[asset] == block.chainid) {
@@ -121,12 +123,17 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         bytes32 asset,
         address originalCaller,
         bytes calldata data
-    ) external onlyAssetRouter alone returns (bytes memory mintData) {
+    ) external payable onlyAssetRouter alone returns (bytes memory mintData) {
         (uint256 amount, address receiver, address token) = DataEncoding.decodeBurn(data);
         if (amount == 0) revert AmountMustBeGreaterThanZero();
         if (receiver == address(0)) revert InvalidReceiver(receiver);
-        token = _registered(asset, token);
-        if (originChainId[asset] == block.chainid) {
+        bool isBaseToken = asset == BASE_TOKEN_ASSET_ID;
+        uint256 value = isBaseToken ? amount : 0;
+        if (msg.value != value) revert ValueMismatch(value, msg.value);
+        token = isBaseToken ? tokenAddress[asset] : _registered(asset, token);
+        if (isBaseToken) {
+            _collectBaseToken(chainId, asset, amount);
+        } else if (originChainId[asset] == block.chainid) {
             _collectNative(token, originalCaller, amount);
         } else {
             IBridgedStandardToken(token).bridgeBurn(originalCaller, amount);
@@ -187,13 +194,19 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
 
     /// @dev The token of an asset; one of this chain is registered by its first withdrawal.
     function _registered(bytes32 asset, address requested) private returns (address token) {
-        _rejectBaseToken(asset);
         token = tokenAddress[asset];
         if (token != address(0)) return token;
         if (assetId[requested] != bytes32(0)) revert AssetIdMismatch(assetId[requested], asset);
         bytes32 registered = _registerNative(requested);
         if (registered != asset) revert AssetIdMismatch(registered, asset);
         return requested;
+    }
+
+    /// @dev To other chains as to any; to L1 it is withdrawn by its own contract.
+    function _collectBaseToken(uint256 chainId, bytes32 asset, uint256 amount) private {
+        if (chainId == L1_CHAIN_ID) revert AssetIdNotSupported(asset);
+        (bool success, ) = L2_BASE_TOKEN_HOLDER.call{value: amount}("");
+        if (!success) revert PaymentFailed();
     }
 
     function _collectNative(address token, address from, uint256 amount) private {
@@ -264,10 +277,6 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         bool isTrue =
             returnData.length == 0 || (returnData.length >= 32 && abi.decode(returnData, (bool)));
         if (!success || !isTrue || token.code.length == 0) revert TransferFailed(token);
-    }
-
-    function _rejectBaseToken(bytes32 asset) private view {
-        if (asset == BASE_TOKEN_ASSET_ID) revert AssetIdNotSupported(asset);
     }
 
     /// @dev Init code of a minimal proxy (ERC-1167).

@@ -1,6 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
+import {L2Message} from "./Messaging.sol";
+
+/// @notice A root over all chains: that of a block of L1.
+struct InteropRoot {
+    uint256 chainId;
+    uint256 blockOrBatchNumber;
+    uint256 timestamp;
+    bytes32[] sides;
+}
+
+/// @notice A call as its sender gives it; the recipient is an address of ERC-7930.
+struct InteropCallStarter {
+    bytes to;
+    bytes data;
+    bytes[] callAttributes;
+}
+
+/// @notice A message of another chain, and the proof that it was sent.
+struct MessageInclusionProof {
+    uint256 chainId;
+    uint256 l1BatchNumber;
+    uint256 l2MessageIndex;
+    L2Message message;
+    bytes32[] proof;
+}
+
 /// @notice A call of a bundle, which the destination makes in the name of `from` on the source.
 struct InteropCall {
     bytes1 version;

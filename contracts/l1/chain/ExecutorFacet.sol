@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
+import {InteropRoot} from "../../shared/Interop.sol";
 import {
     CommitBatchInfo,
     IExecutor,
-    InteropRoot,
     PriorityOpsBatchInfo,
     StoredBatchInfo
 } from "../interfaces/IExecutor.sol";

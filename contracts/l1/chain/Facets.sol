@@ -109,6 +109,7 @@ abstract contract Facets {
         bool isInMailbox =
             selector == IMailbox.l2TransactionBaseCost.selector ||
                 selector == IMailbox.requestL2Transaction.selector ||
+                selector == IMailbox.requestL2ServiceTransaction.selector ||
                 selector == IMailbox.proveL1ToL2TransactionStatus.selector ||
                 selector == IMailbox.proveL2LogInclusion.selector ||
                 selector == IMailbox.proveL2LeafInclusion.selector ||

@@ -9,7 +9,7 @@ import {IBridgehub} from "../interfaces/IBridgehub.sol";
 import {IL1AssetRouter} from "../interfaces/IL1AssetRouter.sol";
 import {BridgehubL2TransactionRequest, IMailbox} from "../interfaces/IMailbox.sol";
 import {FactoryDependencies} from "../libraries/FactoryDependencies.sol";
-import {DEFAULT_LEAF, MessageHashing, ProofResult} from "../libraries/MessageHashing.sol";
+import {DEFAULT_LEAF, MessageHashing, ProofResult} from "../../shared/MessageHashing.sol";
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {L2Account} from "../libraries/L2Account.sol";
 import {TransactionValidator} from "../libraries/TransactionValidator.sol";
@@ -22,6 +22,8 @@ contract MailboxFacet is FacetBase, IMailbox {
 
     /// @dev That of all chains that use this facet.
     address private immutable _BRIDGEHUB;
+    /// @dev What a request of the registrar may use.
+    uint256 private constant SERVICE_GAS = 500_000;
 
     uint256 internal constant PRIORITY_TX_TYPE = 255;
     uint256 internal constant REQUIRED_GAS_PER_PUBDATA = 800;
@@ -94,9 +96,35 @@ contract MailboxFacet is FacetBase, IMailbox {
             revert GasPerPubdataMismatch();
         }
         L2CanonicalTransaction memory transaction = _transactionOf(request);
+        transaction.maxFeePerGas = _l2GasPrice(tx.gasprice, request.l2GasPerPubdataByteLimit);
         uint256 required = transaction.maxFeePerGas * request.l2GasLimit + request.l2Value;
         if (request.mintValue < required) revert MsgValueTooLow(required, request.mintValue);
+        return _push(request, transaction);
+    }
 
+    /// @inheritdoc IMailbox
+    function requestL2ServiceTransaction(
+        address contractL2,
+        bytes calldata l2Calldata
+    ) external onlyThroughChain nonReentrant returns (bytes32) {
+        if (msg.sender != IBridgehub(_BRIDGEHUB).chainRegistrationSender()) {
+            revert Unauthorized(msg.sender);
+        }
+        BridgehubL2TransactionRequest memory request;
+        request.sender = msg.sender;
+        request.contractL2 = contractL2;
+        request.l2Calldata = l2Calldata;
+        request.l2GasLimit = SERVICE_GAS;
+        request.l2GasPerPubdataByteLimit = REQUIRED_GAS_PER_PUBDATA;
+        request.refundRecipient = msg.sender;
+        // Nobody pays for it: its price is zero.
+        return _push(request, _transactionOf(request));
+    }
+
+    function _push(
+        BridgehubL2TransactionRequest memory request,
+        L2CanonicalTransaction memory transaction
+    ) private returns (bytes32 canonicalTxHash) {
         bytes memory encoded = abi.encode(transaction);
         TransactionValidator.validate(
             transaction,
@@ -143,7 +171,6 @@ contract MailboxFacet is FacetBase, IMailbox {
         transaction.to = uint160(request.contractL2);
         transaction.gasLimit = request.l2GasLimit;
         transaction.gasPerPubdataByteLimit = request.l2GasPerPubdataByteLimit;
-        transaction.maxFeePerGas = _l2GasPrice(tx.gasprice, request.l2GasPerPubdataByteLimit);
         transaction.nonce = _priorityTree.size;
         transaction.value = request.l2Value;
         transaction.reserved[0] = request.mintValue;

@@ -61,6 +61,9 @@ interface IBridgehub {
     /// @notice The contract that gathers the roots of all chains.
     function messageRoot() external view returns (address);
 
+    /// @notice The contract that tells chains of each other.
+    function chainRegistrationSender() external view returns (address);
+
     /// @notice The contract of a chain, or zero.
     function getZKChain(uint256 chainId) external view returns (address);
 

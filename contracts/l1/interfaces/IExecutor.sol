@@ -39,14 +39,6 @@ struct PriorityOpsBatchInfo {
     bytes32[] itemHashes;
 }
 
-/// @notice A root over all chains that a batch has imported: that of a block of L1.
-struct InteropRoot {
-    uint256 chainId;
-    uint256 blockOrBatchNumber;
-    uint256 timestamp;
-    bytes32[] sides;
-}
-
 /// @notice The part of a chain's contract that settles batches: committed, proven, executed.
 /// @dev The operator calls the timelock, which has the same functions and forwards the calls.
 interface IExecutor {

@@ -47,6 +47,12 @@ interface IMailbox {
         address refundRecipient
     ) external payable returns (bytes32 canonicalTxHash);
 
+    /// @notice Request a transaction that nobody pays for; only the contract that tells chains of each other.
+    function requestL2ServiceTransaction(
+        address contractL2,
+        bytes calldata l2Calldata
+    ) external returns (bytes32 canonicalTxHash);
+
     /// @notice Finalize a withdrawal, for clients that do not know the nullifier. Only if the base token is ether.
     function finalizeEthWithdrawal(
         uint256 l2BatchNumber,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {InteropRoot} from "./IExecutor.sol";
+import {InteropRoot} from "../../shared/Interop.sol";
 
 /// @notice The roots of all chains, gathered into one that every chain imports.
 interface IMessageRoot {

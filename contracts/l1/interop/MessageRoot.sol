@@ -3,16 +3,16 @@ pragma solidity ^0.8.28;
 
 import {L2_ASSET_ROUTER, L2_INTEROP_CENTER, L2_MESSENGER} from "../../shared/Addresses.sol";
 import {IAssetRouterBase} from "../../shared/IAssetRouterBase.sol";
-import {Bundles, InteropBundle, InteropCall} from "../../shared/Interop.sol";
+import {Bundles, InteropBundle, InteropCall, InteropRoot} from "../../shared/Interop.sol";
+import {Tail} from "../../shared/Tail.sol";
 import {IBridgehub} from "../interfaces/IBridgehub.sol";
-import {InteropRoot} from "../interfaces/IExecutor.sol";
 import {IInteropVault} from "../interfaces/IInteropVault.sol";
 import {IMessageRoot} from "../interfaces/IMessageRoot.sol";
 import {IZKChain} from "../interfaces/IZKChain.sol";
 import {AppendTree} from "../libraries/AppendTree.sol";
 import {LeafTree} from "../libraries/LeafTree.sol";
 import {LogsTree} from "../libraries/LogsTree.sol";
-import {MessageHashing} from "../libraries/MessageHashing.sol";
+import {MessageHashing} from "../../shared/MessageHashing.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 
 /// @notice The roots of all chains. A batch adds its root only together with its books.
@@ -166,12 +166,11 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         bytes memory data,
         uint256 callIndex
     ) private {
-        (bytes4 selector, bytes memory arguments) = _split(data, callIndex);
-        if (selector != IAssetRouterBase.finalizeDeposit.selector) {
+        if (bytes4(data) != IAssetRouterBase.finalizeDeposit.selector) {
             revert InvalidAssetCall(callIndex);
         }
         (uint256 from, bytes32 assetId, bytes memory transferData) = abi.decode(
-            arguments,
+            Tail.from(data, 4),
             (uint256, bytes32, bytes)
         );
         if (from != source) revert WrongSourceChain(source, from);
@@ -216,16 +215,6 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         bytes32[] memory sides = new bytes32[](1);
         sides[0] = root;
         emit NewInteropRoot(block.chainid, block.number, changes, block.timestamp, sides);
-    }
-
-    function _split(
-        bytes memory data,
-        uint256 callIndex
-    ) private pure returns (bytes4 selector, bytes memory arguments) {
-        if (data.length < 4) revert InvalidAssetCall(callIndex);
-        selector = bytes4(data);
-        arguments = new bytes(data.length - 4);
-        for (uint256 i = 0; i < arguments.length; ++i) arguments[i] = data[i + 4];
     }
 
     // --- Roots ---

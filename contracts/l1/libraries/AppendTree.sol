@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {Merkle} from "./Merkle.sol";
+import {Merkle} from "../../shared/Merkle.sol";
 
 /// @dev An empty entry of a tree of roots.
 bytes32 constant EMPTY_ROOT_ENTRY = keccak256(

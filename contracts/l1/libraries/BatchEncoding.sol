@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {
-    CommitBatchInfo,
-    InteropRoot,
-    PriorityOpsBatchInfo,
-    StoredBatchInfo
-} from "../interfaces/IExecutor.sol";
+import {InteropRoot} from "../../shared/Interop.sol";
+import {CommitBatchInfo, PriorityOpsBatchInfo, StoredBatchInfo} from "../interfaces/IExecutor.sol";
 
 /// @notice The call data with which operators settle batches: a version byte, then the arguments.
 library BatchEncoding {

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {EMPTY_ROOT_ENTRY} from "./AppendTree.sol";
-import {Merkle} from "./Merkle.sol";
+import {Merkle} from "../../shared/Merkle.sol";
 
 /// @notice A Merkle tree whose leaves can be changed, with the fewest levels that hold them; one leaf is its own root.
 library LeafTree {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {Merkle} from "./Merkle.sol";
-import {DEFAULT_LEAF} from "./MessageHashing.sol";
+import {Merkle} from "../../shared/Merkle.sol";
+import {DEFAULT_LEAF} from "../../shared/MessageHashing.sol";
 
 /// @notice The tree over all logs of a batch, computed from the logs themselves.
 library LogsTree {

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {PriorityOpsBatchInfo} from "../interfaces/IExecutor.sol";
-import {Merkle} from "./Merkle.sol";
+import {Merkle} from "../../shared/Merkle.sol";
 
 /// @dev An empty leaf.
 bytes32 constant EMPTY_ITEM = keccak256("");

@@ -34,7 +34,7 @@ interface IL2NativeTokenVault {
     /// @param data The data of that chain's vault, see `DataEncoding.encodeMint`.
     function bridgeMint(uint256 chainId, bytes32 asset, bytes calldata data) external;
 
-    /// @notice Collect a withdrawal of `originalCaller` to `chainId`. Only the asset router.
+    /// @notice Collect what `originalCaller` sends to `chainId`. Only the asset router.
     /// @param value The amount of the base token; unused.
     /// @param data The withdrawal, see `DataEncoding.encodeBurn`.
     /// @return mintData The data for that chain's vault, see `DataEncoding.encodeMint`.
@@ -44,5 +44,5 @@ interface IL2NativeTokenVault {
         bytes32 asset,
         address originalCaller,
         bytes calldata data
-    ) external returns (bytes memory mintData);
+    ) external payable returns (bytes memory mintData);
 }

@@ -53,6 +53,7 @@ class Deployed:
     facets: tuple[Contract, Contract]
     """The mailbox and the executor of every chain."""
     message_root: Contract
+    registrar: Contract
     genesis: Batch
     last_batches: dict[Address, Batch] = field(default_factory=dict)
 
@@ -199,7 +200,7 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
         mailbox,
         executor,
         root,
-    ) = (create_address(deployer, nonce + place) for place in range(12))
+    ) = (create_address(deployer, nonce + place) for place in range(13))
     settings = chain_settings(hub, manager, timelock, verifier, mailbox, executor, admin=deployer)
 
     def made(name: str, *arguments: object) -> Contract:
@@ -208,7 +209,7 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
     genesis = Batch(number=0)
     deployed = Deployed(
         engine=engine,
-        bridgehub=made("Bridgehub", deployer, router, vault, root),
+        bridgehub=made("Bridgehub", deployer, router, vault, root, registrar),
         nullifier=made("L1Nullifier", hub, router, vault, legacy),
         vault=made("L1NativeTokenVault", router, root),
         router=made("L1AssetRouter", hub, nullifier, vault, legacy),
@@ -219,6 +220,7 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
         chain=made("ZKChain", settings),
         facets=(made("MailboxFacet", hub), made("ExecutorFacet", hub)),
         message_root=made("MessageRoot", hub, vault),
+        registrar=made("ChainRegistrationSender", hub),
         genesis=genesis,
     )
     assert deployed.chain.address == chain

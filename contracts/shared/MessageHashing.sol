@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {L2Log} from "../../shared/Messaging.sol";
+import {L2Log} from "./Messaging.sol";
 import {Merkle} from "./Merkle.sol";
 
 /// @dev The hash of 88 zero bytes: an empty leaf of a message tree.
