@@ -65,15 +65,29 @@ class Bundle:
         return message_log(tx_number, INTEROP_CENTER, self.message())
 
 
+def tree_levels(leaves: Sequence[bytes]) -> list[list[bytes]]:
+    """Return a tree with the fewest levels, from its leaves to its root; what is missing is left out."""
+    levels, empty = [list(leaves)], EMPTY_ENTRY
+    while len(levels[-1]) > 1:
+        nodes = [*levels[-1], empty]
+        levels.append([keccak256(a + b) for a, b in zip(nodes[::2], nodes[1::2], strict=False)])
+        empty = keccak256(empty + empty)
+    return levels
+
+
 def tree_root(leaves: Sequence[bytes]) -> bytes:
     """Return the root over leaves of a tree with the fewest levels."""
-    nodes, empty = list(leaves), EMPTY_ENTRY
-    while len(nodes) > 1:
-        if len(nodes) % 2:
-            nodes.append(empty)
-        nodes = [keccak256(a + b) for a, b in zip(nodes[::2], nodes[1::2], strict=True)]
-        empty = keccak256(empty + empty)
-    return nodes[0]
+    return tree_levels(leaves)[-1][0]
+
+
+def tree_path(levels: Sequence[Sequence[bytes]], index: int) -> list[bytes]:
+    """Return the siblings from a leaf up."""
+    path, empty = [], EMPTY_ENTRY
+    for level in levels[:-1]:
+        sibling = index ^ 1
+        path.append(level[sibling] if sibling < len(level) else empty)
+        empty, index = keccak256(empty + empty), index >> 1
+    return path
 
 
 def batch_leaf(root: bytes, number: int, timestamp: int) -> bytes:

@@ -200,6 +200,7 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
         mailbox,
         executor,
         root,
+        registrar,
     ) = (create_address(deployer, nonce + place) for place in range(13))
     settings = chain_settings(hub, manager, timelock, verifier, mailbox, executor, admin=deployer)
 
