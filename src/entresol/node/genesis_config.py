@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.chain.fees import LARGEST_BASE_FEE
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.genesis.stored_genesis import (
@@ -25,6 +26,7 @@ from entresol.node.dev_features import (
     funding,
     requested_accounts,
 )
+from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, PROXY_CODE
 from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from entresol.l1.deployment import Deployment, RegisteredChain
     from entresol.node.config.evm import EvmConfig
     from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.primitives.base_token import EtherPrice
 
 _L1_VARIABLES: Final = {
     "L1_CHAIN_ID": "--l1-chain-id or --l1-url: the chain id of its L1",
@@ -49,9 +52,15 @@ class LayerTwoGenesis:
     Contracts may differ from those of an existing chain: it keeps the ones that it was created with.
     """
 
-    def __init__(self, config: NodeConfig, predeploys: Mapping[Address, GenesisAccount]) -> None:
+    def __init__(
+        self,
+        config: NodeConfig,
+        predeploys: Mapping[Address, GenesisAccount],
+        ether_price: EtherPrice = ETHER_TOKEN.ether_price,
+    ) -> None:
         self._config = config.chain
         self._predeploys = predeploys
+        self._ether_price = ether_price
         self._enabled = _enabled(predeploys, config.evm)
         self._file = self._load_file(config)
         self._flag = "--genesis" if config.chain.init is None else "--init"
@@ -98,10 +107,10 @@ class LayerTwoGenesis:
         funded = Genesis.development(config.chain.chain_id, addresses, balance, self._enabled)
         timestamp = _now_unless(config.chain.timestamp)
         # A call on the genesis block must not cost more than one on the next block. --gas-price is
-        # not part of the genesis: a chain can be opened again with another one.
+        # not part of the genesis: a chain can be opened again with another one. Neither is what L1 says later.
         return msgspec.structs.replace(
             funded,
-            base_fee=DEFAULT_GAS_PRICE,
+            base_fee=min(self._ether_price.units(DEFAULT_GAS_PRICE), LARGEST_BASE_FEE),
             timestamp=timestamp,
             number=config.chain.number or 0,
         )

@@ -38,6 +38,7 @@ from entresol.node.genesis_config import (
     has_other_contracts,
     load_file,
 )
+from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.primitives.base_token import BaseToken, EtherPrice
     from entresol.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -81,6 +83,8 @@ def open_layer_two(
     l1_chain_id: int | None,
     contracts: SettlementContracts | None,
     store: Store | None = None,
+    *,
+    base_token: BaseToken = ETHER_TOKEN,
 ) -> tuple[Chain, FeeModel]:
     """Open the L2, with the system contracts in its genesis if it settles on an L1; `store` is that of a replica."""
     predeploys: Mapping[Address, GenesisAccount] = {}
@@ -91,7 +95,8 @@ def open_layer_two(
             l1_takes_l2_tokens=True,
             paymaster_balance=_balance(config) if config.l1.l1_url is None else None,
         )
-    expected = LayerTwoGenesis(config, predeploys).expected
+    ether_price = base_token.ether_price
+    expected = LayerTwoGenesis(config, predeploys, ether_price).expected
     genesis = expected.genesis
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
@@ -99,7 +104,7 @@ def open_layer_two(
             f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
             "start without an L1 by --no-l1",
         )
-    chain, fees = open_with_genesis(config, expected, store=store)
+    chain, fees = open_with_genesis(config, expected, store=store, ether_price=ether_price)
     if store is None:
         _report_contracts(chain, genesis, "system contracts")
     return chain, fees
@@ -111,10 +116,14 @@ def open_with_genesis(
     *,
     is_synced: bool = True,
     store: Store | None = None,
+    ether_price: EtherPrice = ETHER_TOKEN.ether_price,
 ) -> tuple[Chain, FeeModel]:
-    """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores."""
+    """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores.
+
+    Gas costs `--gas-price` at `ether_price`, until L1 has another one.
+    """
     genesis, settings, evm = expected.genesis, config.chain, config.evm
-    fees = FeeModel(FeeConstants(minimal_l2_gas_price=settings.gas_price))
+    fees = _fee_model(settings, ether_price)
     rules = msgspec.structs.replace(
         ChainRules.layer_2(genesis.chain_id),
         fork=settings.hardfork,
@@ -130,9 +139,18 @@ def open_with_genesis(
     chain = _open(store, rules, expected, _pool(settings))
     if is_replica:
         return chain, fees
+    fees.repriced.add(chain.reprice)
     _start_clock(chain, settings)
     _start_mining(chain, settings)
     return chain, fees
+
+
+def _fee_model(settings: ChainConfig, ether_price: EtherPrice) -> FeeModel:
+    constants = FeeConstants(minimal_l2_gas_price=settings.gas_price)
+    try:
+        return FeeModel(constants, ether_price=ether_price)
+    except ValueError as error:
+        raise InvalidConfig("--base-token-ratio", str(error)) from error
 
 
 def open_layer_one(

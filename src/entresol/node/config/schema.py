@@ -95,9 +95,14 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         Meta(title="PATH", description="BIP-32 path that the development accounts are below."),
     ] = DEVELOPMENT_PATH
     gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
-    gas_price: Annotated[int, Meta(ge=0, description="Base fee of every block, in wei.")] = (
-        DEFAULT_GAS_PRICE
-    )
+    gas_price: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Base fee of every block, in wei of ether: on a chain with another base token, times "
+            "what ether costs in it, and at least a unit.",
+        ),
+    ] = DEFAULT_GAS_PRICE
     block_time: Annotated[
         float | None,
         Meta(
