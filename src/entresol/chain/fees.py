@@ -103,6 +103,8 @@ class FeeModel:
     ) -> None:
         self.constants = constants or FeeConstants()
         self.l1_gas_price = l1_gas_price
+        self.is_in_ether = ether_price is None
+        """Whether gas is paid in ether, whose price in itself never changes."""
         self.ether_price = EtherPrice()
         self.repriced: Listeners[[]] = Listeners()
         """Notified when ether has another price, so that every price of the L2 is another."""

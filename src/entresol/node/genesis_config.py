@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from entresol.l1.deployment import Deployment, RegisteredChain
     from entresol.node.config.evm import EvmConfig
     from entresol.node.config.schema import ChainConfig, NodeConfig
-    from entresol.primitives.base_token import EtherPrice
+    from entresol.primitives.base_token import BaseToken
 
 _L1_VARIABLES: Final = {
     "L1_CHAIN_ID": "--l1-chain-id or --l1-url: the chain id of its L1",
@@ -56,11 +56,11 @@ class LayerTwoGenesis:
         self,
         config: NodeConfig,
         predeploys: Mapping[Address, GenesisAccount],
-        ether_price: EtherPrice = ETHER_TOKEN.ether_price,
+        base_token: BaseToken = ETHER_TOKEN,
     ) -> None:
         self._config = config.chain
         self._predeploys = predeploys
-        self._ether_price = ether_price
+        self._base_token = base_token
         self._enabled = _enabled(predeploys, config.evm)
         self._file = self._load_file(config)
         self._flag = "--genesis" if config.chain.init is None else "--init"
@@ -106,11 +106,12 @@ class LayerTwoGenesis:
         balance = config.chain.balance * ETHER
         funded = Genesis.development(config.chain.chain_id, addresses, balance, self._enabled)
         timestamp = _now_unless(config.chain.timestamp)
+        base_fee = self._base_token.ether_price.units(DEFAULT_GAS_PRICE)
         # A call on the genesis block must not cost more than one on the next block. --gas-price is
         # not part of the genesis: a chain can be opened again with another one. Neither is what L1 says later.
         return msgspec.structs.replace(
             funded,
-            base_fee=min(self._ether_price.units(DEFAULT_GAS_PRICE), LARGEST_BASE_FEE),
+            base_fee=min(base_fee, LARGEST_BASE_FEE),
             timestamp=timestamp,
             number=config.chain.number or 0,
         )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
-    from entresol.primitives.base_token import BaseToken, EtherPrice
+    from entresol.primitives.base_token import BaseToken
     from entresol.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -95,8 +95,7 @@ def open_layer_two(
             l1_takes_l2_tokens=True,
             paymaster_balance=_balance(config) if config.l1.l1_url is None else None,
         )
-    ether_price = base_token.ether_price
-    expected = LayerTwoGenesis(config, predeploys, ether_price).expected
+    expected = LayerTwoGenesis(config, predeploys, base_token).expected
     genesis = expected.genesis
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
@@ -104,7 +103,7 @@ def open_layer_two(
             f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
             "start without an L1 by --no-l1",
         )
-    chain, fees = open_with_genesis(config, expected, store=store, ether_price=ether_price)
+    chain, fees = open_with_genesis(config, expected, store=store, base_token=base_token)
     if store is None:
         _report_contracts(chain, genesis, "system contracts")
     return chain, fees
@@ -116,14 +115,14 @@ def open_with_genesis(
     *,
     is_synced: bool = True,
     store: Store | None = None,
-    ether_price: EtherPrice = ETHER_TOKEN.ether_price,
+    base_token: BaseToken = ETHER_TOKEN,
 ) -> tuple[Chain, FeeModel]:
     """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores.
 
-    Gas costs `--gas-price` at `ether_price`, until L1 has another one.
+    Gas costs `--gas-price` at what ether costs in `base_token`, until L1 has another price.
     """
     genesis, settings, evm = expected.genesis, config.chain, config.evm
-    fees = _fee_model(settings, ether_price)
+    fees = _fee_model(settings, base_token)
     rules = msgspec.structs.replace(
         ChainRules.layer_2(genesis.chain_id),
         fork=settings.hardfork,
@@ -145,10 +144,11 @@ def open_with_genesis(
     return chain, fees
 
 
-def _fee_model(settings: ChainConfig, ether_price: EtherPrice) -> FeeModel:
+def _fee_model(settings: ChainConfig, base_token: BaseToken) -> FeeModel:
     constants = FeeConstants(minimal_l2_gas_price=settings.gas_price)
+    price = None if base_token.is_ether else base_token.ether_price
     try:
-        return FeeModel(constants, ether_price=ether_price)
+        return FeeModel(constants, ether_price=price)
     except ValueError as error:
         raise InvalidConfig("--base-token-ratio", str(error)) from error
 
