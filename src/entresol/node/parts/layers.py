@@ -66,7 +66,7 @@ def serve_layer_two(
     )
     role = None
     if workers is not None:
-        role = builder.opened(workers.share(chain, lambda: fees.l1_gas_price))
+        role = builder.opened(workers.share(chain, fees))
     if rollup is not None:
         rollup.sealed.add(api.batch_sealed)
         if role is not None:

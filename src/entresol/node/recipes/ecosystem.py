@@ -67,6 +67,7 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
             await check_gas_limit(node.chain, remote)
         for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
             await check_batches(service.chain, rollup.settlement_layer)
+            await rollup.refresh_prices()
     except BaseException:
         await node.stop()
         raise

@@ -27,9 +27,10 @@ from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1,
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.chain.fees import FeeModel
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.l2_components import RollupParts, SettledView
@@ -90,13 +91,9 @@ class WorkerSupervisor:
         """Return the workers that a configuration requests; None if one process serves alone."""
         return cls(config, log, rollups, cluster) if worker_count(config.api) > 1 else None
 
-    def share(
-        self,
-        chain: Chain,
-        l1_gas_price: Callable[[], int] | None = None,
-    ) -> ProducerRole:
-        """Return the role of the service of a chain, whose layer is the next one."""
-        role = ProducerRole(self, len(self._roles), chain, l1_gas_price)
+    def share(self, chain: Chain, fees: FeeModel | None = None) -> ProducerRole:
+        """Return the role of the service of a chain, whose layer is the next one, with the prices of an L2."""
+        role = ProducerRole(self, len(self._roles), chain, fees)
         self._roles.append(role)
         return role
 
