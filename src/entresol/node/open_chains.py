@@ -43,6 +43,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
+from entresol.storage.database.directory import FORMAT_FILE
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ def open_layer_one(
     pool = msgspec.structs.replace(_pool(config.chain), order=blocks.l1_order)
     folder = None if path is None else path / L1_FOLDER
     is_replica = store is not None
+    if folder is not None and not is_replica:
+        _check_not_lost(folder, layer_twos)
     chain = _open(store or _new_store(config, folder), rules, expected, pool)
     if is_replica:
         return chain
@@ -191,6 +194,17 @@ def open_layer_one(
         contract = deployment.contracts_of(it.rules.chain_id).chain
         _limit_requests(chain, contract, it.rules.gas_limit)
     return chain
+
+
+def _check_not_lost(folder: Path, layer_twos: Sequence[Chain]) -> None:
+    """Reject to create an L1 below an L2 that has blocks: it would know nothing of their deposits and batches."""
+    begun = next((it for it in layer_twos if it.number > it.ledger.first), None)
+    if begun is not None and not (folder / FORMAT_FILE).exists():
+        raise InvalidConfig(
+            "--data-dir",
+            f"chain {begun.rules.chain_id} is at block {begun.number}, and its L1 is missing in {folder}: restore both "
+            "from one copy, or give a new directory",
+        )
 
 
 def _vault_balance(layer_two: Chain) -> int:

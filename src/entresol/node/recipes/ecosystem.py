@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from entresol.dev.control import DevControl
 from entresol.errors import InvalidConfig
 from entresol.node.builder import NodeBuilder
+from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
-from entresol.node.layer_twos import check_directory, layer_two_configs
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
     LayerTwo,
@@ -27,7 +28,7 @@ from entresol.node.settlement.settlement_layer import (
     verify_registration,
 )
 from entresol.node.startup.info import L1Info, NodeInfo
-from entresol.node.startup.l1_checks import check_batches, check_gas_limit
+from entresol.node.startup.l1_checks import check_agreement, check_batches, check_gas_limit
 from entresol.node.state_files import StateDumper, load_at_start
 from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.sequencer.local import LocalSequencer
@@ -67,6 +68,8 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
             await check_gas_limit(node.chain, remote)
         for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
             await check_batches(service.chain, rollup.settlement_layer)
+            if remote is None:
+                await check_agreement(service.chain, rollup.settlement_layer)
             await rollup.refresh_prices()
     except BaseException:
         await node.stop()
@@ -80,13 +83,17 @@ def ecosystem(
     """Return a node that serves L2s, and the development L1 that they settle on unless there is a `remote` one."""
     settles, configs = config.l1.l1, layer_two_configs(config)
     _check_several(config, configs)
-    check_directory(config, configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
-        opened = [_open_layer_two(it, index, remote) for index, it in enumerate(configs)]
-        chains = [builder.opened(chain) for chain, _ in opened]
+        directory = builder.opened(EcosystemDirectory.open(config, configs))
+        opened = []
+        for index, it in enumerate(configs):
+            opened.append(_open_layer_two(it, index, remote))
+            directory.opened(builder.opened(opened[-1][0]))
+        chains = [chain for chain, _ in opened]
         has_l1 = settles and remote is None
         l1_chain = builder.opened(open_layer_one(config, chains)) if has_l1 else None
+        directory.complete(chains, l1_chain)
         control = DevControl(
             *(chains if l1_chain is None else (l1_chain, *chains)),
             settling=chains if settles else (),
