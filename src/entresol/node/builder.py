@@ -115,6 +115,7 @@ class NodeBuilder:
         explorer: ExplorerPage | None = None,
         role: ServiceRole | None = None,
         is_layer_one: bool = False,
+        extra_port: int | None = None,
     ) -> ChainService:
         """Return the service of an API, with lines of `layer` in the log, but not of the senders `hidden`."""
         log = None
@@ -133,6 +134,7 @@ class NodeBuilder:
             explorer=explorer,
             role=role,
             is_layer_one=is_layer_one,
+            extra_port=extra_port,
         )
 
     def build(

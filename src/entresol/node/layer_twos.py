@@ -92,7 +92,7 @@ def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
     ports = [(it.server.port, "another chain") for it in chains]
     if config.l1.l1_url is None:
         ids.insert(0, (config.l1.l1_chain_id, "the L1"))
-        ports.insert(0, (config.l1.l1_port, "the L1"))
+        ports = [(it or 0, "the L1") for it in (config.l1.l1_port, config.l1.l1_extra_port)] + ports
     _check_distinct("chain id", ids)
     _check_distinct("port", [it for it in ports if it[0]])
     sockets = [it.server.ipc for it in chains if it.server.ipc is not None]

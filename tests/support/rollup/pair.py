@@ -101,6 +101,11 @@ class Pair:
             for it in known["chains"]
         ]
 
+    @property
+    def chain_id(self) -> int:
+        """The chain id of the L2."""
+        return self._chain_id
+
     def close(self) -> None:
         """Close the connections."""
         self.l1.close()

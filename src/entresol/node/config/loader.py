@@ -78,7 +78,11 @@ class Settings(Generic[T]):
             self._from_environment(environment),
             self._from_arguments(given),
         ]
-        sources.insert(0, self._from_preset(sources))
+        preset = self._from_preset(sources)
+        if self._tables is not None and tables:
+            # They say how many items there are, which a preset may, too.
+            preset = {key: it for key, it in preset.items() if it[0].name != self._tables.name}
+        sources.insert(0, preset)
         config = self._merge(sources)
         if self._tables is None or not tables:
             return config

@@ -185,6 +185,14 @@ class L1Config(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one."),
     ] = 8545
+    l1_extra_port: Annotated[
+        Annotated[int, Meta(ge=0, le=65_535)] | None,
+        Meta(
+            title="PORT",
+            description="Another port of the same development L1, for tools that expect a chain there, too; 0 picks "
+            "a free one.",
+        ),
+    ] = None
     l1_ipc: Annotated[
         str | None,
         Meta(

@@ -119,6 +119,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         explorer=explorer_page(config, 1, rollup),
         role=None if workers is None else builder.opened(workers.share(chain)),
         is_layer_one=True,
+        extra_port=l1.l1_extra_port,
     )
 
 

@@ -146,10 +146,11 @@ def ecosystem(
 
         def info() -> NodeInfo:
             address = None if layer_one is None else layer_one.address
+            extra = None if layer_one is None else layer_one.extra_address
             found = []
             for it, service in zip(layer_twos, services, strict=True):
                 layer = None if it.rollup is None else it.rollup.settlement_layer
-                l1 = None if layer is None else L1Info.of(config, layer, address)
+                l1 = None if layer is None else L1Info.of(config, layer, address, extra)
                 found.append(
                     NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1)
                 )

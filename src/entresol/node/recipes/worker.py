@@ -141,6 +141,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - independent parts
         hooks=hooks,
         explorer=layer.explorer,
         role=role,
+        extra_port=layer.extra_port,
     )
 
 

@@ -96,6 +96,8 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
     yield f"Layer 1      {'development chain, in this process' if l1.is_embedded else 'remote'}"
     yield f"Chain id     {l1.chain_id}"
     yield f"HTTP         {l1.endpoint.redacted}"
+    if l1.extra_url is not None:
+        yield f"HTTP         {l1.extra_url}"
     yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
     for it in (info, *info.others):
         assert it.l1 is not None

@@ -39,12 +39,18 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
     is_embedded: bool
     """Whether it is the development L1, which runs in the same process."""
     contracts: SettlementContracts
+    extra_url: str | None = None
+    """Where it is served, too: by --l1-extra-port."""
 
     @classmethod
     def of(
-        cls, config: NodeConfig, settlement_layer: SettlementLayer, embedded: str | None = None
+        cls,
+        config: NodeConfig,
+        settlement_layer: SettlementLayer,
+        embedded: str | None = None,
+        extra: str | None = None,
     ) -> Self:
-        """Collect the information about an L1; `embedded` is the address of the development L1."""
+        """Collect the information about an L1; `embedded` and `extra` are addresses of the development L1."""
         url = config.l1.l1_url if embedded is None else f"http://{embedded}"
         assert url is not None
         return cls(
@@ -52,6 +58,7 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
             endpoint=Endpoint(url),
             is_embedded=embedded is not None,
             contracts=settlement_layer.contracts,
+            extra_url=None if extra is None else f"http://{extra}",
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -60,6 +67,7 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "chain_id": self.chain_id,
             "http_url": self.endpoint.url,
+            **({} if self.extra_url is None else {"extra_http_url": self.extra_url}),
             # Without those that a deployment of an earlier version does not have: scripts take each for an address.
             "contracts": {
                 name: str(address) for name, address in contracts.items() if address is not None

@@ -136,6 +136,7 @@ class WorkerSupervisor:
             contracts=None if rollup is None else rollup.contracts,
             # It is the last one, after the L2s that settle there.
             is_layer_one=bool(self._rollups) and layer == len(self._rollups),
+            extra_port=service.extra_port,
         )
 
     async def stop(self) -> None:

@@ -54,6 +54,7 @@ class WorkerLayer(msgspec.Struct, frozen=True):
     contracts: SettlementContracts | None = None
     """Those of an L2 on its L1, if it has one."""
     is_layer_one: bool = False
+    extra_port: int | None = None
 
 
 class WorkerCluster(msgspec.Struct, frozen=True):
