@@ -25,7 +25,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.batches import stored_info_of
-from tests.support.rollup.supply import Bookkeeper
+from tests.support.rollup.supply import Bookkeeper, check_books
 
 
 def check_agreement(
@@ -53,14 +53,15 @@ async def _check(config: NodeConfig, tokens: Iterable[Address], nonce: int | Non
         for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
             await check_deposits(service.chain, rollup)
             await check_settlement(service.chain, rollup, nonce)
-        if len(node.rollups) > 1:
-            # They share a vault.
-            return
-        layer = node.rollups[0].settlement_layer
-        books = Bookkeeper(node.chain, layer.l1, layer.contracts)
-        (await books.ether()).check()
-        for token in tokens:
-            (await books.token(token)).check()
+        await check_books(bookkeepers(node), tokens)
+
+
+def bookkeepers(node: Node) -> list[Bookkeeper]:
+    """Return who counts the supply of each L2 of a node."""
+    return [
+        Bookkeeper(service.chain, it.settlement_layer.l1, it.settlement_layer.contracts)
+        for service, it in zip(node.layer_twos, node.rollups, strict=True)
+    ]
 
 
 @asynccontextmanager
