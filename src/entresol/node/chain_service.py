@@ -14,6 +14,7 @@ from entresol.node.beacon_pages import BeaconPages
 from entresol.node.metrics import (
     chain_samples,
     garbage_samples,
+    labelled,
     memory_samples,
     render,
     request_memory,
@@ -50,6 +51,8 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Returns why the node is slow or at risk, but serves; None if it is neither."""
     metrics: Callable[[], Iterable[Sample]] = tuple
     """Returns more metrics."""
+    chain: str = ""
+    """The name of one of several chains, which its metrics have as a label."""
     wrap: Callable[[Handler], Handler] = lambda handler: handler
     """Returns a handler around that of all requests."""
 
@@ -194,8 +197,11 @@ class ChainService:
         return {**ports, **self._hooks.health()}
 
     def _metrics_page(self) -> PageResponse:
-        text = self.chain_metrics() + self.process_metrics()
-        return 200, PROMETHEUS, text.encode()
+        return self.rendered_metrics(self.chain_metrics() + self.process_metrics())
+
+    def rendered_metrics(self, text: str) -> PageResponse:
+        """Return the page `/metrics` with these samples."""
+        return 200, PROMETHEUS, labelled(text, self._hooks.chain).encode()
 
     def chain_metrics(self) -> str:
         """Return the metrics of the chain and its settlement."""

@@ -117,11 +117,11 @@ def ecosystem(
         workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.
+        names = [name_of(it, len(chains)) for it in chains]
+        l1_name = "" if l1_chain is None else name_of(l1_chain, len(chains))
         services = [
-            serve_layer_two(
-                builder, it, control, name=name_of(it.chain, len(layer_twos)), workers=workers
-            )
-            for it in layer_twos
+            serve_layer_two(builder, it, control, name=name, workers=workers)
+            for it, name in zip(layer_twos, names, strict=True)
         ]
         layer_one = None
         if l1_chain is not None and l1_sequencer is not None:
@@ -133,16 +133,21 @@ def ecosystem(
                 control,
                 rollup=rollups[0],
                 hidden=hidden,
+                name=l1_name,
                 workers=workers,
             )
         remote_l1 = None if remote is None else remote_reads(config, remote.l1)
         connect_layers(services, layer_one, remote_l1)
 
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
-        builder.add(Closing(dumper.dump_last), l1_sequencer, *(it.sequencer for it in layer_twos))
-        builder.add(*services, layer_one, dumper)
-        builder.add(*(Closing(it.settlement_layer.l1.close) for it in rollups))
-        builder.add(*rollups, workers)
+        builder.add(Closing(dumper.dump_last))
+        builder.add(l1_sequencer, chain=l1_name)
+        builder.add_each((it.sequencer for it in layer_twos), names)
+        builder.add_each(services, names)
+        builder.add(layer_one, chain=l1_name)
+        builder.add(dumper, *(Closing(it.settlement_layer.l1.close) for it in rollups))
+        builder.add_each((it.rollup for it in layer_twos), names)
+        builder.add(workers)
 
         def info() -> NodeInfo:
             address = None if layer_one is None else layer_one.address

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from entresol.listeners import Listeners
-from entresol.node.chain_service import PROMETHEUS, ServiceRole
+from entresol.node.chain_service import ServiceRole
 from entresol.node.metrics import render
 from entresol.replication.workers.messages import WorkerMessage
 from entresol.replication.workers.publisher import StatePublisher, encode_pending, encode_reverted
@@ -155,4 +155,4 @@ class ProducerRole(ServiceRole):
         others = await asyncio.gather(*(it.metrics(self._layer) for it in self._workers.running()))
         text = sum_metrics([service.process_metrics(), *others])
         text = service.chain_metrics() + render(self._workers.samples()) + text
-        return 200, PROMETHEUS, text.encode()
+        return service.rendered_metrics(text)
