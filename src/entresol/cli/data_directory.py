@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch
+from entresol.node.base_tokens import development_base_tokens
 from entresol.node.ecosystem_directory import (
     CHAINS_FILE,
     EcosystemDirectory,
@@ -49,14 +50,15 @@ def verify_chains(config: NodeConfig) -> int:
     folders, configs = _chains(config), layer_two_configs(config)
     code = SUCCEEDED
     with _locked(config) as stack:
-        layer_twos = []
-        for index, it in enumerate(configs):
-            chain, _ = open_layer_two(it, *configured_contracts(it, index))
+        layer_twos, tokens = [], development_base_tokens(configs)
+        for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
+            chain, _ = open_layer_two(it, *configured_contracts(it, index), base_token=token)
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))
         for name, chain in zip(folders, layer_twos, strict=False):
             code = max(code, _verify(name, chain))
         if LAYER_1 in folders:
-            layer_one = stack.enter_context(contextlib.closing(open_layer_one(config, layer_twos)))
+            opened = open_layer_one(config, layer_twos, base_tokens=tokens)
+            layer_one = stack.enter_context(contextlib.closing(opened))
             code = max(code, _verify(LAYER_1, layer_one))
     return code
 

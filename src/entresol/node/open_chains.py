@@ -28,9 +28,11 @@ from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.evm_env import ValidationLimits
 from entresol.l1.deployment import Deployment, RegisteredChain, SettlementContracts
+from entresol.l1.development_tokens import TOKEN_REGISTRAR, Holding
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.api import worker_count
 from entresol.node.config.schema import ETHER
+from entresol.node.dev_features import development_accounts
 from entresol.node.genesis_config import (
     LayerOneGenesis,
     LayerTwoGenesis,
@@ -47,7 +49,7 @@ from entresol.storage.database.directory import FORMAT_FILE
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
@@ -93,8 +95,9 @@ def open_layer_two(
         predeploys = system_genesis(
             l1_chain_id=l1_chain_id,
             l1_asset_router=contracts.asset_router,
+            base_token=base_token,
             l1_takes_l2_tokens=True,
-            paymaster_balance=_balance(config) if config.l1.l1_url is None else None,
+            paymaster_balance=None if config.l1.l1_url else config.chain.balance * base_token.unit,
         )
     expected = LayerTwoGenesis(config, predeploys, base_token).expected
     genesis = expected.genesis
@@ -155,15 +158,22 @@ def _fee_model(settings: ChainConfig, base_token: BaseToken) -> FeeModel:
 
 
 def open_layer_one(
-    config: NodeConfig, layer_twos: Sequence[Chain], store: Store | None = None
+    config: NodeConfig,
+    layer_twos: Sequence[Chain],
+    store: Store | None = None,
+    *,
+    base_tokens: Sequence[BaseToken] | None = None,
 ) -> Chain:
-    """Open the development L1, on which L2s are registered from genesis; `store` is that of a replica."""
+    """Open the development L1, on which L2s are registered from genesis; `store` is that of a replica.
+
+    `base_tokens` are those of the L2s, which are ether by default.
+    """
     rules = _layer_one_rules(config)
-    deployment = development_deployment(config, layer_twos)
+    tokens = base_tokens or [ETHER_TOKEN] * len(layer_twos)
+    deployment = development_deployment(config, layer_twos, tokens)
     accounts = deployment_accounts(deployment, rules.fork, _balance(config))
-    predeploys = fund_vault(
-        accounts, deployment, {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
-    )
+    amounts = {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
+    predeploys = fund_vault(accounts, deployment, amounts, _holdings(config, tokens))
     predeploys |= {
         it.address: GenesisAccount(balance=_balance(config))
         for it in map(operator_of, range(1, len(layer_twos)))
@@ -207,8 +217,18 @@ def _check_not_lost(folder: Path, layer_twos: Sequence[Chain]) -> None:
         )
 
 
+def _holdings(config: NodeConfig, tokens: Iterable[BaseToken]) -> list[Holding]:
+    """Return what the development accounts have of each base token on the development L1."""
+    created = {it.l1_address: it for it in tokens if not it.is_ether}
+    return [
+        Holding(token.l1_address, owner.address, config.chain.balance * token.unit)
+        for token in created.values()
+        for owner in development_accounts(config.chain)
+    ]
+
+
 def _vault_balance(layer_two: Chain) -> int:
-    """Return the ether in the genesis of an L2, which the vault on L1 holds."""
+    """Return the base tokens in the genesis of an L2, which the vault on L1 holds."""
     funded = sum(account.balance for account in layer_two.genesis.alloc.values())
     return min(funded, _MAX_VAULT_BALANCE)
 
@@ -283,18 +303,24 @@ def _pool(config: ChainConfig) -> PoolConfig:
     )
 
 
-def development_deployment(config: NodeConfig, layer_twos: Sequence[Chain]) -> Deployment:
+def development_deployment(
+    config: NodeConfig, layer_twos: Sequence[Chain], base_tokens: Sequence[BaseToken]
+) -> Deployment:
     """Return the deployment that registers L2s on the development L1, each with an operator of its own."""
     registered = (
         RegisteredChain(
             chain_id=it.rules.chain_id,
             operator=operator_of(index).address,
             genesis_batch_hash=genesis_batch_hash(it),
+            base_token=base_token,
         )
-        for index, it in enumerate(layer_twos)
+        for index, (it, base_token) in enumerate(zip(layer_twos, base_tokens, strict=True))
     )
     return Deployment(
-        l1_chain_id=config.l1.l1_chain_id, deployer=OPERATOR.address, chains=tuple(registered)
+        l1_chain_id=config.l1.l1_chain_id,
+        deployer=OPERATOR.address,
+        chains=tuple(registered),
+        registrar=TOKEN_REGISTRAR,
     )
 
 

@@ -45,6 +45,12 @@ class EtherPrice(msgspec.Struct, frozen=True):
         """Return both numbers as bytes, for those who cannot hold so large ones."""
         return self.nominator.to_bytes(_SIZE) + self.denominator.to_bytes(_SIZE)
 
+    def tokens(self, decimals: int) -> Fraction:
+        """Return how many tokens an ether costs, as people say it."""
+        return Fraction(self.nominator, self.denominator) / Fraction(10) ** (
+            decimals - ETHER_DECIMALS
+        )
+
     def units(self, wei: int) -> int:
         """Return what an amount of ether is worth, rounded up, so that no price becomes nothing."""
         return -(-wei * self.nominator // self.denominator)
@@ -58,6 +64,11 @@ class BaseToken(msgspec.Struct, frozen=True, kw_only=True):
     symbol: str = "ETH"
     decimals: int = ETHER_DECIMALS
     ether_price: EtherPrice = EtherPrice()
+
+    @property
+    def unit(self) -> int:
+        """How many of its smallest units a token has."""
+        return int(10**self.decimals)
 
     @property
     def is_ether(self) -> bool:

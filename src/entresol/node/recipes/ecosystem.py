@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from entresol.dev.control import DevControl
 from entresol.errors import InvalidConfig
+from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
 from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.settlement.settlement_layer import SettlementLayer
+    from entresol.primitives.base_token import BaseToken
     from entresol.terminal.log import NodeLog
 
 log = logging.getLogger(__name__)
@@ -83,17 +85,21 @@ def ecosystem(
     """Return a node that serves L2s, and the development L1 that they settle on unless there is a `remote` one."""
     settles, configs = config.l1.l1, layer_two_configs(config)
     _check_several(config, configs)
+    tokens = development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
         directory = builder.opened(EcosystemDirectory.open(config, configs))
         opened = []
-        for index, it in enumerate(configs):
-            opened.append(_open_layer_two(it, index, remote))
+        for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
+            opened.append(_open_layer_two(it, index, remote, token))
             directory.opened(builder.opened(opened[-1][0]))
         chains = [chain for chain, _ in opened]
-        has_l1 = settles and remote is None
-        l1_chain = builder.opened(open_layer_one(config, chains)) if has_l1 else None
+        l1_chain = None
+        if settles and remote is None:
+            l1_chain = builder.opened(open_layer_one(config, chains, base_tokens=tokens))
         directory.complete(chains, l1_chain)
+        for chain, token in zip(chains, tokens, strict=True):
+            warn_of_coarse_prices(chain.rules.chain_id, token, chain.next_base_fee())
         control = DevControl(
             *(chains if l1_chain is None else (l1_chain, *chains)),
             settling=chains if settles else (),
@@ -153,12 +159,11 @@ def ecosystem(
             address = None if layer_one is None else layer_one.address
             extra = None if layer_one is None else layer_one.extra_address
             found = []
-            for it, service in zip(layer_twos, services, strict=True):
+            for it, service, token in zip(layer_twos, services, tokens, strict=True):
                 layer = None if it.rollup is None else it.rollup.settlement_layer
                 l1 = None if layer is None else L1Info.of(config, layer, address, extra)
-                found.append(
-                    NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1)
-                )
+                keyring = service.api.keyring
+                found.append(NodeInfo.of(it.chain, it.config, keyring, service.address, l1, token))
             return NodeInfo.joined(found)
 
         return builder.build(*services, info=info, rollups=rollups, layer_one=layer_one)
@@ -175,13 +180,14 @@ def _check_several(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
 
 
 def _open_layer_two(
-    config: NodeConfig, index: int, remote: SettlementLayer | None
+    config: NodeConfig, index: int, remote: SettlementLayer | None, base_token: BaseToken
 ) -> tuple[Chain, FeeModel]:
     if not config.l1.l1:
         return open_layer_two(config, None, None)
     if remote is None:
-        return open_layer_two(config, config.l1.l1_chain_id, development_contracts(index))
-    return open_layer_two(config, remote.l1_chain_id, remote.contracts)
+        contracts = development_contracts(index)
+        return open_layer_two(config, config.l1.l1_chain_id, contracts, base_token=base_token)
+    return open_layer_two(config, remote.l1_chain_id, remote.contracts, base_token=base_token)
 
 
 def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) -> None:

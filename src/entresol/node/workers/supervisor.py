@@ -24,6 +24,7 @@ from entresol.node.workers.worker_process import (
 )
 from entresol.replication.workers.clients import NUMBER_BYTES
 from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
+from entresol.rollup.system_contracts import base_token_of
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class WorkerSupervisor:
         return WorkerLayer(
             *(path, page.handle, service.port, service.explorer),
             contracts=None if rollup is None else rollup.contracts,
+            base_token=base_token_of(service.chain.genesis.alloc),
             # It is the last one, after the L2s that settle there.
             is_layer_one=bool(self._rollups) and layer == len(self._rollups),
             extra_port=service.extra_port,
