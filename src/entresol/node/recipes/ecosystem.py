@@ -88,18 +88,8 @@ def ecosystem(
     tokens = development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
-        directory = builder.opened(EcosystemDirectory.open(config, configs))
-        opened = []
-        for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
-            opened.append(_open_layer_two(it, index, remote, token))
-            directory.opened(builder.opened(opened[-1][0]))
+        opened, l1_chain = _open_chains(builder, configs, tokens, remote)
         chains = [chain for chain, _ in opened]
-        l1_chain = None
-        if settles and remote is None:
-            l1_chain = builder.opened(open_layer_one(config, chains, base_tokens=tokens))
-        directory.complete(chains, l1_chain)
-        for chain, token in zip(chains, tokens, strict=True):
-            warn_of_coarse_prices(chain.rules.chain_id, token, chain.next_base_fee())
         control = DevControl(
             *(chains if l1_chain is None else (l1_chain, *chains)),
             settling=chains if settles else (),
@@ -177,6 +167,29 @@ def _check_several(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
         raise InvalidConfig(
             "--chains", "the L1 of --l1-url takes one chain of a node; start a node for each"
         )
+
+
+def _open_chains(
+    builder: NodeBuilder,
+    configs: Sequence[NodeConfig],
+    tokens: Sequence[BaseToken],
+    remote: SettlementLayer | None,
+) -> tuple[list[tuple[Chain, FeeModel]], Chain | None]:
+    """Open the L2s, which are paid in these tokens, and the development L1 if they settle on one."""
+    config = builder.config
+    directory = builder.opened(EcosystemDirectory.open(config, configs))
+    opened: list[tuple[Chain, FeeModel]] = []
+    for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
+        opened.append(_open_layer_two(it, index, remote, token))
+        directory.opened(builder.opened(opened[-1][0]))
+    chains = [chain for chain, _ in opened]
+    l1_chain = None
+    if config.l1.l1 and remote is None:
+        l1_chain = builder.opened(open_layer_one(config, chains, base_tokens=tokens))
+    directory.complete(chains, l1_chain)
+    for chain, token in zip(chains, tokens, strict=True):
+        warn_of_coarse_prices(chain.rules.chain_id, token, chain.next_base_fee())
+    return opened, l1_chain
 
 
 def _open_layer_two(
