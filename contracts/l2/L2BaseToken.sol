@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-// Some constants are named as the functions that clients call.
-// solhint-disable const-name-snakecase
-
 import {L2_MESSENGER} from "../shared/Addresses.sol";
 import {FINALIZE_ETH_WITHDRAWAL} from "../shared/LegacySelectors.sol";
 import {IL1Messenger} from "./interfaces/IL1Messenger.sol";
@@ -12,15 +9,14 @@ import {IL1Messenger} from "./interfaces/IL1Messenger.sol";
 /// @dev Balances are those of the accounts themselves. Withdrawn amounts stay at this address, from where
 /// nothing can move them.
 contract L2BaseToken {
-    /// @notice The name of the token.
-    string public constant name = "Ether";
-    /// @notice The symbol of the token.
-    string public constant symbol = "ETH";
-    /// @notice The number of decimals of an amount.
-    uint8 public constant decimals = 18;
-
     /// @notice The sum of all withdrawals to L1.
     uint256 public totalWithdrawn;
+    /// @notice The name of the token on L1; it is set in the genesis, as are symbol and decimals.
+    string public name;
+    /// @notice The symbol of the token.
+    string public symbol;
+    /// @notice The number of decimals of an amount.
+    uint8 public decimals;
 
     /// @notice `l2Sender` withdrew `amount` to `l1Receiver` on L1.
     event Withdrawal(address indexed l2Sender, address indexed l1Receiver, uint256 amount);

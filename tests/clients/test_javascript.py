@@ -28,6 +28,10 @@ ELSEWHERE: Final = {
     "bridge-viem.mjs",
     "bridge-zksync-ethers.mjs",
     "bridge-zksync-js.mjs",
+    "zksync-js.mjs",
+    "ecosystem-viem.mjs",
+    "ecosystem-zksync-ethers.mjs",
+    "ecosystem-zksync-js.mjs",
     "zk-tokens.mjs",
     "hardhat.mjs",
     "hardhat-helpers.mjs",
@@ -38,7 +42,7 @@ ELSEWHERE: Final = {
     "development-network.mjs",
     "ethers-defaults.mjs",
 }
-"""What test_javascript_bridges.py, test_javascript_blobs.py, test_ethers_defaults.py, test_zksync_ethers_tokens.py and
+"""What test_javascript_bridges.py, test_ecosystem.py, test_javascript_blobs.py, test_ethers_defaults.py, test_zksync_ethers_tokens.py and
 test_hardhat.py run, and what they use."""
 
 

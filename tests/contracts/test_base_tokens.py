@@ -282,6 +282,30 @@ def test_ether_is_deposited_and_withdrawn_as_an_asset(
     assert (there.balance(ETH_TOKEN), there.balance()) == (3 * ETHER, ETHER)
 
 
+def test_ether_in_the_old_encoding_is_what_was_paid_and_is_refunded(
+    l1: Deployed, there: TokenChain
+) -> None:
+    """zksync2 gives no amount of ether."""
+    data = abi.encode(["address", "uint256", "address"], [ETH_TOKEN, 0, BOB])
+    asked = two_bridges(
+        *(l1.router.address, data), chain_id=there.chain_id, mint_value=ETHER, bridge_value=7
+    )
+    function = "requestL2TransactionTwoBridges"
+    sent = Hash32(l1.engine.send(ALICE, l1.bridgehub, function, asked, value=7))
+    assert there.balance(ETH_TOKEN) == l1.engine.balance(l1.vault.address) == 7
+    before = l1.engine.balance(ALICE)
+    there.recover(there.failure(ETH_TOKEN, 7, sent))
+    assert l1.engine.balance(ALICE) == before + 7
+    assert there.balance(ETH_TOKEN) == 0
+
+
+def test_no_ether_in_the_old_encoding_is_an_empty_deposit(l1: Deployed, there: TokenChain) -> None:
+    data = abi.encode(["address", "uint256", "address"], [ETH_TOKEN, 0, BOB])
+    asked = two_bridges(l1.router.address, data, chain_id=there.chain_id)
+    with pytest.raises(Reverted, match="EmptyDeposit"):
+        l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked)
+
+
 @pytest.mark.parametrize("sent", [0, 4, 6, 5 + ETHER])
 def test_ether_of_another_amount_than_is_deposited_is_rejected(
     there: TokenChain, sent: int

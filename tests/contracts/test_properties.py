@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import BlockEnv, Overlay, Rules, Snapshot, execute
+from entresol.chain.fees import LARGEST_BASE_FEE, FeeConstants, FeeModel
 from entresol.execution.evm_env import PRIORITY_CHECKS, priority_tx_env
-from entresol.primitives.l1_to_l2_gas import min_gas_limit
+from entresol.primitives.base_token import EtherPrice
+from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA, min_gas_limit
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Hash32
@@ -205,6 +207,35 @@ def test_the_base_cost_follows_the_formula_for_all_settings(
     expected = max(by_gas, -(-by_pubdata // per_pubdata)) * gas_limit
     question = ("l2TransactionBaseCost", gas_price, gas_limit, per_pubdata)
     assert l1.engine.read(l1.chain, *question) == expected
+
+
+LARGEST = 2**128 - 1
+numbers = st.integers(1, LARGEST) | st.integers(1, 10**6) | st.sampled_from([10**18, LARGEST])
+
+
+@settings(max_examples=examples(50))
+@given(numbers, numbers, st.integers(0, 10**15), st.integers(0, 10**13))
+def test_the_node_has_the_minimum_of_l1_for_any_price_of_ether_and_no_request_pays_less(
+    nominator: int, denominator: int, gas_price: int, minimal: int
+) -> None:
+    l1 = deploy()
+    params = (1, 1_000_000, 120_000, 80_000_000, 99_000, minimal)
+    l1.engine.send(DEPLOYER, l1.chain, "changeFeeParams", params)
+    l1.engine.send(DEPLOYER, l1.chain, "setTokenMultiplier", nominator, denominator)
+
+    def price_on_l1(gas_price: int) -> int:
+        asked = ("l2TransactionBaseCost", gas_price, 1, REQUIRED_GAS_PER_PUBDATA)
+        return int(l1.engine.read(l1.chain, *asked))
+
+    minimum = price_on_l1(0)
+    constants = FeeConstants(minimal_l2_gas_price=minimal)
+    try:
+        model = FeeModel(constants, gas_price, EtherPrice(nominator, denominator))
+    except ValueError:
+        assert minimum > LARGEST_BASE_FEE
+        return
+    assert model.current().base_fee == model.quoted().base_fee == minimum
+    assert price_on_l1(gas_price) >= minimum
 
 
 L1_TRANSACTION_GAS = 1 << 24

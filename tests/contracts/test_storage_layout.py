@@ -40,6 +40,14 @@ SLOTS = {
     "NonceHolder": [("_rawNonces", 0, 0), ("_keyedNonces", 1, 0)],
     "ContractDeployer": [("_accounts", 0, 0)],
     "L2AssetRouter": [("L1_CHAIN_ID", 0, 0), ("L1_ASSET_ROUTER", 1, 0)],
+    # Contracts of earlier versions have the first one alone.
+    "L2BaseToken": [
+        ("totalWithdrawn", 0, 0),
+        ("name", 1, 0),
+        ("symbol", 2, 0),
+        ("decimals", 3, 0),
+    ],
+    "TestERC20": [("totalSupply", 0, 0), ("balanceOf", 1, 0)],
     "L2NativeTokenVault": [
         ("L1_CHAIN_ID", 0, 0),
         ("BASE_TOKEN_ASSET_ID", 1, 0),

@@ -775,6 +775,33 @@ def test_a_busy_port_is_named_with_the_flag_that_helps(serve: Serve) -> None:
             server.begin(again.start())()
 
 
+def test_a_server_on_two_ports_serves_the_same_on_both(serve: Serve) -> None:
+    with serve(echo) as server:
+        twice = Server(echo, JSON_RPC, ServerConfig(port=0), extra_port=0)
+        server.begin(twice.start())()
+        try:
+            ports = [twice.port, twice.extra_port]
+            assert len({*ports, 0, None}) == 4
+            for port in ports:
+                with RawConnection(port or 0) as client:
+                    client.send(post_request(HELLO))
+                    assert client.response().body == HELLO
+        finally:
+            server.begin(twice.stop(0))()
+
+
+def test_a_busy_second_port_is_named_and_the_first_one_is_free_again(serve: Serve) -> None:
+    with serve(echo) as server:
+        again = Server(echo, JSON_RPC, ServerConfig(port=0), extra_port=server.port)
+        with pytest.raises(AddressInUse, match=rf"port {server.port} .* --extra-port") as busy:
+            server.begin(again.start())()
+        assert str(busy.value.of_layer_one()).endswith("--l1-extra-port")
+        assert again.port
+        taken = Server(echo, JSON_RPC, ServerConfig(port=again.port))
+        server.begin(taken.start())()
+        server.begin(taken.stop(0))()
+
+
 @pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
 def test_a_bad_host_is_named_with_the_flag_that_helps(serve: Serve, host: str) -> None:
     with serve(echo) as server:

@@ -21,7 +21,7 @@ from tests.support.clients.accounts import ALICE
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, Pair
-from tests.support.rpc_client import HttpRpcClient
+from tests.support.rpc_client import HttpRpcClient, get
 from tests.support.workers import clients_of
 
 CHAINS = (270, 271)
@@ -84,7 +84,8 @@ def test_every_worker_serves_every_chain(tmp_path: Path) -> None:
     with running_node(*flags, "--config-out", str(info), info=info) as running:
         chains = json.loads(info.read_text())["chains"]
         for value, it in enumerate(chains, start=1):
-            with clients_of(running, it["http_url"]) as (producer, *workers):
+            with clients_of(running, it["http_url"]) as clients:
+                producer, *workers = clients
                 transfer = {"from": ALICE.address, "to": str(RECEIVER), "value": hex(value)}
                 sent = producer("eth_sendTransaction", transfer)
                 for client in (producer, *workers):
@@ -95,3 +96,11 @@ def test_every_worker_serves_every_chain(tmp_path: Path) -> None:
                 assert worker("zks_getMainContract") == it["contract"]
                 worker("evm_mine")
                 assert producer("eth_blockNumber") == "0x2"
+                chain_id = str(it["chain_id"])
+                for _ in clients:
+                    # Whichever process accepts the connection.
+                    health = json.loads(get(f"{it['http_url']}/health"))
+                    assert health["chains"] == dict.fromkeys(("270", "271", "31337"))
+                    metrics = get(f"{it['http_url']}/metrics").decode()
+                    assert f'entresol_head_block{{chain="{chain_id}"}} 2\n' in metrics
+                    assert f'entresol_workers{{chain="{chain_id}"}} 1\n' in metrics

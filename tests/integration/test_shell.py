@@ -98,8 +98,10 @@ def test_both_layers_accounts_and_bridge_are_there(tmp_path: Path) -> None:
         assert terminal.process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_flags_are_those_of_a_node(tmp_path: Path) -> None:
-    with shell(tmp_path, "--no-l1", "--chain-id", "77") as terminal:
+def test_flags_and_the_configuration_file_are_those_of_a_node(tmp_path: Path) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text("[chain]\nchain_id = 77\n")
+    with shell(tmp_path, "--no-l1", "--config", str(file)) as terminal:
         assert "bridge" not in terminal.until_prompt()
         assert "77" in terminal.type("l2.eth.chain_id")
         assert "False" in terminal.type("'l1' in dir()")

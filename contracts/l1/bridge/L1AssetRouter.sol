@@ -289,6 +289,8 @@ contract L1AssetRouter is IL1AssetRouter, ReentrancyGuard {
             (address, uint256, address)
         );
         assetId = _vault().ensureTokenIsRegistered(token);
+        // Clients of this encoding give no amount of ether: it is what they pay.
+        if (token == ETH_TOKEN && amount == 0) amount = msg.value;
         if (receiver == address(0)) receiver = L2Account.ofCaller(originalCaller);
         burnData = DataEncoding.encodeBurn(amount, receiver, token);
     }

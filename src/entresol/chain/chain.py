@@ -256,6 +256,11 @@ class Chain:
         gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
         if self.pool.rules.gas_limit != gas_limit:
             self.pool.rules = structs.replace(self.pool.rules, gas_limit=gas_limit)
+        self.reprice()
+
+    def reprice(self) -> None:
+        """Let the pool have the base fees of the next block, after something else than a block has changed them."""
+        self.flush()
         self.pool.set_base_fees(self.next_base_fee(), self.next_blob_base_fee())
 
     def edit(self, address: Address, change: Callable[[Overlay], object], *others: Address) -> None:

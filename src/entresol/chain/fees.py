@@ -9,6 +9,8 @@ import msgspec
 
 from entresol._native import blob_base_fee, next_excess_blob_gas
 from entresol.errors import InvalidPercentiles
+from entresol.listeners import Listeners
+from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS, ForkFields
 from entresol.primitives.values import Hash32
 from entresol.storage.block_rows import Prices
@@ -44,7 +46,8 @@ _BEFORE_SHANGHAI: Final = frozenset(
 
 _WITH_REQUESTS: Final = frozenset({"prague", "osaka"})
 
-_LARGEST_BASE_FEE: Final = 2**64 - 1
+LARGEST_BASE_FEE: Final = 2**64 - 1
+"""What the engine can hold."""
 
 MAX_HISTORY_BLOCKS: Final = 1_024
 
@@ -53,7 +56,7 @@ MAX_PERCENTILES: Final = 100
 
 
 class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
-    """The fee parameters of the operator, under the names of zksync-era."""
+    """The fee parameters of the operator, under the names of zksync-era; prices are in wei of ether."""
 
     minimal_l2_gas_price: int = 100_000_000
     compute_overhead_part: float = 0.0
@@ -64,7 +67,7 @@ class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The batch fee input: prices in wei."""
+    """The batch fee input: prices of the L2 in the smallest units of its base token, that of L1 in wei."""
 
     fair_l2_gas_price: int
     fair_pubdata_price: int
@@ -82,29 +85,55 @@ class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeeModel:
-    """Prices of an L2.
+    """Prices of an L2: those in ether, times what ether costs in the token that pays for gas.
 
-    Remembers: the last observed gas price of L1, and the prices that follow from it. Persists: nothing; the header of a
-    sealed block has its base fee, and the store has its other prices. Assumes: a caller of `observe` tracks L1. Fails:
-    never.
+    Remembers: the last observed gas price of L1 and price of ether, and the prices that follow from them. Persists:
+    nothing; the header of a sealed block has its base fee, and the store has its other prices. Assumes: a caller of
+    `observe` and `set_ether_price` tracks L1. Fails: with `ValueError` for a price that no block could hold.
     """
 
     QUOTE_SCALE: Final = 1.5
     """Quotes allow for an increase of the L1 gas price before a transaction is included."""
 
-    def __init__(self, constants: FeeConstants | None = None, l1_gas_price: int = 10**9) -> None:
+    def __init__(
+        self,
+        constants: FeeConstants | None = None,
+        l1_gas_price: int = 10**9,
+        ether_price: EtherPrice | None = None,
+    ) -> None:
         self.constants = constants or FeeConstants()
         self.l1_gas_price = l1_gas_price
+        self.is_in_ether = ether_price is None
+        """Whether gas is paid in ether, whose price in itself never changes."""
+        self.ether_price = EtherPrice()
+        self.repriced: Listeners[[]] = Listeners()
+        """Notified when ether has another price, so that every price of the L2 is another."""
         self._known: dict[tuple[int, float], FeeInput] = {}
+        if ether_price is not None:
+            self.set_ether_price(ether_price)
 
     @property
     def l1_pubdata_price(self) -> int:
-        """The price of a pubdata byte that L1 gets as calldata."""
+        """The price in wei of a pubdata byte that L1 gets as calldata."""
         return self.l1_gas_price * L1_GAS_PER_PUBDATA_BYTE
 
     def observe(self, l1_gas_price: int) -> None:
-        """Set the current gas price of L1; no more than the store can hold."""
+        """Set the current gas price of L1, in wei; no more than the store can hold."""
         self.l1_gas_price = min(max(l1_gas_price, 0), _MAX_L1_GAS_PRICE)
+
+    def set_ether_price(self, price: EtherPrice) -> None:
+        """Let prices follow another price of ether; raises `ValueError` if no block could hold the base fee."""
+        if price == self.ether_price:
+            return
+        base_fee = price.units(min(self.constants.minimal_l2_gas_price, _MAX_GAS_PRICE))
+        if base_fee > LARGEST_BASE_FEE:
+            raise ValueError(
+                f"at {price.nominator} / {price.denominator} units of the base token for a wei, the base fee is "
+                f"{base_fee} units, and a block holds at most 2^64 - 1"
+            )
+        self.ether_price = price
+        self._known.clear()
+        self.repriced.notify()
 
     def current(self) -> FeeInput:
         """Return the prices of the next block."""
@@ -129,7 +158,7 @@ class FeeModel:
         return known
 
     def _compute(self, scale: float) -> FeeInput:
-        it = self.constants
+        it, units = self.constants, self.ether_price.units
         l1_gas_price = math.floor(self.l1_gas_price * scale)
         overhead = l1_gas_price * it.batch_overhead_l1_gas
         computation = -(-overhead // it.max_gas_per_batch)
@@ -137,12 +166,17 @@ class FeeModel:
         fair_l2 = it.minimal_l2_gas_price + math.floor(computation * it.compute_overhead_part)
         fair_pubdata = math.floor(self.l1_pubdata_price * scale)
         fair_pubdata += math.floor(publication * it.pubdata_overhead_part)
+        # In wei, because what is much for ether may be little of a token.
         fair_l2 = min(fair_l2, _MAX_GAS_PRICE)
         # Pubdata never raises the gas price above the operator's, since none is published.
         max_pubdata = min(_MAX_PUBDATA_PRICE, fair_l2 * MAX_GAS_PER_PUBDATA)
+        # As the mailbox on L1 rounds its minimum: up, so that gas costs a unit at least.
+        fair_l2_units = min(units(fair_l2), LARGEST_BASE_FEE)
         return FeeInput(
-            fair_l2_gas_price=fair_l2,
-            fair_pubdata_price=min(fair_pubdata, max_pubdata),
+            fair_l2_gas_price=fair_l2_units,
+            fair_pubdata_price=min(
+                units(min(fair_pubdata, max_pubdata)), fair_l2_units * MAX_GAS_PER_PUBDATA
+            ),
             l1_gas_price=l1_gas_price,
         )
 
@@ -240,7 +274,7 @@ class BlobFees:
                 self._rules,
                 excess_blob_gas=parent.excess_blob_gas or 0,
                 blob_gas_used=parent.blob_gas_used or 0,
-                base_fee=min(parent.base_fee_per_gas, _LARGEST_BASE_FEE),
+                base_fee=min(parent.base_fee_per_gas, LARGEST_BASE_FEE),
             )
             or 0
         )

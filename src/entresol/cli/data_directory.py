@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,14 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch
-from entresol.node.layer_twos import check_directory, layer_two_configs, stored_chains
+from entresol.node.base_tokens import development_base_tokens
+from entresol.node.ecosystem_directory import (
+    CHAINS_FILE,
+    EcosystemDirectory,
+    StoredChains,
+    check_layout,
+)
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import L1_FOLDER, open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains
@@ -29,12 +37,11 @@ LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
 def rebuild_chains(config: NodeConfig) -> int:
     """Rebuild the derived tables of each chain, and return the exit code."""
-    for name, path in _chains(config).items():
-        store = Store.open(path, rebuilding=True)
-        try:
-            rebuild(store, _progress(name, "rebuilt"))
-        finally:
-            store.close()
+    folders = _chains(config)
+    with _locked(config):
+        for name, path in folders.items():
+            with contextlib.closing(Store.open(path, rebuilding=True)) as store:
+                rebuild(store, _progress(name, "rebuilt"))
     return SUCCEEDED
 
 
@@ -42,15 +49,16 @@ def verify_chains(config: NodeConfig) -> int:
     """Execute every block of each chain again, and return the exit code."""
     folders, configs = _chains(config), layer_two_configs(config)
     code = SUCCEEDED
-    with contextlib.ExitStack() as stack:
-        layer_twos = []
-        for index, it in enumerate(configs):
-            chain, _ = open_layer_two(it, *configured_contracts(it, index))
+    with _locked(config) as stack:
+        layer_twos, tokens = [], development_base_tokens(configs)
+        for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
+            chain, _ = open_layer_two(it, *configured_contracts(it, index), base_token=token)
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))
         for name, chain in zip(folders, layer_twos, strict=False):
             code = max(code, _verify(name, chain))
         if LAYER_1 in folders:
-            layer_one = stack.enter_context(contextlib.closing(open_layer_one(config, layer_twos)))
+            opened = open_layer_one(config, layer_twos, base_tokens=tokens)
+            layer_one = stack.enter_context(contextlib.closing(opened))
             code = max(code, _verify(LAYER_1, layer_one))
     return code
 
@@ -58,12 +66,15 @@ def verify_chains(config: NodeConfig) -> int:
 def back_up(config: NodeConfig, destination: Path) -> int:
     """Copy the data directory of a node, which may be running, and return the exit code."""
     source = _data_directory(config)
-    folders = [Path(str(it)) for it in stored_chains(source)] or [Path()]
+    stored = StoredChains.at(source)
+    folders = [Path()] if stored is None else [Path(str(it)) for it in stored.chains]
     if not (source / folders[0] / FORMAT_FILE).exists():
         raise InvalidConfig("--data-dir", f"there is no chain in {source}")
     if (source / L1_FOLDER / FORMAT_FILE).exists():
         folders.append(Path(L1_FOLDER))
     copy_chains(source, destination, folders)
+    if stored is not None:
+        shutil.copy2(source / CHAINS_FILE, destination / CHAINS_FILE)
     return SUCCEEDED
 
 
@@ -78,6 +89,13 @@ def _verify(layer: str, chain: Chain) -> int:
     return SUCCEEDED
 
 
+def _locked(config: NodeConfig) -> contextlib.ExitStack:
+    """Return a stack with the lock of a directory of several chains."""
+    stack = contextlib.ExitStack()
+    stack.callback(EcosystemDirectory.open(config, layer_two_configs(config)).close)
+    return stack
+
+
 def _data_directory(config: NodeConfig) -> Path:
     if config.chain.data_dir is None:
         raise InvalidConfig("--data-dir", "this command needs a data directory")
@@ -88,7 +106,7 @@ def _chains(config: NodeConfig) -> dict[str, Path]:
     """Return the folders of the chains in the data directory, the L2s first, by what people call them."""
     directory = _data_directory(config)
     configs = layer_two_configs(config)
-    check_directory(config, configs)
+    check_layout(config, configs)
     found: dict[str, Path] = {}
     for it in configs:
         path = Path(it.chain.data_dir or "")

@@ -133,14 +133,15 @@ def _cluster(words: Sequence[str]) -> int:
 
 
 def _shell(words: Sequence[str]) -> int:
-    """Open a console with both layers."""
+    """Open a console with all chains of a node."""
     flags = shell_parser().parse(words)
     from entresol.cli.shell import open_shell  # noqa: PLC0415
     from entresol.inprocess.devnet import Devnet, devnet_config  # noqa: PLC0415
 
+    file = flags.pop("config")
     given = {name: value for name, value in flags.items() if value is not None}
     _warn_of_variables()
-    with Devnet(devnet_config(given, os.environ)) as net:
+    with Devnet(devnet_config(given, os.environ, file)) as net:
         open_shell(net)
     return SUCCEEDED
 

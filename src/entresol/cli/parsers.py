@@ -25,9 +25,9 @@ Copy the data directory of a node, also while it runs: the L2, and the developme
 chains at one moment."""
 ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
 SHELL_DESCRIPTION: Final = """\
-A Python console with both layers of a new node, their accounts and the bridge, by web3.py. It needs \
-pip install 'entresol[testing]'; IPython is used if it is installed. Ports are free ones, and the node logs nothing, \
-unless flags say otherwise (--no-silent)."""
+A Python console with both layers of a new node, their accounts and the bridge, by web3.py; with --chains, every L2 has \
+a client and a bridge (l2s, bridges). It needs pip install 'entresol[testing]'; IPython is used if it is installed. Ports \
+are free ones, and the node logs nothing, unless flags say otherwise (--no-silent)."""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
@@ -92,6 +92,7 @@ def backup_parser() -> Parser:
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
     parser = _new_parser(FORK_FLAGS, prog="entresol shell", description=SHELL_DESCRIPTION)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
     return parser
 

@@ -1,4 +1,4 @@
-"""The console of `entresol shell`: Python with both layers of a devnet."""
+"""The console of `entresol shell`: Python with all chains of a devnet."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from entresol.inprocess.web3_package import require_web3
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.inprocess.devnet import Devnet
 
 
@@ -26,26 +28,45 @@ def open_shell(net: Devnet) -> None:
 
 
 def namespace_of(net: Devnet) -> dict[str, Any]:
-    """Return the names that the console starts with."""
-    clients = {layer.name.lower(): layer.new_w3() for layer in net.layers}
-    names = {"net": net, **clients, "accounts": net.accounts, "ether": 10**18}
-    if "l1" in clients:
-        names["bridge"] = net.bridge_of(clients["l1"], clients["l2"])
+    """Return the names that the console starts with; each of several L2s is there by its chain id, too."""
+    l2s = tuple(layer.new_w3() for layer in net.l2s)
+    names = {"net": net, "l2": l2s[0], "l2s": l2s, "accounts": net.accounts, "ether": 10**18}
+    names |= _by_id("l2", net, l2s)
+    if _has_l1(net):
+        l1 = net.l1.new_w3()
+        bridges = tuple(net.bridge_of(l1, it) for it in l2s)
+        names |= {"l1": l1, "bridge": bridges[0], "bridges": bridges}
+        names |= _by_id("bridge", net, bridges)
     return names
 
 
 def banner_of(net: Devnet) -> str:
     """Return what the console shows first."""
-    lines = [f"{layer.name}: {layer.url}, chain {layer.chain_id}" for layer in net.layers]
-    clients = ", ".join(layer.name.lower() for layer in net.layers)
-    lines += [
-        f"{clients}   web3.py clients: l2.eth.get_balance(accounts[1].address) // ether",
-        f"accounts   {len(net.accounts)} with ether, which the node signs for; each has an address and a key",
-    ]
-    if len(net.layers) > 1:
+    lines = [f"L1: {net.l1.url}, chain {net.l1.chain_id}"] if _has_l1(net) else []
+    lines += [f"L2: {layer.url}, chain {layer.chain_id}" for layer in net.l2s]
+    clients = "l1, l2" if _has_l1(net) else "l2"
+    lines.append(f"{clients}   web3.py clients: l2.eth.get_balance(accounts[1].address) // ether")
+    if len(net.l2s) > 1:
+        ids = ", ".join(f"l2_{it.chain_id}, bridge_{it.chain_id}" for it in net.l2s)
+        lines.append(f"l2s, bridges   a client and a bridge of each L2, also by its id: {ids}")
+    lines.append(
+        f"accounts   {len(net.accounts)} with ether, which the node signs for; each has an address and a key"
+    )
+    if _has_l1(net):
         lines.append("bridge   bridge.deposit(ether), bridge.finalize(bridge.withdraw(ether))")
     lines.append("net   the devnet: net.snapshot(), net.revert(…), net.l2.request('evm_mine')")
     return "\n".join(lines)
+
+
+def _has_l1(net: Devnet) -> bool:
+    return len(net.layers) > len(net.l2s)
+
+
+def _by_id(prefix: str, net: Devnet, values: Sequence[Any]) -> dict[str, Any]:
+    """Return a name for the value of each L2, by its chain id; none if there is only one."""
+    if len(values) == 1:
+        return {}
+    return {f"{prefix}_{it.chain_id}": value for it, value in zip(net.l2s, values, strict=True)}
 
 
 def _complete(names: dict[str, Any]) -> None:

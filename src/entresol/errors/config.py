@@ -35,10 +35,11 @@ class AddressInUse(ListenFailed):
         )
         self.host = host
         self.port = port
+        self.flag = flag
 
     def of_layer_one(self) -> AddressInUse:
         """Return the error with the flag of the development L1."""
-        return AddressInUse(self.host, self.port, "--l1-port")
+        return AddressInUse(self.host, self.port, self.flag.replace("--", "--l1-"))
 
 
 class SocketUnavailable(ListenFailed):
@@ -74,7 +75,8 @@ class AddressForbidden(ListenFailed):
         )
         self.host = host
         self.port = port
+        self.flag = flag
 
     def of_layer_one(self) -> AddressForbidden:
         """Return the error with the flag of the development L1."""
-        return AddressForbidden(self.host, self.port, "--l1-port")
+        return AddressForbidden(self.host, self.port, self.flag.replace("--", "--l1-"))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
@@ -26,7 +27,7 @@ from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from web3 import Web3
 
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
 
-SettingValue: TypeAlias = "str | float | bool | Path | Sequence[str | int] | None"
-"""The value of a setting, as the configuration has it; text is converted as from a flag."""
+SettingValue: TypeAlias = (
+    "str | float | bool | Path | Sequence[str | int] | Sequence[Mapping[str, SettingValue]] | None"
+)
+"""The value of a setting, as the configuration has it; text is converted as from a flag. `chains` may have the settings
+of each chain, as tables `[[chains]]` of a file do."""
 
 DEFAULTS: Final[Mapping[str, SettingValue]] = {
     # Any number of devnets run beside each other.
@@ -57,31 +61,36 @@ LOGGER.addHandler(logging.NullHandler())
 def devnet(**settings: SettingValue) -> Devnet:
     """Return a devnet with these settings, which have the names of the configuration (docs/config.md).
 
-    `with devnet() as net` starts both layers, and stops them at the end; so does `async with`.
+    `with devnet() as net` starts both layers, and stops them at the end; so does `async with`. With `chains=2`, or with
+    the settings of each chain, `chains=[{"chain_id": 6565}, {"chain_id": 6566}]`, there are several L2s on one L1.
     """
     return Devnet(devnet_config(settings))
 
 
 def devnet_config(
-    settings: Mapping[str, SettingValue], environment: Mapping[str, str] | None = None
+    settings: Mapping[str, SettingValue],
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
 ) -> NodeConfig:
-    """Return the configuration of a devnet; only variables of `environment` have an influence on it."""
-    variables = environment or {}
+    """Return the configuration of a devnet; only variables of `environment` and a `file` have an influence on it."""
     known = {setting.name for setting in SETTINGS.all}
     for name in settings:
         if name not in known:
             raise InvalidConfig(name, "there is no such setting; docs/config.md has all of them")
-    unset = {it.name for it in SETTINGS.all if it.variable not in variables}
-    defaults = {name: value for name, value in DEFAULTS.items() if name in unset}
-    given = {name: _plain(value) for name, value in {**defaults, **settings}.items()}
-    config = read_secret_files(SETTINGS.load(given, variables))
+    given = {name: _plain(value) for name, value in settings.items()}
+    loaded = SETTINGS.load(given, environment or {}, file, defaults=DEFAULTS)
+    config = read_secret_files(loaded)
     if config.cluster.cluster is not None or config.l1.l1_url is not None:
         name = "cluster" if config.l1.l1_url is None else "l1_url"
         raise InvalidConfig(name, "a devnet has all of its chains in one process; run `entresol`")
     return config
 
 
-def _plain(value: SettingValue) -> Any:
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(it) for name, it in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(it) for it in value]
     return str(value) if isinstance(value, Path) else value
 
 

@@ -9,6 +9,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.errors import EntresolError, LayerOneMismatch, MalformedValue
 from entresol.primitives import abi
+from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 
@@ -119,6 +120,22 @@ class ZkChain:
     async def priority_tx_max_gas(self, block: int | None = None) -> int:
         """Return the maximum gas of a request, beyond its overhead, now or as of a block."""
         return await self._number("getPriorityTxMaxGasLimit()", block)
+
+    async def admin(self) -> Address:
+        """Return the account that may change the settings of the chain."""
+        return Address(await read_contract(self.l1, self.address, "getAdmin()", "address"))
+
+    async def ether_price(self, block: int | Hash32) -> EtherPrice:
+        """Return what ether costs in the base token as of a block; raises `LayerOneMismatch` if it is no price."""
+        nominator = await self._number("baseTokenGasPriceMultiplierNominator()", block)
+        denominator = await self._number("baseTokenGasPriceMultiplierDenominator()", block)
+        try:
+            return EtherPrice(nominator, denominator)
+        except ValueError as error:
+            raise LayerOneMismatch(
+                f"the contract {self.address.checksummed()} on {self.l1.name} has {nominator} / {denominator} as what "
+                f"ether costs in the base token: {error}"
+            ) from error
 
     async def stored_batch_hash(self, number: int, block: Hash32 | None = None) -> Hash32:
         """Return the hash of a batch's `StoredBatchInfo`; zero if it is not committed."""

@@ -16,11 +16,12 @@ from entresol.errors import (
 from entresol.l1.custom_errors import failure_reason
 from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
@@ -32,8 +33,6 @@ _CHAIN_SETTINGS: Final = (
     "((uint256,address,address,address,address,address,uint256,uint8,uint64,uint64,uint64,"
     "(uint8,uint32,uint32,uint32,uint32,uint64),address,address,uint128,uint128))"
 )
-_ETHER_IN_BASE_TOKEN: Final = (1, 1)
-"""The price of ether in the base token, which is ether."""
 _NO_DELAY: Final = 0
 _NO_LIMIT: Final = 2**40
 _POLL_SECONDS: Final = 0.1
@@ -76,6 +75,8 @@ class DeploymentStep(NamedTuple):
     description: str
     to: Address | None
     data: bytes
+    sender: Address | None = None
+    """Who sends it; the deployer, unless it is one of the development L1's accounts."""
 
 
 _CREATED: Final = (
@@ -106,13 +107,21 @@ def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts
 
 
 def contracts_of_chain(
-    first: SettlementContracts, deployer: Address, index: int, first_nonce: int = 0
+    first: SettlementContracts,
+    deployer: Address,
+    index: int,
+    first_nonce: int = 0,
+    *,
+    registrations: int = 0,
 ) -> SettlementContracts:
-    """Return the contracts of a chain by its number, from those of the `first` one."""
+    """Return the contracts of a chain by its number, from those of the `first` one.
+
+    The deployer has registered so many base tokens before.
+    """
     if index == 0:
         return first
     # The supplier and the calls of the first chain; then the contract of each other one and its calls.
-    before = len(_CREATED) + _FACETS + 1 + _CALLS + (index - 1) * (1 + _CALLS)
+    before = len(_CREATED) + _FACETS + 1 + _CALLS + (index - 1) * (1 + _CALLS) + registrations
     chain = create_address(deployer, first_nonce + before)
     # The bridge of earlier versions serves the first chain alone; the router takes the same deposits of all.
     return msgspec.structs.replace(first, chain=chain, legacy_bridge=first.asset_router)
@@ -133,6 +142,7 @@ class RegisteredChain(msgspec.Struct, frozen=True, kw_only=True):
     operator: Address
     genesis_batch_hash: Hash32
     fees: L1FeeParams = L1FeeParams()
+    base_token: BaseToken = ETHER_TOKEN
     priority_tx_max_gas: int = 72_000_000
     """The maximum gas of a request, beyond its overhead: what a block of the L2 has."""
 
@@ -152,6 +162,9 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     """Whether bytecode can be published; False resumes a deployment that an earlier version began."""
     has_facets: bool = True
     """Whether the chain's contract has facets; False resumes one of an earlier version, which created it without."""
+    registrar: Address | None = None
+    """Who registers base tokens with the vault. By default the deployer does, and contracts that follow have later
+    nonces; those of the development L1 have the same addresses whatever the base tokens are."""
 
     @property
     def contracts(self) -> SettlementContracts:
@@ -162,7 +175,14 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     def contracts_of(self, chain_id: int) -> SettlementContracts:
         """Return the addresses of the contracts of a chain."""
         index = [it.chain_id for it in self.chains].index(chain_id)
-        return contracts_of_chain(self.contracts, self.deployer, index, self.first_nonce)
+        registered = () if self.registrar is not None else _tokens(self.chains[:index])
+        return contracts_of_chain(
+            self.contracts,
+            self.deployer,
+            index,
+            self.first_nonce,
+            registrations=len(registered),
+        )
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
@@ -224,8 +244,9 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def _calls(self, chain: RegisteredChain) -> list[DeploymentStep]:
         it = self.contracts_of(chain.chain_id)
-        base_token = asset_id(self.l1_chain_id, ETH_TOKEN)
+        base_token = asset_id(self.l1_chain_id, chain.base_token.l1_address)
         return [
+            *self._registrations(chain),
             DeploymentStep(
                 "register the chain",
                 it.bridgehub,
@@ -240,6 +261,21 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                 it.validator_timelock,
                 abi.encode_call("addValidator(address,address)", it.chain, chain.operator),
             ),
+        ]
+
+    def _registrations(self, chain: RegisteredChain) -> list[DeploymentStep]:
+        """Return what registers the base token of a chain with the vault, if no chain before it has that one."""
+        before = self.chains[: self.chains.index(chain)]
+        new = [it for it in _tokens((*before, chain)) if it not in _tokens(before)]
+        vault = self.contracts.native_token_vault
+        return [
+            DeploymentStep(
+                "register the base token",
+                vault,
+                abi.encode_call("ensureTokenIsRegistered(address)", token),
+                self.registrar,
+            )
+            for token in new
         ]
 
     def _chain_settings(self, chain: RegisteredChain) -> tuple[object, ...]:
@@ -268,8 +304,14 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                 fees.minimal_l2_gas_price,
             ),
             *facets_of(self.deployer, self.first_nonce),
-            *_ETHER_IN_BASE_TOKEN,
+            *(chain.base_token.ether_price.nominator, chain.base_token.ether_price.denominator),
         )
+
+
+def _tokens(chains: Sequence[RegisteredChain]) -> list[Address]:
+    """Return the L1 addresses of the base tokens that have to be registered, each once; ether is already."""
+    found = (it.base_token for it in chains)
+    return list(dict.fromkeys(it.l1_address for it in found if not it.is_ether))
 
 
 def packed_version() -> int:

@@ -12,11 +12,12 @@ from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.l1.deployment import addresses_of
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.l1.development_tokens import Holding, creation_of, with_holdings
+from entresol.primitives.assets import asset_id
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from entresol._native import AccountChange, ExecutionResult
     from entresol.l1.deployment import Deployment
@@ -103,13 +104,18 @@ def deployment_accounts(
 ) -> dict[Address, GenesisAccount]:
     """Execute a deployment on an empty state, and return the resulting accounts, with `ether` of the deployer.
 
+    The base tokens are created first.
+
     The transactions are those for any other L1, so that the contracts are in the same state there.
     With the chain id of a public network there is no verifier; only chains that were created with one still have it.
     """
     overlay = empty_overlay()
     rules = Rules(deployment.l1_chain_id, fork)
-    for step in deployment.steps():
-        result = run_unchecked(overlay, rules, deployment.deployer, step.to, step.data)
+    tokens = {it.base_token.l1_address: it.base_token for it in deployment.chains}
+    created = [creation_of(it) for it in tokens.values() if not it.is_ether]
+    for step in (*created, *deployment.steps()):
+        sender = step.sender or deployment.deployer
+        result = run_unchecked(overlay, rules, sender, step.to, step.data)
         assert result.status == "success" or is_public_network(deployment.l1_chain_id), (
             f"{step.description}: {result.reason} {result.output.hex()}"
         )
@@ -123,21 +129,28 @@ def deployment_accounts(
 
 
 def fund_vault(
-    accounts: dict[Address, GenesisAccount], deployment: Deployment, ether: Mapping[int, int]
+    accounts: dict[Address, GenesisAccount],
+    deployment: Deployment,
+    amounts: Mapping[int, int],
+    holdings: Iterable[Holding] = (),
 ) -> dict[Address, GenesisAccount]:
-    """Return the accounts with ether in the vault, as if it had been deposited to each chain, by its id.
+    """Return the accounts with base tokens in the vault, as if they had been deposited to each chain, by its id.
 
-    It backs the balances in the genesis of an L2, so that they can be withdrawn.
+    They back the balances in the genesis of an L2, so that they can be withdrawn. `holdings` are what others have.
     """
     vault = addresses_of(deployment.deployer, deployment.first_nonce).native_token_vault
-    asset = asset_id(deployment.l1_chain_id, ETH_TOKEN)
-    balances: dict[Word, Value] = {chain_id: {asset: amount} for chain_id, amount in ether.items()}
+    ether, balances, tokens = 0, dict[Word, Value](), [*holdings]
+    for chain in deployment.chains:
+        token, amount = chain.base_token, amounts[chain.chain_id]
+        balances[chain.chain_id] = {asset_id(deployment.l1_chain_id, token.l1_address): amount}
+        if token.is_ether:
+            ether += amount
+        else:
+            tokens.append(Holding(token.l1_address, vault, amount))
     storage = storage_of(artifact("L1NativeTokenVault"), {"chainBalance": balances})
     account = accounts[vault]
-    funded = msgspec.structs.replace(
-        account, balance=sum(ether.values()), storage={**account.storage, **storage}
-    )
-    return {**accounts, vault: funded}
+    funded = msgspec.structs.replace(account, balance=ether, storage={**account.storage, **storage})
+    return with_holdings({**accounts, vault: funded}, tokens)
 
 
 def _account(change: AccountChange, codes: dict[bytes, bytes]) -> GenesisAccount:

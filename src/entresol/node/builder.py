@@ -12,7 +12,7 @@ from entresol.node.node import Node
 from entresol.node.parts.part import first_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.dev.control import DevControl
@@ -54,6 +54,7 @@ class NodeBuilder:
         self._log = log
         self._opened = contextlib.ExitStack()
         self._parts: list[Part] = []
+        self._of_chains: dict[str, list[Part]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -66,13 +67,31 @@ class NodeBuilder:
         self._opened.callback(what.close)
         return what
 
-    def add(self, *parts: Part | None) -> None:
-        """Add parts, which start after those before them; None is a part that this node does not have."""
-        self._parts += [part for part in parts if part is not None]
+    def add(self, *parts: Part | None, chain: str = "") -> None:
+        """Add parts, which start after those before them; None is a part that this node does not have.
+
+        `chain` is the name of the one of several chains that they belong to.
+        """
+        added = [part for part in parts if part is not None]
+        self._parts += added
+        if chain:
+            self._of_chains.setdefault(chain, []).extend(added)
+
+    def add_each(self, parts: Iterable[Part | None], chains: Iterable[str]) -> None:
+        """Add a part of each of several chains."""
+        for part, chain in zip(parts, chains, strict=True):
+            self.add(part, chain=chain)
 
     def problem(self) -> str | None:
-        """Return what fails and is tried again, of all parts."""
-        return first_problem(self._parts)
+        """Return what fails and is tried again, of all parts, with the name of its chain if there are several."""
+        named = (
+            f"chain {name}: {it}" for name, it in self.chain_problems().items() if it is not None
+        )
+        return next(named, None) or first_problem(self._parts)
+
+    def chain_problems(self) -> dict[str, str | None]:
+        """Return what fails and is tried again of each of several chains, by their names."""
+        return {name: first_problem(parts) for name, parts in self._of_chains.items()}
 
     def api(  # noqa: PLR0913 - what differs between chains
         self,
@@ -115,6 +134,7 @@ class NodeBuilder:
         explorer: ExplorerPage | None = None,
         role: ServiceRole | None = None,
         is_layer_one: bool = False,
+        extra_port: int | None = None,
     ) -> ChainService:
         """Return the service of an API, with lines of `layer` in the log, but not of the senders `hidden`."""
         log = None
@@ -133,6 +153,7 @@ class NodeBuilder:
             explorer=explorer,
             role=role,
             is_layer_one=is_layer_one,
+            extra_port=extra_port,
         )
 
     def build(

@@ -14,6 +14,7 @@ from entresol.node.beacon_pages import BeaconPages
 from entresol.node.metrics import (
     chain_samples,
     garbage_samples,
+    labelled,
     memory_samples,
     render,
     request_memory,
@@ -50,6 +51,8 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Returns why the node is slow or at risk, but serves; None if it is neither."""
     metrics: Callable[[], Iterable[Sample]] = tuple
     """Returns more metrics."""
+    chain: str = ""
+    """The name of one of several chains, which its metrics have as a label."""
     wrap: Callable[[Handler], Handler] = lambda handler: handler
     """Returns a handler around that of all requests."""
 
@@ -85,6 +88,7 @@ class ChainService:
         explorer: ExplorerPage | None = None,
         role: ServiceRole | None = None,
         is_layer_one: bool = False,
+        extra_port: int | None = None,
     ) -> None:
         """Serve a chain; `is_layer_one` if it is the development L1 beside an L2, with flags of its own."""
         role = role or ServiceRole()
@@ -116,14 +120,23 @@ class ChainService:
             files=no_files if explorer is None else explorer_files,
             trees=self._trees(),
             sharing=role.sharing,
+            extra_port=extra_port,
         )
 
     @property
     def address(self) -> str:
         """The host and port it listens on."""
-        host = self._config.hosts[0]
-        shown = f"[{host}]" if ":" in host else host
-        return f"{shown}:{self.port}"
+        return self._address(self.port)
+
+    @property
+    def extra_address(self) -> str | None:
+        """The host and port at which the chain is served, too."""
+        return None if self.extra_port is None else self._address(self.extra_port)
+
+    @property
+    def extra_port(self) -> int | None:
+        """The other port it listens on, if there is one."""
+        return self._server.extra_port
 
     @property
     def port(self) -> int:
@@ -145,6 +158,11 @@ class ChainService:
     async def stop(self) -> None:
         """Let requests in progress finish, and stop listening."""
         await self._server.stop()
+
+    def _address(self, port: int) -> str:
+        host = self._config.hosts[0]
+        shown = f"[{host}]" if ":" in host else host
+        return f"{shown}:{port}"
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher
@@ -170,13 +188,20 @@ class ChainService:
                 if degraded is None
                 else {"status": "degraded", "reason": degraded}
             )
-            return 200, JSON, json.dumps({**status, **self._hooks.health()}).encode()
-        failing = {"status": "failing", "reason": str(failure), **self._hooks.health()}
+            return 200, JSON, json.dumps({**status, **self._health()}).encode()
+        failing = {"status": "failing", "reason": str(failure), **self._health()}
         return 503, JSON, json.dumps(failing).encode()
 
+    def _health(self) -> dict[str, Any]:
+        ports = {} if self.extra_port is None else {"ports": [self.port, self.extra_port]}
+        return {**ports, **self._hooks.health()}
+
     def _metrics_page(self) -> PageResponse:
-        text = self.chain_metrics() + self.process_metrics()
-        return 200, PROMETHEUS, text.encode()
+        return self.rendered_metrics(self.chain_metrics() + self.process_metrics())
+
+    def rendered_metrics(self, text: str) -> PageResponse:
+        """Return the page `/metrics` with these samples."""
+        return 200, PROMETHEUS, labelled(text, self._hooks.chain).encode()
 
     def chain_metrics(self) -> str:
         """Return the metrics of the chain and its settlement."""

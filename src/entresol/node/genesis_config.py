@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.chain.fees import LARGEST_BASE_FEE
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.genesis.stored_genesis import (
@@ -25,9 +26,10 @@ from entresol.node.dev_features import (
     funding,
     requested_accounts,
 )
+from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, PROXY_CODE
-from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
+from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS, base_token_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from entresol.l1.deployment import Deployment, RegisteredChain
     from entresol.node.config.evm import EvmConfig
     from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.primitives.base_token import BaseToken
 
 _L1_VARIABLES: Final = {
     "L1_CHAIN_ID": "--l1-chain-id or --l1-url: the chain id of its L1",
@@ -49,9 +52,15 @@ class LayerTwoGenesis:
     Contracts may differ from those of an existing chain: it keeps the ones that it was created with.
     """
 
-    def __init__(self, config: NodeConfig, predeploys: Mapping[Address, GenesisAccount]) -> None:
+    def __init__(
+        self,
+        config: NodeConfig,
+        predeploys: Mapping[Address, GenesisAccount],
+        base_token: BaseToken = ETHER_TOKEN,
+    ) -> None:
         self._config = config.chain
         self._predeploys = predeploys
+        self._base_token = base_token
         self._enabled = _enabled(predeploys, config.evm)
         self._file = self._load_file(config)
         self._flag = "--genesis" if config.chain.init is None else "--init"
@@ -68,8 +77,11 @@ class LayerTwoGenesis:
         if self._config.number not in (None, stored.number):
             yield f"--number: {stored.number}, not {self._config.number}"
         yield from _settlement_differences(stored, expected)
+        yield from _token_differences(stored, self._base_token)
         if self._file is None:
-            yield from _funding_differences(self._config, stored, self._predeploys.keys())
+            yield from _funding_differences(
+                self._config, stored, self._predeploys.keys(), self._base_token.unit
+            )
         else:
             yield from self._file_differences(stored, self._file)
 
@@ -87,21 +99,22 @@ class LayerTwoGenesis:
         if file is None or config.chain.init is None:
             return file
         funded = {
-            it.address: GenesisAccount(balance=config.chain.balance * ETHER)
+            it.address: GenesisAccount(balance=config.chain.balance * self._base_token.unit)
             for it in funding(config)
         }
         return msgspec.structs.replace(file, alloc={**file.alloc, **funded})
 
     def _development(self, config: NodeConfig) -> Genesis:
         addresses = [account.address for account in funding(config)]
-        balance = config.chain.balance * ETHER
+        balance = config.chain.balance * self._base_token.unit
         funded = Genesis.development(config.chain.chain_id, addresses, balance, self._enabled)
         timestamp = _now_unless(config.chain.timestamp)
+        base_fee = self._base_token.ether_price.units(DEFAULT_GAS_PRICE)
         # A call on the genesis block must not cost more than one on the next block. --gas-price is
-        # not part of the genesis: a chain can be opened again with another one.
+        # not part of the genesis: a chain can be opened again with another one. Neither is what L1 says later.
         return msgspec.structs.replace(
             funded,
-            base_fee=DEFAULT_GAS_PRICE,
+            base_fee=min(base_fee, LARGEST_BASE_FEE),
             timestamp=timestamp,
             number=config.chain.number or 0,
         )
@@ -167,6 +180,22 @@ def _registration_differences(stored: Genesis, deployment: Deployment) -> Iterat
     for chain in others:
         if not _is_registered(stored, deployment, chain):
             yield f"--chains: chain {chain.chain_id} is not registered on it; start in a new directory"
+    for chain in deployment.chains:
+        found, wanted = _registered_price(stored, deployment, chain), chain.base_token.ether_price
+        if found not in (None, wanted):
+            decimals = chain.base_token.decimals
+            shown = (str(it.tokens(decimals)) for it in (found, wanted))
+            yield f"--base-token-ratio: {' at the start, not '.join(shown)}"
+
+
+def _registered_price(
+    stored: Genesis, deployment: Deployment, chain: RegisteredChain
+) -> EtherPrice | None:
+    """Return the price that a chain was registered with; None if it was not, or by an earlier version."""
+    (slot,) = storage_of(artifact("ZKChain"), {"_multiplierNominator": 0})
+    word = _slot(stored, deployment.contracts_of(chain.chain_id).chain, slot)
+    denominator, nominator = int.from_bytes(word[:16]), int.from_bytes(word[16:])
+    return EtherPrice(nominator, denominator) if nominator and denominator else None
 
 
 def _is_registered(stored: Genesis, deployment: Deployment, chain: RegisteredChain) -> bool:
@@ -261,8 +290,21 @@ def _settlement_differences(stored: Genesis, expected: Genesis) -> Iterator[str]
             yield f"{flags} is {_shown(found)}, not {_shown(wanted)}"
 
 
+def _token_differences(stored: Genesis, expected: BaseToken) -> Iterator[str]:
+    """Yield how the token that pays for gas differs from that of the flags."""
+    found = base_token_of(stored.alloc)
+    if found.l1_address != expected.l1_address:
+        yield f"--base-token: {_named(found)}, not {_named(expected)}"
+    elif found.decimals != expected.decimals:
+        yield f"--base-token-decimals: {found.decimals}, not {expected.decimals}"
+
+
+def _named(token: BaseToken) -> str:
+    return "ETH" if token.is_ether else f"{token.symbol} ({token.l1_address.checksummed()})"
+
+
 def _funding_differences(
-    config: ChainConfig, stored: Genesis, others: Collection[Address]
+    config: ChainConfig, stored: Genesis, others: Collection[Address], unit: int = ETHER
 ) -> Iterator[str]:
     """Yield how the funded accounts differ from those of the flags; without --accounts any number fits."""
     owners = {
@@ -278,10 +320,10 @@ def _funding_differences(
         yield f"--mnemonic or --genesis: it funds {stranger}, which is no account of the mnemonic"
     elif config.accounts not in (None, len(derived)):
         yield f"--accounts: {len(derived)}, not {config.accounts}"
-    balance = config.balance * ETHER
+    balance = config.balance * unit
     other = next((it for it in owners.values() if it != balance), balance)
     if other != balance:
-        yield f"--balance: {other / ETHER:,g}, not {config.balance:,}"
+        yield f"--balance: {other / unit:,g}, not {config.balance:,}"
 
 
 def _slot(genesis: Genesis, address: Address, slot: Hash32) -> Hash32:

@@ -9,7 +9,6 @@ import msgspec
 
 from entresol.errors import InvalidConfig
 from entresol.node.open_chains import chain_id_of
-from entresol.storage.database.directory import FORMAT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,27 +38,6 @@ def layer_two_configs(config: NodeConfig) -> tuple[NodeConfig, ...]:
     if directory is None:
         return chains
     return tuple(_in_folder(it, Path(directory)) for it in chains)
-
-
-def stored_chains(directory: Path) -> list[int]:
-    """Return the ids of several chains in a data directory, which are the names of their folders; none if it is of one."""
-    folders = (it.parent.name for it in directory.glob(f"*/{FORMAT_FILE}"))
-    return sorted(int(name) for name in folders if name.isascii() and name.isdigit())
-
-
-def check_directory(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
-    """Reject a data directory of one chain for several, and one of several for one, before anything is created in it."""
-    if config.chain.data_dir is None:
-        return
-    path = Path(config.chain.data_dir)
-    if len(chains) > 1 and (path / FORMAT_FILE).exists():
-        raise InvalidConfig(
-            "--chains", f"{path} has one chain, and its L1 knows no other; give a new directory"
-        )
-    stored = stored_chains(path)
-    if stored and stored != sorted(it.chain.chain_id for it in chains):
-        problem = f"it has the chains {', '.join(map(str, stored))}"
-        raise InvalidConfig("--data-dir", f"{problem}: give --chains {','.join(map(str, stored))}")
 
 
 def _of_flag(config: NodeConfig, items: Sequence[str]) -> tuple[NodeConfig, ...]:
@@ -114,7 +92,7 @@ def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
     ports = [(it.server.port, "another chain") for it in chains]
     if config.l1.l1_url is None:
         ids.insert(0, (config.l1.l1_chain_id, "the L1"))
-        ports.insert(0, (config.l1.l1_port, "the L1"))
+        ports = [(it or 0, "the L1") for it in (config.l1.l1_port, config.l1.l1_extra_port)] + ports
     _check_distinct("chain id", ids)
     _check_distinct("port", [it for it in ports if it[0]])
     sockets = [it.server.ipc for it in chains if it.server.ipc is not None]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Literal, NamedTuple
+import re
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from entresol.chain.finality import BlockTag
 from entresol.server.memory import COLLECT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from entresol.chain.chain import Chain
     from entresol.server.memory import RequestBytes, UnsentBytes
     from entresol.server.server_state import Counters
+
+CHAIN_LABEL: Final = "chain"
+"""The label that tells the samples of several chains apart."""
+_METRIC_NAME: Final = re.compile(r"\w+")
 
 
 class Sample(NamedTuple):
@@ -89,6 +94,37 @@ def server_samples(
         ("sent_bytes_total", "Bytes sent.", it.bytes_sent),
     ):
         yield Sample(name, description, value, "counter")
+
+
+def problem_samples(problems: Mapping[str, str | None]) -> Iterator[Sample]:
+    """Yield which of several chains have a problem."""
+    for name, problem in problems.items():
+        yield Sample(
+            "chain_problem",
+            "Whether anything of a chain fails.",
+            problem is not None,
+            labels=f'{CHAIN_LABEL}="{name}"',
+        )
+
+
+def labelled(text: str, chain: str) -> str:
+    """Return rendered samples with the label of a chain, except those that have one already."""
+    if not chain:
+        return text
+    label = f'{CHAIN_LABEL}="{chain}"'
+    lines = (line if line.startswith("#") else _with(label, line) for line in text.splitlines())
+    return "".join(line + "\n" for line in lines)
+
+
+def _with(label: str, sample: str) -> str:
+    name = _METRIC_NAME.match(sample)
+    assert name is not None
+    rest = sample[name.end() :]
+    if rest.startswith(f"{{{CHAIN_LABEL}="):
+        return sample
+    return (
+        f"{name[0]}{{{label},{rest[1:]}" if rest.startswith("{") else f"{name[0]}{{{label}}}{rest}"
+    )
 
 
 def render(samples: Iterable[Sample]) -> str:

@@ -28,9 +28,11 @@ from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.evm_env import ValidationLimits
 from entresol.l1.deployment import Deployment, RegisteredChain, SettlementContracts
+from entresol.l1.development_tokens import TOKEN_REGISTRAR, Holding
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
 from entresol.node.config.api import worker_count
 from entresol.node.config.schema import ETHER
+from entresol.node.dev_features import development_accounts
 from entresol.node.genesis_config import (
     LayerOneGenesis,
     LayerTwoGenesis,
@@ -38,17 +40,20 @@ from entresol.node.genesis_config import (
     has_other_contracts,
     load_file,
 )
+from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
+from entresol.storage.database.directory import FORMAT_FILE
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.primitives.base_token import BaseToken
     from entresol.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -81,6 +86,8 @@ def open_layer_two(
     l1_chain_id: int | None,
     contracts: SettlementContracts | None,
     store: Store | None = None,
+    *,
+    base_token: BaseToken = ETHER_TOKEN,
 ) -> tuple[Chain, FeeModel]:
     """Open the L2, with the system contracts in its genesis if it settles on an L1; `store` is that of a replica."""
     predeploys: Mapping[Address, GenesisAccount] = {}
@@ -88,10 +95,11 @@ def open_layer_two(
         predeploys = system_genesis(
             l1_chain_id=l1_chain_id,
             l1_asset_router=contracts.asset_router,
+            base_token=base_token,
             l1_takes_l2_tokens=True,
-            paymaster_balance=_balance(config) if config.l1.l1_url is None else None,
+            paymaster_balance=None if config.l1.l1_url else config.chain.balance * base_token.unit,
         )
-    expected = LayerTwoGenesis(config, predeploys).expected
+    expected = LayerTwoGenesis(config, predeploys, base_token).expected
     genesis = expected.genesis
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
@@ -99,7 +107,7 @@ def open_layer_two(
             f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
             "start without an L1 by --no-l1",
         )
-    chain, fees = open_with_genesis(config, expected, store=store)
+    chain, fees = open_with_genesis(config, expected, store=store, base_token=base_token)
     if store is None:
         _report_contracts(chain, genesis, "system contracts")
     return chain, fees
@@ -111,10 +119,14 @@ def open_with_genesis(
     *,
     is_synced: bool = True,
     store: Store | None = None,
+    base_token: BaseToken = ETHER_TOKEN,
 ) -> tuple[Chain, FeeModel]:
-    """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores."""
+    """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores.
+
+    Gas costs `--gas-price` at what ether costs in `base_token`, until L1 has another price.
+    """
     genesis, settings, evm = expected.genesis, config.chain, config.evm
-    fees = FeeModel(FeeConstants(minimal_l2_gas_price=settings.gas_price))
+    fees = _fee_model(settings, base_token)
     rules = msgspec.structs.replace(
         ChainRules.layer_2(genesis.chain_id),
         fork=settings.hardfork,
@@ -130,21 +142,38 @@ def open_with_genesis(
     chain = _open(store, rules, expected, _pool(settings))
     if is_replica:
         return chain, fees
+    fees.repriced.add(chain.reprice)
     _start_clock(chain, settings)
     _start_mining(chain, settings)
     return chain, fees
 
 
+def _fee_model(settings: ChainConfig, base_token: BaseToken) -> FeeModel:
+    constants = FeeConstants(minimal_l2_gas_price=settings.gas_price)
+    price = None if base_token.is_ether else base_token.ether_price
+    try:
+        return FeeModel(constants, ether_price=price)
+    except ValueError as error:
+        raise InvalidConfig("--base-token-ratio", str(error)) from error
+
+
 def open_layer_one(
-    config: NodeConfig, layer_twos: Sequence[Chain], store: Store | None = None
+    config: NodeConfig,
+    layer_twos: Sequence[Chain],
+    store: Store | None = None,
+    *,
+    base_tokens: Sequence[BaseToken] | None = None,
 ) -> Chain:
-    """Open the development L1, on which L2s are registered from genesis; `store` is that of a replica."""
+    """Open the development L1, on which L2s are registered from genesis; `store` is that of a replica.
+
+    `base_tokens` are those of the L2s, which are ether by default.
+    """
     rules = _layer_one_rules(config)
-    deployment = development_deployment(config, layer_twos)
+    tokens = base_tokens or [ETHER_TOKEN] * len(layer_twos)
+    deployment = development_deployment(config, layer_twos, tokens)
     accounts = deployment_accounts(deployment, rules.fork, _balance(config))
-    predeploys = fund_vault(
-        accounts, deployment, {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
-    )
+    amounts = {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
+    predeploys = fund_vault(accounts, deployment, amounts, _holdings(config, tokens))
     predeploys |= {
         it.address: GenesisAccount(balance=_balance(config))
         for it in map(operator_of, range(1, len(layer_twos)))
@@ -160,6 +189,8 @@ def open_layer_one(
     pool = msgspec.structs.replace(_pool(config.chain), order=blocks.l1_order)
     folder = None if path is None else path / L1_FOLDER
     is_replica = store is not None
+    if folder is not None and not is_replica:
+        _check_not_lost(folder, layer_twos)
     chain = _open(store or _new_store(config, folder), rules, expected, pool)
     if is_replica:
         return chain
@@ -175,8 +206,29 @@ def open_layer_one(
     return chain
 
 
+def _check_not_lost(folder: Path, layer_twos: Sequence[Chain]) -> None:
+    """Reject to create an L1 below an L2 that has blocks: it would know nothing of their deposits and batches."""
+    begun = next((it for it in layer_twos if it.number > it.ledger.first), None)
+    if begun is not None and not (folder / FORMAT_FILE).exists():
+        raise InvalidConfig(
+            "--data-dir",
+            f"chain {begun.rules.chain_id} is at block {begun.number}, and its L1 is missing in {folder}: restore both "
+            "from one copy, or give a new directory",
+        )
+
+
+def _holdings(config: NodeConfig, tokens: Iterable[BaseToken]) -> list[Holding]:
+    """Return what the development accounts have of each base token on the development L1."""
+    created = {it.l1_address: it for it in tokens if not it.is_ether}
+    return [
+        Holding(token.l1_address, owner.address, config.chain.balance * token.unit)
+        for token in created.values()
+        for owner in development_accounts(config.chain)
+    ]
+
+
 def _vault_balance(layer_two: Chain) -> int:
-    """Return the ether in the genesis of an L2, which the vault on L1 holds."""
+    """Return the base tokens in the genesis of an L2, which the vault on L1 holds."""
     funded = sum(account.balance for account in layer_two.genesis.alloc.values())
     return min(funded, _MAX_VAULT_BALANCE)
 
@@ -251,18 +303,24 @@ def _pool(config: ChainConfig) -> PoolConfig:
     )
 
 
-def development_deployment(config: NodeConfig, layer_twos: Sequence[Chain]) -> Deployment:
+def development_deployment(
+    config: NodeConfig, layer_twos: Sequence[Chain], base_tokens: Sequence[BaseToken]
+) -> Deployment:
     """Return the deployment that registers L2s on the development L1, each with an operator of its own."""
     registered = (
         RegisteredChain(
             chain_id=it.rules.chain_id,
             operator=operator_of(index).address,
             genesis_batch_hash=genesis_batch_hash(it),
+            base_token=base_token,
         )
-        for index, it in enumerate(layer_twos)
+        for index, (it, base_token) in enumerate(zip(layer_twos, base_tokens, strict=True))
     )
     return Deployment(
-        l1_chain_id=config.l1.l1_chain_id, deployer=OPERATOR.address, chains=tuple(registered)
+        l1_chain_id=config.l1.l1_chain_id,
+        deployer=OPERATOR.address,
+        chains=tuple(registered),
+        registrar=TOKEN_REGISTRAR,
     )
 
 

@@ -11,8 +11,9 @@ from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.values import Address
 
 ETHER_DECIMALS: Final = 18
-_LARGEST: Final = 2**128 - 1
-"""L1 keeps both numbers of a price in 128 bits."""
+_SIZE: Final = 16
+"""L1 keeps each of both numbers of a price in 128 bits."""
+_LARGEST: Final = 2 ** (8 * _SIZE) - 1
 
 
 class EtherPrice(msgspec.Struct, frozen=True):
@@ -35,6 +36,21 @@ class EtherPrice(msgspec.Struct, frozen=True):
         price = tokens * Fraction(10) ** (decimals - ETHER_DECIMALS)
         return cls(price.numerator, price.denominator)
 
+    @classmethod
+    def unpack(cls, packed: bytes) -> Self:
+        """Read what `pack` returns."""
+        return cls(int.from_bytes(packed[:_SIZE]), int.from_bytes(packed[_SIZE:]))
+
+    def pack(self) -> bytes:
+        """Return both numbers as bytes, for those who cannot hold so large ones."""
+        return self.nominator.to_bytes(_SIZE) + self.denominator.to_bytes(_SIZE)
+
+    def tokens(self, decimals: int) -> Fraction:
+        """Return how many tokens an ether costs, as people say it."""
+        return Fraction(self.nominator, self.denominator) / Fraction(10) ** (
+            decimals - ETHER_DECIMALS
+        )
+
     def units(self, wei: int) -> int:
         """Return what an amount of ether is worth, rounded up, so that no price becomes nothing."""
         return -(-wei * self.nominator // self.denominator)
@@ -48,6 +64,11 @@ class BaseToken(msgspec.Struct, frozen=True, kw_only=True):
     symbol: str = "ETH"
     decimals: int = ETHER_DECIMALS
     ether_price: EtherPrice = EtherPrice()
+
+    @property
+    def unit(self) -> int:
+        """How many of its smallest units a token has."""
+        return int(10**self.decimals)
 
     @property
     def is_ether(self) -> bool:

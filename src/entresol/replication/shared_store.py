@@ -9,6 +9,7 @@ import msgspec
 
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import StoreFailed
+from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address
 from entresol.replication.router import ReplicaState
 from entresol.replication.workers.state_page import Revert
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from entresol.chain.chain import Chain
+    from entresol.chain.fees import FeeModel
     from entresol.replication.workers.state_page import ChainState, StatePage
     from entresol.server.handler import ClientConnection, Handler
 
@@ -80,7 +82,7 @@ class StoreFollower:
         current: ReplicaState = ReplicaState.WORKER,
         on_stale: Callable[[], None] = lambda: None,
         on_batch: Callable[[int, int], None] = lambda _first, _last: None,
-        on_l1_gas_price: Callable[[int], None] = lambda _price: None,
+        fees: FeeModel | None = None,
     ) -> None:
         self._chain = chain
         self._store = store
@@ -88,7 +90,7 @@ class StoreFollower:
         self._current = current
         self._on_stale = on_stale
         self._on_batch = on_batch
-        self._on_l1_gas_price = on_l1_gas_price
+        self._fees = fees
         self._version = _NONE
         self._state: ChainState | None = None
         self.state = ReplicaState.STALE
@@ -168,8 +170,11 @@ class StoreFollower:
         if chain.settings.beneficiary != beneficiary:
             settings = msgspec.structs.replace(chain.settings, beneficiary=beneficiary)
             chain.ledger.settings = settings
-        if state.l1_gas_price is not None:
-            self._on_l1_gas_price(state.l1_gas_price)
+        if self._fees is not None:
+            if state.l1_gas_price is not None:
+                self._fees.observe(state.l1_gas_price)
+            if state.ether_price is not None:
+                self._fees.set_ether_price(EtherPrice.unpack(state.ether_price))
         batched = -1 if before is None else min(before.batched, _missed(before, state).batched)
         if state.batched > batched:
             self._on_batch(batched + 1, state.batched)

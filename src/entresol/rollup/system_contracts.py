@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from entresol import _native
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
-from entresol.contracts.slots import storage_of
+from entresol.contracts.slots import storage_of, text_in
 from entresol.execution import account_senders
 from entresol.primitives.assets import (
-    ETH_TOKEN,
     L2_ASSET_ROUTER,
     L2_BASE_TOKEN,
     L2_NATIVE_TOKEN_VAULT,
     asset_id,
 )
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deterministic_deployers import DEPLOYERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def _at(number: int) -> Address:
@@ -60,6 +63,9 @@ CONTRACTS: Final = {
 }
 """The name of the contract at each address."""
 
+_TEXTS: Final = ("name", "symbol")
+"""What the base token's contract has of it as text."""
+
 # The nonce of a contract after its creation.
 _FIRST_NONCE: Final = 1
 
@@ -68,15 +74,15 @@ def system_genesis(
     *,
     l1_chain_id: int,
     l1_asset_router: Address,
-    base_token: Address = ETH_TOKEN,
+    base_token: BaseToken = ETHER_TOKEN,
     l1_takes_l2_tokens: bool = False,
     paymaster_balance: int | None = None,
 ) -> dict[Address, GenesisAccount]:
     """Return the contracts of an L2 that settles on `l1_chain_id`, for its genesis.
 
-    Deposits come from the asset router of L1. `base_token` is the L1 address of the token that pays for gas.
-    `l1_takes_l2_tokens` allows withdrawals of L2 tokens, which the vault of L1 must be able to represent. Without a
-    `paymaster_balance` there is no testnet paymaster: one that pays all fees runs out of ether.
+    Deposits come from the asset router of L1. `base_token` pays for gas. `l1_takes_l2_tokens` allows withdrawals of L2
+    tokens, which the vault of L1 must be able to represent. Without a `paymaster_balance` there is no testnet
+    paymaster: one that pays all fees runs out of funds.
     """
     storage = {
         BOOTLOADER: storage_of(
@@ -88,7 +94,15 @@ def system_genesis(
             {"L1_CHAIN_ID": l1_chain_id, "L1_ASSET_ROUTER": l1_asset_router},
         ),
         NATIVE_TOKEN_VAULT: _vault_storage(
-            l1_chain_id, base_token, l1_takes_l2_tokens=l1_takes_l2_tokens
+            l1_chain_id, base_token.l1_address, l1_takes_l2_tokens=l1_takes_l2_tokens
+        ),
+        BASE_TOKEN: storage_of(
+            artifact(CONTRACTS[BASE_TOKEN]),
+            {
+                "name": base_token.name,
+                "symbol": base_token.symbol,
+                "decimals": base_token.decimals,
+            },
         ),
     }
     codes = {address: bytes(artifact(name).runtime) for address, name in CONTRACTS.items()}
@@ -101,6 +115,29 @@ def system_genesis(
             code=_paymaster_code(), nonce=_FIRST_NONCE, balance=paymaster_balance
         )
     return accounts
+
+
+def base_token_of(alloc: Mapping[Address, GenesisAccount]) -> BaseToken:
+    """Return the token that pays for gas on an L2 with these accounts in its genesis, without its price.
+
+    It is ether without system contracts, and in chains of earlier versions.
+    """
+    vault, token = alloc.get(NATIVE_TOKEN_VAULT), alloc.get(BASE_TOKEN)
+    if vault is None or token is None:
+        return ETHER_TOKEN
+    asset = _word(vault, "L2NativeTokenVault", "BASE_TOKEN_ASSET_ID")
+    (slot,) = storage_of(artifact("L2NativeTokenVault"), {"originToken": {asset: 0}})
+    address = Address(vault.storage.get(slot, Hash32.zero())[-20:])
+    if address in (ETHER_TOKEN.l1_address, Address.zero()):
+        return ETHER_TOKEN
+    name, symbol = (text_in(artifact("L2BaseToken"), it, token.storage) for it in _TEXTS)
+    decimals = int.from_bytes(_word(token, "L2BaseToken", "decimals")) & 0xFF
+    return BaseToken(l1_address=address, name=name, symbol=symbol, decimals=decimals)
+
+
+def _word(account: GenesisAccount, contract: str, variable: str) -> Hash32:
+    (slot,) = storage_of(artifact(contract), {variable: 0})
+    return account.storage.get(slot, Hash32.zero())
 
 
 def _paymaster_code() -> bytes:

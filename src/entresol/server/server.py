@@ -33,7 +33,7 @@ class PortSharing(Enum):
 
 
 class Server:
-    """Serves a handler, pages and files on one port, and the handler on a Unix socket.
+    """Serves a handler, pages and files on one port or two, and the handler on a Unix socket.
 
     Remembers: open connections. Persists: nothing.
     Assumes: one event loop, on which it was started. Fails: to start, with a ListenFailed.
@@ -50,6 +50,7 @@ class Server:
         files: StaticFiles = no_files,
         trees: Mapping[str, PageTree] | None = None,
         sharing: PortSharing = PortSharing.NONE,
+        extra_port: int | None = None,
     ) -> None:
         self.config = config or ServerConfig()
         self._sharing = sharing
@@ -60,6 +61,8 @@ class Server:
         self._path: UnixPath | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self.port = self.config.port
+        self.extra_port = extra_port
+        """Where it serves the same, if it does so on two ports."""
 
     @property
     def counters(self) -> Counters:
@@ -77,10 +80,18 @@ class Server:
         return self._state.request_bytes
 
     async def start(self) -> None:
-        """Listen. With port 0, `port` becomes the one that the system chose."""
+        """Listen. With port 0, `port` becomes the one that the system chose, and so does `extra_port`."""
         loop = self._state.loop = asyncio.get_running_loop()
-        sockets = await self._bind()
-        self.port = sockets[0].getsockname()[1]
+        sockets = await self._bind(self.port, "--port")
+        self.port = _port_of(sockets)
+        if self.extra_port is not None:
+            try:
+                extra = await self._bind(self.extra_port, "--extra-port")
+            except BaseException:
+                _close(sockets)
+                raise
+            self.extra_port = _port_of(extra)
+            sockets += extra
         for bound in sockets:
             listener = await loop.create_server(
                 lambda: HttpConnection(self._state), sock=bound, backlog=self.config.backlog
@@ -109,19 +120,17 @@ class Server:
         if self._sweep is not None:
             self._sweep.cancel()
 
-    async def _bind(self) -> list[socket.socket]:
-        port = self.config.port
+    async def _bind(self, port: int, flag: str) -> list[socket.socket]:
         sockets: list[socket.socket] = []
         for host in self.config.hosts:
             try:
                 for family, address in await addresses(host, port):
                     # All addresses get the port that the system chose for the first.
-                    port = sockets[0].getsockname()[1] if sockets else port
+                    port = _port_of(sockets) if sockets else port
                     sockets.append(self._listen(family, (address, port)))
             except OSError as error:
-                for bound in sockets:
-                    bound.close()
-                raise listen_error(error, host, port) from error
+                _close(sockets)
+                raise listen_error(error, host, port, flag) from error
         return sockets
 
     async def _listen_on_path(self) -> None:
@@ -181,12 +190,22 @@ def listen(family: int, address: tuple[str, int], *, reuse: bool = False) -> soc
     return bound
 
 
-def listen_error(error: OSError, host: str, port: int) -> ListenFailed:
+def _port_of(sockets: list[socket.socket]) -> int:
+    port: int = sockets[0].getsockname()[1]
+    return port
+
+
+def _close(sockets: list[socket.socket]) -> None:
+    for it in sockets:
+        it.close()
+
+
+def listen_error(error: OSError, host: str, port: int, flag: str = "--port") -> ListenFailed:
     """Return the error of ours for `error`, which says what to do about it."""
     if error.errno == errno.EADDRINUSE:
-        return AddressInUse(host, port)
+        return AddressInUse(host, port, flag)
     if error.errno == errno.EACCES:
-        return AddressForbidden(host, port)
+        return AddressForbidden(host, port, flag)
     return AddressUnavailable(host, error.strerror or str(error))
 
 

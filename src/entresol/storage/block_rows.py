@@ -246,7 +246,7 @@ def _live_slots(db: KeyValueStore, address: bytes, number: int) -> Iterator[byte
 
 
 class Prices(NamedTuple):
-    """The price of gas on L1 and of a pubdata byte on L2, in wei."""
+    """The price of gas on L1, in wei, and of a pubdata byte on L2, in units of its base token."""
 
     l1_gas_price: int
     fair_pubdata_price: int

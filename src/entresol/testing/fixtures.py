@@ -42,7 +42,7 @@ def devnet(devnet_settings: Mapping[str, SettingValue]) -> Iterator[Devnet]:
 
 @pytest.fixture
 def isolated_devnet(devnet: Devnet, request: pytest.FixtureRequest) -> Iterator[Devnet]:
-    """Return the devnet, and revert both layers after the test."""
+    """Return the devnet, and revert all of its chains after the test."""
     request.node.stash[CONSOLE_START] = devnet, devnet.console.total
     with devnet.isolated():
         yield devnet
@@ -56,8 +56,14 @@ def l1(isolated_devnet: Devnet) -> Web3:
 
 @pytest.fixture
 def l2(isolated_devnet: Devnet) -> Web3:
-    """Return a web3.py client of the L2; the first account is its default."""
+    """Return a web3.py client of the L2, the first one if there are several; the first account is its default."""
     return isolated_devnet.l2.new_w3()
+
+
+@pytest.fixture
+def l2s(isolated_devnet: Devnet, l2: Web3) -> tuple[Web3, ...]:
+    """Return a web3.py client of each chain of layer 2, in the order of the setting `chains`; `l2` is the first."""
+    return (l2, *(layer.new_w3() for layer in isolated_devnet.l2s[1:]))
 
 
 @pytest.fixture
@@ -68,28 +74,42 @@ def async_l1(isolated_devnet: Devnet) -> AsyncWeb3[Any]:
 
 @pytest.fixture
 def async_l2(isolated_devnet: Devnet) -> AsyncWeb3[Any]:
-    """Return an asynchronous web3.py client of the L2."""
+    """Return an asynchronous web3.py client of the L2, the first one if there are several."""
     return isolated_devnet.l2.new_async_w3()
 
 
 @pytest.fixture
+def async_l2s(isolated_devnet: Devnet, async_l2: AsyncWeb3[Any]) -> tuple[AsyncWeb3[Any], ...]:
+    """Return an asynchronous web3.py client of each chain of layer 2; `async_l2` is the first."""
+    return (async_l2, *(layer.new_async_w3() for layer in isolated_devnet.l2s[1:]))
+
+
+@pytest.fixture
 def accounts(devnet: Devnet) -> tuple[DevnetAccount, ...]:
-    """Return accounts with ether on both layers, which the node signs for."""
+    """Return accounts with ether on every chain, which the node signs for."""
     return devnet.accounts
 
 
 @pytest.fixture
 def bridge(isolated_devnet: Devnet, l1: Web3, l2: Web3) -> Bridge:
-    """Return the bridge between the layers."""
+    """Return the bridge between the layers; that of the first L2 if there are several."""
     return isolated_devnet.bridge_of(l1, l2)
 
 
 @pytest.fixture
+def bridges(
+    isolated_devnet: Devnet, l1: Web3, l2s: tuple[Web3, ...], bridge: Bridge
+) -> tuple[Bridge, ...]:
+    """Return the bridge of each chain in `l2s`; `bridge` is the first."""
+    return (bridge, *(isolated_devnet.bridge_of(l1, layer) for layer in l2s[1:]))
+
+
+@pytest.fixture
 def chain_time(isolated_devnet: Devnet) -> ChainTime:
-    """Return the clock of both layers."""
+    """Return the clock of all chains."""
     from entresol.testing.chain_time import ChainTime  # noqa: PLC0415
 
-    return ChainTime(isolated_devnet.layers)
+    return ChainTime(isolated_devnet.layers, isolated_devnet.l2)
 
 
 @pytest.hookimpl(wrapper=True)

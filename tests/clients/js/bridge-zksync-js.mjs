@@ -1,201 +1,23 @@
-// The calls of zksync-js between two layers, in its order. The package itself is not on the registry.
+// The calls of zksync-js between two layers: `zksync-js.mjs` has them, in its order.
 
 import assert from "node:assert/strict";
-import {
-  AbiCoder, Contract, ContractFactory, Interface, JsonRpcProvider, NonceManager, Wallet, ZeroAddress,
-  id, keccak256, parseEther,
-} from "ethers";
+import { Contract, Interface, ZeroAddress, parseEther } from "ethers";
 import { ALICE, check, contracts, run, thrown, url } from "./harness.mjs";
+import { ABI, ETH, GAS_PER_PUBDATA, L2_BASE_TOKEN, assetId, connect } from "./zksync-js.mjs";
 
-const POLL_MS = 50;
-const ETH = "0x0000000000000000000000000000000000000001";
-const L2_BASE_TOKEN = "0x000000000000000000000000000000000000800A";
-const L1_MESSENGER = "0x0000000000000000000000000000000000008008";
-const L2_ASSET_ROUTER = "0x0000000000000000000000000000000000010003";
-const L2_VAULT = "0x0000000000000000000000000000000000010004";
 const ZERO_HASH = "0x" + "0".repeat(64);
-const ALIAS_OFFSET = 0x1111000000000000000000000000000000001111n;
-const GAS_PER_PUBDATA = 800n;
-const GAS_OF_A_FIRST_DEPOSIT = 3_000_000n;
-const SENT = id("L1MessageSent(address,bytes32,bytes)");
 
-const FINALIZE = "(uint256 chainId,uint256 l2BatchNumber,uint256 l2MessageIndex,address l2Sender,"
-  + "uint16 l2TxNumberInBatch,bytes message,bytes32[] merkleProof)";
-const DIRECT = "(uint256 chainId,uint256 mintValue,address l2Contract,uint256 l2Value,bytes l2Calldata,"
-  + "uint256 l2GasLimit,uint256 l2GasPerPubdataByteLimit,bytes[] factoryDeps,address refundRecipient)";
-const TWO_BRIDGES = "(uint256 chainId,uint256 mintValue,uint256 l2Value,uint256 l2GasLimit,"
-  + "uint256 l2GasPerPubdataByteLimit,address refundRecipient,address secondBridgeAddress,"
-  + "uint256 secondBridgeValue,bytes secondBridgeCalldata)";
-const CANONICAL = "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,"
-  + "uint256[4],bytes,bytes,uint256[],bytes,bytes)";
-
-const ABI = {
-  bridgehub: [
-    "function assetRouter() view returns (address)",
-    "function baseToken(uint256) view returns (address)",
-    "function chainTypeManager(uint256) view returns (address)",
-    "function getZKChain(uint256) view returns (address)",
-    "function l2TransactionBaseCost(uint256,uint256,uint256,uint256) view returns (uint256)",
-    `function requestL2TransactionDirect(${DIRECT}) payable returns (bytes32)`,
-    `function requestL2TransactionTwoBridges(${TWO_BRIDGES}) payable returns (bytes32)`,
-  ],
-  chain: [
-    "function getSemverProtocolVersion() view returns (uint32,uint32,uint32)",
-    `event NewPriorityRequest(uint256 txId,bytes32 txHash,uint64 expirationTimestamp,${CANONICAL} transaction,bytes[] factoryDeps)`,
-  ],
-  router: [
-    "function L1_NULLIFIER() view returns (address)",
-    "function getDepositCalldata(address,bytes32,bytes) view returns (bytes)",
-  ],
-  nullifier: [
-    "function l1NativeTokenVault() view returns (address)",
-    "function isWithdrawalFinalized(uint256,uint256,uint256) view returns (bool)",
-    `function finalizeDeposit(${FINALIZE})`,
-  ],
-  vault: [
-    "function WETH_TOKEN() view returns (address)",
-    "function L1_CHAIN_ID() view returns (uint256)",
-    "function BASE_TOKEN_ASSET_ID() view returns (bytes32)",
-    "function assetId(address) view returns (bytes32)",
-    "function tokenAddress(bytes32) view returns (address)",
-    "function originChainId(bytes32) view returns (uint256)",
-    "function getERC20Getters(address,uint256) view returns (bytes)",
-    "function l2TokenAddress(address) view returns (address)",
-    "function calculateCreate2TokenAddress(uint256,address) view returns (address)",
-    "function ensureTokenIsRegistered(address) returns (bytes32)",
-  ],
-  l2Router: [
-    "function l1TokenAddress(address) view returns (address)",
-    "function withdraw(bytes32,bytes) returns (bytes32)",
-  ],
-  baseToken: ["function withdraw(address) payable"],
-};
-const coder = AbiCoder.defaultAbiCoder();
-
-const options = { pollingInterval: POLL_MS };
-const l2 = new JsonRpcProvider(url, undefined, options);
-const l1 = new JsonRpcProvider(process.env.L1_URL, undefined, options);
-const above = new NonceManager(new Wallet(ALICE, l1));
-const below = new NonceManager(new Wallet(ALICE, l2));
-const me = await above.getAddress();
-const { chainId } = await l2.getNetwork();
-const { chainId: l1ChainId } = await l1.getNetwork();
-
-// ensureAddresses
-const bridgehub = new Contract(await l2.send("zks_getBridgehubContract", []), ABI.bridgehub, above);
-const router = new Contract(await bridgehub.assetRouter(), ABI.router, above);
-const nullifier = new Contract(await router.L1_NULLIFIER(), ABI.nullifier, above);
-const vault = new Contract(await nullifier.l1NativeTokenVault(), ABI.vault, above);
-const chain = new Contract(await bridgehub.getZKChain(chainId), ABI.chain, l1);
-const l2Vault = new Contract(L2_VAULT, ABI.vault, below);
-const l2Router = new Contract(L2_ASSET_ROUTER, ABI.l2Router, below);
-
-const token = await (await new ContractFactory(contracts.token.abi, contracts.token.bytecode, above)
-  .deploy("Salt and Pepper", "SAP", 9)).waitForDeployment();
+const sdk = await connect(url, process.env.L1_URL, ALICE);
+const {
+  l1, l2, above, below, me, chainId, l1ChainId, bridgehub, nullifier, chain, l2Vault, l2Router, fees, cost, resolve,
+  onL2, finalization, finalize,
+} = sdk;
+const token = await sdk.newToken("Salt and Pepper", "SAP", 9, 1_000_000n);
 const address = await token.getAddress();
-await (await token.mint(me, 1_000_000n)).wait();
+const depositToken = (amount, to) => sdk.depositToken(address, amount, to);
 
 let somebody = 0xc000;
 const stranger = () => "0x" + (++somebody).toString(16).padStart(40, "0");
-const assetId = (origin, there) =>
-  keccak256(coder.encode(["uint256", "address", "address"], [origin, L2_VAULT, there]));
-
-async function until(found) {
-  for (;;) {
-    const it = await found();
-    if (it) return it;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
-
-// tokens.resolve
-async function resolve(l1Token) {
-  const base = await bridgehub.baseToken(chainId);
-  const isBase = l1Token.toLowerCase() === base.toLowerCase();
-  const [l2Token, asset] = await Promise.all([
-    isBase ? L2_BASE_TOKEN : l2Vault.l2TokenAddress(l1Token), vault.assetId(l1Token),
-  ]);
-  const [origin, baseAsset, wethL1, wethL2] = await Promise.all([
-    l2Vault.originChainId(asset), l2Vault.BASE_TOKEN_ASSET_ID(), vault.WETH_TOKEN(), l2Vault.WETH_TOKEN(),
-  ]);
-  return { l2: l2Token, assetId: asset, originChainId: origin, baseAsset, wethL1, wethL2 };
-}
-
-// A deposit's L2 hash is in the chain's event of the receipt on L1.
-async function onL2(sent) {
-  const { logs } = await sent.wait();
-  const target = (await chain.getAddress()).toLowerCase();
-  const [event] = logs.filter((log) => log.address.toLowerCase() === target)
-    .map((log) => chain.interface.parseLog(log)).filter((log) => log?.name === "NewPriorityRequest");
-  return until(() => l2.getTransactionReceipt(event.args.txHash));
-}
-
-const fees = async () => (await l1.getFeeData()).maxFeePerGas;
-const cost = (price, gas) => bridgehub.l2TransactionBaseCost(chainId, price, gas, GAS_PER_PUBDATA);
-
-async function depositEther(amount, to) {
-  const call = { from: me, to, value: "0x" + amount.toString(16), data: "0x", type: "0x7f" };
-  const l2GasLimit = BigInt(await l2.send("eth_estimateGas", [call]));
-  const maxFeePerGas = await fees();
-  const mintValue = amount + (await cost(maxFeePerGas, l2GasLimit));
-  return onL2(await bridgehub.requestL2TransactionDirect({
-    chainId, mintValue, l2Contract: to, l2Value: amount, l2Calldata: "0x", l2GasLimit,
-    l2GasPerPubdataByteLimit: GAS_PER_PUBDATA, factoryDeps: [], refundRecipient: me,
-  }, { value: mintValue, maxFeePerGas }));
-}
-
-// The exact call on L2, for the estimate: by the router of L1, under its alias.
-async function depositGas(resolved, amount, to) {
-  if (resolved.l2 === ZeroAddress) return GAS_OF_A_FIRST_DEPOSIT;
-  const metadata = await vault.getERC20Getters(address, resolved.originChainId);
-  const mint = coder.encode(
-    ["address", "address", "address", "uint256", "bytes"], [me, to, address, amount, metadata],
-  );
-  const data = await router.getDepositCalldata(me, resolved.assetId, mint);
-  const from = "0x" + (BigInt(await router.getAddress()) + ALIAS_OFFSET).toString(16).slice(-40).padStart(40, "0");
-  const call = { from, to: L2_ASSET_ROUTER, data, type: "0x7f" };
-  return BigInt(await l2.send("eth_estimateGas", [call]));
-}
-
-async function depositToken(amount, to) {
-  const l2GasLimit = await depositGas(await resolve(address), amount, to);
-  const maxFeePerGas = await fees();
-  const mintValue = await cost(maxFeePerGas, l2GasLimit);
-  const spender = await router.getAddress();
-  if ((await token.allowance(me, spender)) < amount) await (await token.approve(spender, amount)).wait();
-  return onL2(await bridgehub.requestL2TransactionTwoBridges({
-    chainId, mintValue, l2Value: 0n, l2GasLimit, l2GasPerPubdataByteLimit: GAS_PER_PUBDATA,
-    refundRecipient: me, secondBridgeAddress: spender, secondBridgeValue: 0n,
-    secondBridgeCalldata: coder.encode(["address", "uint256", "address"], [address, amount, to]),
-  }, { value: mintValue, maxFeePerGas }));
-}
-
-async function finalization(hash) {
-  const receipt = await until(() => l2.send("eth_getTransactionReceipt", [hash]));
-  const [event] = receipt.logs.filter(
-    (log) => log.address.toLowerCase() === L1_MESSENGER && log.topics[0] === SENT,
-  );
-  const [message] = coder.decode(["bytes"], event.data);
-  const index = receipt.l2ToL1Logs.findIndex((log) => log.sender.toLowerCase() === L1_MESSENGER);
-  const proof = await until(() => l2.send("zks_getL2ToL1LogProof", [hash, index]));
-  return {
-    chainId, l2BatchNumber: proof.batchNumber, l2MessageIndex: proof.id,
-    // Of any withdrawal, also of the base token.
-    l2Sender: L2_ASSET_ROUTER,
-    l2TxNumberInBatch: Number(receipt.transactionIndex), message, merkleProof: proof.proof,
-  };
-}
-
-async function finalize(hash) {
-  const params = await finalization(hash);
-  const key = [params.chainId, params.l2BatchNumber, params.l2MessageIndex];
-  assert.equal(await nullifier.isWithdrawalFinalized(...key), false);
-  await nullifier.finalizeDeposit.staticCall(params);
-  await (await nullifier.finalizeDeposit(params)).wait();
-  assert.equal(await nullifier.isWithdrawalFinalized(...key), true);
-  await thrown(nullifier.finalizeDeposit.staticCall(params));
-  return params;
-}
 
 // In one block, so that the last has an index.
 async function inOneBlock(...send) {
@@ -206,9 +28,6 @@ async function inOneBlock(...send) {
   await l2.send("evm_setAutomine", [true]);
   return Promise.all(sent.map((it) => it.wait()));
 }
-
-const withdrawEther = (amount, to) =>
-  new Contract(L2_BASE_TOKEN, ABI.baseToken, below).withdraw(to, { value: amount, gasLimit: 300_000n });
 
 check("finds versions, and that there is no wrapped ether", async () => {
   assert.deepEqual([...(await chain.getSemverProtocolVersion())], [0n, 30n, 2n]);
@@ -223,7 +42,7 @@ check("finds versions, and that there is no wrapped ether", async () => {
 
 check("deposits ether with the estimate of a priority transaction", async () => {
   const to = stranger();
-  assert.equal((await depositEther(parseEther("1"), to)).status, 1);
+  assert.equal((await sdk.depositBase(parseEther("1"), to)).status, 1);
   assert.equal(await l2.getBalance(to), parseEther("1"));
 });
 
@@ -253,8 +72,8 @@ check("withdraws ether, and proves it by the index in the block", async () => {
   const to = stranger();
   const [, , receipt] = await inOneBlock(
     () => below.sendTransaction({ to: stranger(), value: 1n }),
-    () => withdrawEther(7n, stranger()),
-    () => withdrawEther(123n, to),
+    () => sdk.withdrawBase(7n, stranger()),
+    () => sdk.withdrawBase(123n, to),
   );
   assert.equal(receipt.index, 2);
   const { l2TxNumberInBatch } = await finalize(receipt.hash);
@@ -264,21 +83,14 @@ check("withdraws ether, and proves it by the index in the block", async () => {
 
 check("withdraws a token by its asset id, and proves it the same way", async () => {
   const to = stranger();
-  const { l2: there, assetId: asset } = await resolve(address);
-  const bridged = new Contract(there, contracts.token.abi, below);
-  if ((await bridged.allowance(me, L2_VAULT)) < 40n) await (await bridged.approve(L2_VAULT, 40n)).wait();
-  assert.equal(await l2Vault.ensureTokenIsRegistered.staticCall(there), asset);
-  const data = coder.encode(["uint256", "address", "address"], [40n, to, there]);
-  const [, receipt] = await inOneBlock(
-    () => below.sendTransaction({ to: stranger(), value: 1n }),
-    () => l2Router.withdraw(asset, data, { gasLimit: 500_000n }),
-  );
+  const withdraw = await sdk.withdrawToken(address, 40n, to);
+  const [, receipt] = await inOneBlock(() => below.sendTransaction({ to: stranger(), value: 1n }), withdraw);
   assert.equal((await finalize(receipt.hash)).l2TxNumberInBatch, 1);
   assert.equal(await token.balanceOf(to), 40n);
 });
 
 check("cannot finalize with the index of another transaction", async () => {
-  const { hash } = await (await withdrawEther(1n, stranger())).wait();
+  const { hash } = await (await sdk.withdrawBase(1n, stranger())).wait();
   const params = await finalization(hash);
   await thrown(nullifier.finalizeDeposit.staticCall({
     ...params, l2TxNumberInBatch: params.l2TxNumberInBatch + 1,
@@ -313,7 +125,7 @@ check("deposits, requests and withdraws by the oldest functions as well", async 
   );
   assert.equal((await onL2(sent)).status, 1);
   assert.equal(await l2.getBalance(receiver), 9n);
-  const { hash } = await (await withdrawEther(77n, receiver)).wait();
+  const { hash } = await (await sdk.withdrawBase(77n, receiver)).wait();
   const { l2BatchNumber, l2MessageIndex, l2TxNumberInBatch, message, merkleProof } = await finalization(hash);
   const claim = [l2BatchNumber, l2MessageIndex, l2TxNumberInBatch, message, merkleProof];
   await (await diamond.finalizeEthWithdrawal(...claim)).wait();

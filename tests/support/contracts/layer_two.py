@@ -21,6 +21,7 @@ from entresol.contracts import decode as decode_artifact
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import BaseToken
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
@@ -112,7 +113,7 @@ class LayerTwo:
         system = system_genesis(
             l1_chain_id=l1_chain_id,
             l1_asset_router=l1_asset_router,
-            base_token=base_token,
+            base_token=BaseToken(l1_address=base_token),
             l1_takes_l2_tokens=l1_takes_l2_tokens,
             paymaster_balance=paymaster_balance,
         )

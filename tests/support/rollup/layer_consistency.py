@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from entresol.chain.chain import Chain
 from entresol.l1.contracts import (
     BATCH_COMMITTED,
     BATCH_EXECUTED,
@@ -15,6 +16,7 @@ from entresol.l1.contracts import (
     ZkChain,
 )
 from entresol.l1.layer_one import L1Log
+from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import open_ecosystem
@@ -23,7 +25,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.batches import stored_info_of
-from tests.support.rollup.supply import Bookkeeper
+from tests.support.rollup.supply import Bookkeeper, check_books
 
 
 def check_agreement(
@@ -32,41 +34,53 @@ def check_agreement(
     *,
     l1: L1Config | None = None,
     nonce: int | None = None,
+    count: int = 1,
 ) -> None:
-    """Check everything; `nonce` is that of the operator, of all its keys, before it had settled anything.
+    """Check everything, of `count` L2s; `nonce` is that of the operator, of all its keys, before it had settled anything.
 
     Without one, the operator may have sent more transactions than those that settled something.
     """
-    asyncio.run(_check(data_dir, tokens, l1 or L1Config(), nonce))
+    config = NodeConfig(
+        chain=ChainConfig(data_dir=str(data_dir)),
+        l1=l1 or L1Config(),
+        ecosystem=EcosystemConfig(chains=(str(count),)),
+    )
+    asyncio.run(_check(config, tokens, nonce))
 
 
-async def _check(
-    data_dir: Path, tokens: Iterable[Address], l1: L1Config, nonce: int | None
-) -> None:
-    async with opened(data_dir, l1) as node:
-        rollup = node.rollup
-        assert rollup is not None
-        await check_deposits(node, rollup)
-        await check_settlement(node, rollup, nonce)
-        books = Bookkeeper(
-            node.chain, rollup.settlement_layer.l1, rollup.settlement_layer.contracts
-        )
-        (await books.ether()).check()
-        for token in tokens:
-            (await books.token(token)).check()
+async def check_stored_books(config: NodeConfig, tokens: Iterable[Address]) -> None:
+    """Check the books of L2s that may have stopped at any moment, with batches that are not settled."""
+    async with opened(config) as node:
+        await check_books(bookkeepers(node), tokens)
+
+
+async def _check(config: NodeConfig, tokens: Iterable[Address], nonce: int | None) -> None:
+    async with opened(config) as node:
+        for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
+            await check_deposits(service.chain, rollup)
+            await check_settlement(service.chain, rollup, nonce)
+        await check_books(bookkeepers(node), tokens)
+
+
+def bookkeepers(node: Node) -> list[Bookkeeper]:
+    """Return who counts the supply of each L2 of a node."""
+    return [
+        Bookkeeper(service.chain, it.settlement_layer.l1, it.settlement_layer.contracts)
+        for service, it in zip(node.layer_twos, node.rollups, strict=True)
+    ]
 
 
 @asynccontextmanager
-async def opened(data_dir: Path, l1: L1Config) -> AsyncIterator[Node]:
+async def opened(config: NodeConfig) -> AsyncIterator[Node]:
     """Open the layers of a node without running it."""
-    node = await open_ecosystem(NodeConfig(chain=ChainConfig(data_dir=str(data_dir)), l1=l1))
+    node = await open_ecosystem(config)
     try:
         yield node
     finally:
         await node.stop()
 
 
-async def check_deposits(node: Node, rollup: Rollup) -> None:
+async def check_deposits(chain: Chain, rollup: Rollup) -> None:
     """Check that every deposit of L1 is on L2 once, as it is, and in order."""
     l1 = rollup.settlement_layer.l1
     contract = ZkChain(l1, rollup.settlement_layer.contracts.chain)
@@ -74,24 +88,24 @@ async def check_deposits(node: Node, rollup: Rollup) -> None:
     assert [it.priority_id for it in sent] == list(range(len(sent)))
     executed = [
         record.transaction(index)
-        for record in node.chain.blocks.records()
+        for record in chain.blocks.records()
         for index in range(len(record.transactions))
     ]
     ours = [it.hash for it in executed if isinstance(it.payload, PriorityTransaction)]
     assert ours == [it.payload.hash() for it in sent]
 
 
-async def check_settlement(node: Node, rollup: Rollup, nonce: int | None) -> None:
+async def check_settlement(chain: Chain, rollup: Rollup, nonce: int | None) -> None:
     """Check that every batch was settled once, by transactions that all served for something."""
     l1, contract = (
         rollup.settlement_layer.l1,
         ZkChain(rollup.settlement_layer.l1, rollup.settlement_layer.contracts.chain),
     )
-    batches = node.chain.batches
+    batches = chain.batches
     last = batches.last()
     assert last is not None
     assert await contract.totals() == BatchTotals(last.number, last.number, last.number)
-    chain_id = node.chain.rules.chain_id
+    chain_id = chain.rules.chain_id
     for number in range(1, last.number + 1):
         batch = batches.get(number)
         assert batch is not None

@@ -83,6 +83,29 @@ class Pair:
             {name: Address.parse(text) for name, text in contracts},
         )
 
+    @classmethod
+    def connect_all(cls, info: Path) -> list[Pair]:
+        """Connect to each of the L2s of a node that wrote `info`, and to their L1."""
+        known = json.loads(info.read_text(encoding="utf-8"))
+        shared = known["l1"]["contracts"]
+        return [
+            cls(
+                HttpRpcClient(known["l1"]["http_url"]),
+                CheckedRpcClient(it["http_url"]),
+                {
+                    name: Address.parse(text)
+                    for name, text in {**shared, "chain": it["contract"]}.items()
+                },
+                it["chain_id"],
+            )
+            for it in known["chains"]
+        ]
+
+    @property
+    def chain_id(self) -> int:
+        """The chain id of the L2."""
+        return self._chain_id
+
     def close(self) -> None:
         """Close the connections."""
         self.l1.close()
@@ -208,7 +231,7 @@ class Pair:
     def is_included(self, proof: Json, receipt: Json, sender: Address, message: bytes) -> bool:
         """Return whether L1 accepts the proof that `sender` sent `message` in this transaction."""
         leaf = (int(receipt["l1BatchTxIndex"], 16), sender, message)
-        named = (CHAIN_ID, proof["batchNumber"], proof["id"])
+        named = (self._chain_id, proof["batchNumber"], proof["id"])
         function = "proveL2MessageInclusion"
         included = self.call_l1(self.bridgehub, function, *named, leaf, _words(proof))
         return bool(included)
@@ -219,7 +242,7 @@ class Pair:
         sent = messages_in(receipt)[0]
         (message,) = abi.decode(["bytes"], bytes.fromhex(sent["data"][2:]))
         claim = (
-            *(CHAIN_ID, proof["batchNumber"], proof["id"], "0x" + sent["topics"][1][26:]),
+            *(self._chain_id, proof["batchNumber"], proof["id"], "0x" + sent["topics"][1][26:]),
             *(int(receipt["l1BatchTxIndex"], 16), message, _words(proof)),
         )
         return self.send_l1(self.nullifier, "finalizeDeposit", claim)
@@ -227,7 +250,7 @@ class Pair:
     def is_claimed(self, transaction: str) -> bool:
         """Return whether a withdrawal that can be claimed was claimed."""
         proof = self.proven(transaction)
-        named = (CHAIN_ID, proof["batchNumber"], proof["id"])
+        named = (self._chain_id, proof["batchNumber"], proof["id"])
         return bool(self.call_l1(self.nullifier, "isWithdrawalFinalized", *named))
 
     # Settlement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from entresol.chain.chain import Chain
@@ -30,10 +30,8 @@ ETH_WITHDRAWAL = bytes.fromhex("6c0960f9")
 class Supply(NamedTuple):
     """Where an asset is."""
 
-    held: int
-    """What the vault on L1 has."""
     owed: int
-    """What the vault records that it owes to the chain."""
+    """What the vault on L1 records that it owes to the chain."""
     circulating: int
     """What accounts of the L2 have; of what genesis gave them, only what the vault began with."""
     burnt: int
@@ -45,9 +43,7 @@ class Supply(NamedTuple):
 
     def check(self) -> None:
         """Assert that nothing is lost or made out of nothing."""
-        assert (
-            self.held == self.owed == self.circulating + self.burnt + self.arriving + self.leaving
-        )
+        assert self.owed == self.circulating + self.burnt + self.arriving + self.leaving
 
 
 class Withdrawal(NamedTuple):
@@ -56,6 +52,15 @@ class Withdrawal(NamedTuple):
     asset: Hash32
     amount: int
     leaf: tuple[int, int] | None
+
+
+async def check_books(keepers: Sequence[Bookkeeper], tokens: Iterable[Address] = ()) -> None:
+    """Assert of ether and of some tokens that the vault holds what it owes to all chains, and each chain has its part."""
+    for token in (ETH_TOKEN, *tokens):
+        supplies = [await it.supply(token) for it in keepers]
+        for supply in supplies:
+            supply.check()
+        assert await keepers[0].held(token) == sum(it.owed for it in supplies)
 
 
 class Bookkeeper:
@@ -68,13 +73,23 @@ class Bookkeeper:
         self._contracts = contracts
         self._chain_id = chain.rules.chain_id
 
-    async def ether(self) -> Supply:
-        """Count ether."""
-        asset = asset_id(await self._l1.chain_id(), ETH_TOKEN)
+    async def supply(self, token: Address) -> Supply:
+        """Count a token of L1, or ether."""
+        asset = asset_id(await self._l1.chain_id(), token)
+        is_base = asset == await self._base_asset()
+        return await (self._base_supply(asset) if is_base else self._bridged_supply(asset))
+
+    async def held(self, token: Address) -> int:
+        """Return what the vault on L1 has of a token, for all chains."""
+        vault = self._contracts.native_token_vault
+        if token == ETH_TOKEN:
+            return await self._l1.balance(vault)
+        return int(await read_contract(self._l1, token, "balanceOf(address)", "uint256", vault))
+
+    async def _base_supply(self, asset: Hash32) -> Supply:
         withdrawn = self._balance(BASE_TOKEN, self._chain.number)
         pending = [it for it in await self._deposits() if it.priority_id >= self._executed]
         return Supply(
-            held=await self._l1.balance(self._contracts.native_token_vault),
             owed=await self._owed(asset),
             circulating=self._sum(self._chain.number) - withdrawn - await self._unbacked(asset),
             burnt=sum(_burnt(record) for record in self._store.records()),
@@ -82,19 +97,18 @@ class Bookkeeper:
             leaving=await self._leaving(asset),
         )
 
-    async def token(self, token: Address) -> Supply:
-        """Count a token of L1."""
-        asset = asset_id(await self._l1.chain_id(), token)
-        vault = self._contracts.native_token_vault
-        held = await read_contract(self._l1, token, "balanceOf(address)", "uint256", vault)
+    async def _bridged_supply(self, asset: Hash32) -> Supply:
         return Supply(
-            held=held,
             owed=await self._owed(asset),
             circulating=self._token_supply(asset),
             burnt=0,
             arriving=sum([await self._arriving(it, asset) for it in await self._deposits()]),
             leaving=await self._leaving(asset),
         )
+
+    async def _base_asset(self) -> Hash32:
+        function = ("baseTokenAssetId(uint256)", "bytes32", self._chain_id)
+        return Hash32(await read_contract(self._l1, self._contracts.bridgehub, *function))
 
     @property
     def _executed(self) -> int:
@@ -166,14 +180,11 @@ class Bookkeeper:
         self, sender: Address, message: bytes, leaf: tuple[int, int] | None
     ) -> Iterator[Withdrawal]:
         if sender == BASE_TOKEN and message.startswith(ETH_WITHDRAWAL):
-            asset = asset_id(self._l1_chain_id(), ETH_TOKEN)
+            asset = Hash32(self._read_l2(NATIVE_TOKEN_VAULT, "BASE_TOKEN_ASSET_ID()"))
             yield Withdrawal(asset, int.from_bytes(message[24:56]), leaf)
         elif sender == ASSET_ROUTER:
             amount = abi.decode(MINT, message[68:])[3]
             yield Withdrawal(Hash32(message[36:68]), amount, leaf)
-
-    def _l1_chain_id(self) -> int:
-        return int.from_bytes(self._read_l2(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()"))
 
     def _token_supply(self, asset: Hash32) -> int:
         token = Address(self._read_l2(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)", asset)[12:])

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-DEFAULT_PORTS: Final = (3050, 3051, 8545)
+DEFAULT_PORTS: Final = (3050, 3051, 3052, 8545)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
     f"{_INTEGRATION}/test_hostile_l1.py::test_kills_beside_a_hostile_l1_lose_double_and_invent_nothing": _KILLS,
     f"{_INTEGRATION}/test_node_crash.py": _KILLS,
+    f"{_INTEGRATION}/test_several_chains_crash.py": _KILLS,
     f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
     f"{_INTEGRATION}/test_settlement_crash.py::test_settlement_survives_kills": _KILLS,
     f"{_INTEGRATION}/test_operator_keys.py::test_kills_with_three_keys_lose_and_double_nothing": _KILLS,

@@ -6,7 +6,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.contracts import Artifact, Variable
-from entresol.contracts.slots import storage_of
+from entresol.contracts.slots import storage_of, text_in
 from entresol.primitives.values import Data, Hash32
 from tests.support.hex_data import word
 
@@ -85,3 +85,19 @@ def test_a_value_of_another_kind_is_rejected(
 def test_a_variable_that_does_not_exist_is_rejected() -> None:
     with pytest.raises(ValueError, match="Box has no variable size"):
         storage_of(BOX, {"size": 1})
+
+
+@pytest.mark.parametrize("text", ["", "Ether", "é" * 15, "x" * 31, "x" * 32, "é" * 64, "x" * 129])
+def test_a_text_is_read_from_the_slots_that_it_was_written_to(text: str) -> None:
+    storage = storage_of(BOX, {"text": text})
+
+    assert text_in(BOX, "text", storage) == text
+    assert len(storage) == (1 if len(text.encode()) < 32 else 1 + -(-len(text.encode()) // 32))
+
+
+def test_slots_that_claim_more_text_than_they_have_are_read_as_far_as_they_go() -> None:
+    assert len(text_in(BOX, "text", {word(3): word(2**256 - 1)})) <= 32
+
+
+def test_slots_without_a_text_hold_an_empty_one() -> None:
+    assert text_in(BOX, "text", {}) == ""

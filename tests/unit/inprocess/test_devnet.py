@@ -138,6 +138,9 @@ def test_a_failed_start_leaves_nothing(tmp_path: Path) -> None:
         ({"chain_idd": 1}, "chain_idd: there is no such setting"),
         ({"chain_id": 0}, "--chain-id: Expected `int` >= 1"),
         ({"l1_url": "http://localhost:1"}, "l1_url: a devnet has all of its chains in one process"),
+        ({"chains": [{"chain_di": 7}]}, "chains[0].chain_di: there is no such setting; did you"),
+        ({"chains": [{"chain_id": 7}, 8]}, "chains: say [[chains]], a table for each"),
+        ({"chains": [{"silent": True}]}, "chains[0].silent: it is a setting of the whole node"),
         ({"cluster": "postgresql://x/y"}, "cluster: a devnet has all of its chains"),
     ],
 )
@@ -256,6 +259,20 @@ def test_several_chains_have_a_bridge_each_and_one_snapshot() -> None:
         assert balances() == [1, 2]
         assert net.revert(snapshot)
         assert balances() == [0, 0]
+
+
+def test_each_chain_may_have_settings_of_its_own(tmp_path: Path) -> None:
+    config = devnet_config({"chains": [{"chain_id": 7}, {"chain_id": 8, "init": tmp_path}]})
+    assert [it.chain.chain_id for it in config.chains] == [7, 8]
+    assert [it.chain.init for it in config.chains] == [None, str(tmp_path)]
+    assert [it.server.port for it in config.chains] == [0, 0]
+
+
+def test_a_file_is_stronger_than_what_a_devnet_has_by_default(tmp_path: Path) -> None:
+    file = tmp_path / "chains.toml"
+    file.write_text("[server]\nport = 4321\n[chain]\nchain_id = 7\n")
+    config = devnet_config({"chain_id": 8}, file=file)
+    assert (config.server.port, config.chain.chain_id, config.log.silent) == (4321, 8, True)
 
 
 def test_nothing_of_a_devnet_exists_before_its_start() -> None:

@@ -17,6 +17,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.contracts import Artifact, artifact
 from entresol.errors import GenesisMismatch, InvalidConfig
+from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import development_accounts, funded_accounts, init_signers
 from entresol.node.open_chains import open_layer_one, open_layer_two
@@ -38,12 +39,13 @@ FILE: dict[str, Any] = {
 @contextmanager
 def opened(config: NodeConfig) -> Iterator[tuple[Chain, Chain | None]]:
     """Open the L2, and the development L1 unless the L1 is remote."""
-    layer_two, _ = open_layer_two(config, *configured_contracts(config))
+    tokens = development_base_tokens([config])
+    layer_two, _ = open_layer_two(config, *configured_contracts(config), base_token=tokens[0])
     with closing(layer_two):
         if not config.l1.l1 or config.l1.l1_url is not None:
             yield layer_two, None
             return
-        with closing(open_layer_one(config, (layer_two,))) as layer_one:
+        with closing(open_layer_one(config, (layer_two,), base_tokens=tokens)) as layer_one:
             yield layer_two, layer_one
 
 
@@ -91,6 +93,19 @@ def changed_artifact(name: str) -> Artifact:
             {"l1": {"l1_chain_id": 5}},
             "--l1-chain-id or --l1-url: the chain id of its L1 is 31337, not 5",
         ),
+        ({}, {"base_token": "ZOO"}, "--base-token: ETH, not ZOO (0x"),
+        ({"base_token": "ZOO"}, {}, "--base-token: ZOO (0x"),
+        ({"base_token": "ZOO"}, {"base_token": "APE"}, "--base-token: ZOO (0x"),
+        (
+            {"base_token": "ZOO"},
+            {"base_token": "ZOO", "base_token_decimals": 6},
+            "--base-token-decimals: 18, not 6",
+        ),
+        (
+            {"base_token": "ZOO", "base_token_ratio": "628/17"},
+            {"base_token": "ZOO"},
+            "--base-token-ratio: 628/17 at the start, not 1",
+        ),
         ({"genesis": FILE}, {}, "--mnemonic or --genesis: it funds 0x"),
         ({}, {"genesis": FILE}, "--genesis: "),
         (
@@ -121,7 +136,15 @@ def test_a_flag_that_differs_from_the_genesis_of_the_chain_is_named(
     assert any(difference in it for it in caught.value.differences), caught.value.differences
 
 
-@pytest.mark.parametrize("settings", [{}, {"genesis": FILE}, {"accounts": 2, "balance": 7}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"genesis": FILE},
+        {"accounts": 2, "balance": 7},
+        {"base_token": "ZOO", "base_token_ratio": 3000, "base_token_decimals": 6},
+    ],
+)
 def test_a_chain_opens_with_the_contracts_that_it_was_created_with(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

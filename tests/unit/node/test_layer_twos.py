@@ -11,8 +11,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
-from entresol.node.layer_twos import check_directory, layer_two_configs
-from entresol.storage.database.directory import FORMAT_FILE
+from entresol.node.layer_twos import layer_two_configs
 
 PORT = 4_000
 
@@ -151,25 +150,6 @@ def test_each_of_several_chains_has_a_folder_by_its_id(tmp_path: Path) -> None:
 def test_one_chain_is_in_the_directory_itself(tmp_path: Path) -> None:
     (only,) = layer_two_configs(configured(chains="1", data_dir=str(tmp_path)))
     assert only.chain.data_dir == str(tmp_path)
-
-
-def test_a_directory_of_one_chain_is_not_for_several(tmp_path: Path) -> None:
-    (tmp_path / FORMAT_FILE).touch()
-    config = configured(chains="2", data_dir=str(tmp_path))
-    with pytest.raises(InvalidConfig, match="has one chain, and its L1 knows no other"):
-        check_directory(config, layer_two_configs(config))
-
-
-@pytest.mark.parametrize("flags", [{}, {"chains": "2"}, {"chains": "5,7"}])
-def test_a_directory_of_several_chains_is_for_these_alone(
-    tmp_path: Path, flags: dict[str, Any]
-) -> None:
-    for name in ("5", "6", "l1"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / FORMAT_FILE).touch()
-    config = configured(data_dir=str(tmp_path), **flags)
-    with pytest.raises(InvalidConfig, match="it has the chains 5, 6: give --chains 5,6"):
-        check_directory(config, layer_two_configs(config))
 
 
 def test_a_genesis_file_has_the_id_of_its_chain(tmp_path: Path) -> None:

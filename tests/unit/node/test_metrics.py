@@ -9,7 +9,9 @@ import pytest
 from entresol.node.metrics import (
     Sample,
     chain_samples,
+    labelled,
     memory_samples,
+    problem_samples,
     render,
     request_memory,
     server_samples,
@@ -42,6 +44,24 @@ def test_samples_of_one_name_share_their_description() -> None:
         "# TYPE entresol_problem gauge",
         'entresol_problem{part="a"} 1',
         'entresol_problem{part="b"} 0',
+    ]
+
+
+def test_samples_of_one_of_several_chains_have_its_label_first() -> None:
+    text = '# HELP entresol_a b {c}\nentresol_a 1\nentresol_b{part="x y"} 2.5\n'
+    assert labelled(text, "270").splitlines() == [
+        "# HELP entresol_a b {c}",
+        'entresol_a{chain="270"} 1',
+        'entresol_b{chain="270",part="x y"} 2.5',
+    ]
+    assert labelled(text, "") == text
+
+
+def test_a_problem_of_one_of_several_chains_has_the_label_of_that_one() -> None:
+    samples = render(problem_samples({"270": None, "271": "no ether"}))
+    assert labelled(samples, "270").splitlines()[-2:] == [
+        'entresol_chain_problem{chain="270"} 0',
+        'entresol_chain_problem{chain="271"} 1',
     ]
 
 

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
@@ -18,6 +19,7 @@ from entresol.node.config.evm import EvmConfig, L1BlockConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.open_chains import open_layer_one, open_layer_two
 from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
+from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY
 from entresol.sequencer.sequencer import InlineSequencer
@@ -42,6 +44,42 @@ def test_a_chain_can_be_opened_again_with_another_gas_price(tmp_path: Path) -> N
     with opened(ChainConfig(data_dir=directory, gas_price=7)) as chain:
         assert chain.head == genesis
         assert chain.next_base_fee() == 7
+
+
+THREE = BaseToken(l1_address=Address(b"\x33" * 20), ether_price=EtherPrice(3, 1))
+
+
+def test_gas_of_a_chain_with_a_base_token_costs_that_of_ether_times_the_price_from_genesis_on() -> (
+    None
+):
+    config = NodeConfig(chain=ChainConfig(gas_price=7))
+    chain, fees = open_layer_two(config, None, None, base_token=THREE)
+    with closing(chain):
+        assert chain.head.base_fee_per_gas == 300_000_000
+        assert chain.next_base_fee() == chain.pool.base_fee == 21
+        fees.set_ether_price(EtherPrice(5, 3))
+        assert chain.next_base_fee() == chain.pool.base_fee == 12
+
+
+@pytest.mark.parametrize(
+    ("gas_price", "price"), [(10**8, EtherPrice(2**128 - 1, 1)), (1, EtherPrice(2**64, 1))]
+)
+def test_a_price_of_ether_that_no_block_can_hold_is_an_error_of_its_flag(
+    gas_price: int, price: EtherPrice
+) -> None:
+    config = NodeConfig(chain=ChainConfig(gas_price=gas_price))
+    token = msgspec.structs.replace(THREE, ether_price=price)
+    with pytest.raises(InvalidConfig, match=r"--base-token-ratio.*at most 2\^64 - 1"):
+        open_layer_two(config, None, None, base_token=token)
+
+
+def test_free_gas_is_free_in_the_dearest_token() -> None:
+    token = msgspec.structs.replace(THREE, ether_price=EtherPrice(2**128 - 1, 1))
+    chain, _ = open_layer_two(
+        NodeConfig(chain=ChainConfig(gas_price=0)), None, None, base_token=token
+    )
+    with closing(chain):
+        assert chain.next_base_fee() == 0
 
 
 def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
+from entresol.chain.fees import FeeModel
 from entresol.dev.reverts import Reverts
+from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.transactions import Transaction
 from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
@@ -41,13 +43,16 @@ class Pair:
         self.producer = Chain(Store.temporary(shared=True), rules, genesis)
         self.producer.schedule.seal_on_request()
         self.page = StatePage.create()
-        self.publisher = StatePublisher(self.producer, self.page, Nobody())
+        self.fees, self.followed_fees = FeeModel(), FeeModel()
+        self.publisher = StatePublisher(self.producer, self.page, Nobody(), self.fees)
         self.store = SecondaryStore.at(self.producer.ledger.store.path)
         self.replica = Chain(self.store, rules, genesis)
         self.events = self.replica.events.subscribe()
         self.stale = 0
         self.follower = StoreFollower(
-            self.replica, self.store, self.page, on_stale=self._count_stale
+            *(self.replica, self.store, self.page),
+            on_stale=self._count_stale,
+            fees=self.followed_fees,
         )
         self.follower.catch_up()
         self.events.take()
@@ -96,6 +101,16 @@ def test_it_follows_blocks_and_their_state(pair: Pair) -> None:
     assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
     assert balance(pair.replica) == balance(pair.producer)
     assert pair.catch_up() == []
+
+
+def test_it_has_the_prices_of_its_producer_as_soon_as_those_change(pair: Pair) -> None:
+    before = pair.page.version
+    pair.fees.observe(7)
+    pair.fees.set_ether_price(EtherPrice(2**128 - 1, 2**120 + 1))
+    assert pair.page.version > before, "announced, although nothing happens on the chain"
+    assert pair.catch_up() == []
+    assert pair.followed_fees.quoted() == pair.fees.quoted()
+    assert pair.followed_fees.current().base_fee == 255 * 10**8 + 10**8
 
 
 def test_what_is_not_announced_is_not_read(pair: Pair) -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from entresol import contracts
 from entresol.chain.genesis.genesis import Genesis
 from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
+    BASE_TOKEN,
     CONTRACTS,
     NATIVE_TOKEN_VAULT,
     TESTNET_PAYMASTER,
+    base_token_of,
     system_genesis,
 )
 
@@ -89,10 +93,28 @@ def test_the_settlement_layer_is_part_of_the_genesis_state() -> None:
 
 def test_another_base_token_has_another_asset_id() -> None:
     token = Address(b"\x70" * 20)
-    mine = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER, base_token=token)
+    base_token = BaseToken(l1_address=token)
+    mine = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER, base_token=base_token)
     storage = mine[NATIVE_TOKEN_VAULT].storage
     assert asset_id(9, token) in storage.values()
     assert asset_id(9, ETH_TOKEN) not in storage.values()
+
+
+@pytest.mark.parametrize("name", ["Zoo", "The longest name of a token that anybody has ever seen"])
+def test_the_base_token_is_read_from_the_genesis_that_has_it(name: str) -> None:
+    token = BaseToken(l1_address=Address(b"\x70" * 20), name=name, symbol="ZOO", decimals=6)
+    mine = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER, base_token=token)
+    assert base_token_of(mine) == token
+
+
+def test_a_genesis_without_a_base_token_is_paid_in_ether() -> None:
+    ether = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
+    # As an earlier version wrote it, whose contract had the name in its code.
+    earlier = {
+        **ether,
+        BASE_TOKEN: msgspec.structs.replace(ether[BASE_TOKEN], storage={}),
+    }
+    assert base_token_of({}) == base_token_of(ether) == base_token_of(earlier) == ETHER_TOKEN
 
 
 def test_an_asset_has_the_id_that_clients_compute() -> None:

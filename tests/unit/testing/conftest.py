@@ -19,6 +19,7 @@ from entresol.testing.fixtures import (  # noqa: F401 - fixtures are found by na
     isolated_devnet,
     l1,
     l2,
+    l2s,
 )
 
 

@@ -101,6 +101,53 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> str:
     return runs.run("-v").stdout
 
 
+def test_each_of_several_chains_has_a_client_and_a_bridge_that_are_isolated(
+    runs: PytestRuns,
+) -> None:
+    runs.write(
+        conftest="""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def devnet_settings():
+            return {"chains": [{"chain_id": 6565}, {"chain_id": 6566}]}
+        """,
+        test_own="""
+        import asyncio, pytest
+
+        SOMEBODY = "0x" + "77" * 20
+
+        @pytest.mark.parametrize("time", [1, 2])
+        def test_both_chains(l1, l2, l2s, bridge, bridges, chain_time, time):
+            assert [it.eth.chain_id for it in l2s] == [6565, 6566]
+            assert l2 is l2s[0] and bridge is bridges[0]
+            assert [it.eth.block_number for it in (l1, *l2s)] == [0, 0, 0]
+            for value, each in enumerate(bridges, start=1):
+                assert each.deposit(value, to=SOMEBODY).l2["status"] == 1
+            each.finalize(each.withdraw(7, to=SOMEBODY))
+            assert l1.eth.get_balance(SOMEBODY) == 7
+            assert [it.eth.get_balance(SOMEBODY) for it in l2s] == [1, 2]
+            before = [it.eth.get_block("latest")["timestamp"] for it in l2s]
+            chain_time.increase(86_400)
+            after = [it.eth.get_block("latest")["timestamp"] for it in l2s]
+            assert all(b >= a + 86_400 for a, b in zip(before, after))
+
+        def test_asynchronous_clients(async_l2, async_l2s):
+            async def ids():
+                return [await it.eth.chain_id for it in async_l2s]
+
+            assert async_l2s[0] is async_l2
+            assert asyncio.run(ids()) == [6565, 6566]
+        """,
+    )
+    ran = runs.run("-q")
+    assert "3 passed" in ran.stdout, ran.stdout
+
+
+def test_an_only_chain_is_the_first_of_several(l2: Web3, l2s: tuple[Web3, ...]) -> None:
+    assert l2s == (l2,)
+
+
 def test_settings_are_overridden_by_a_fixture(runs: PytestRuns) -> None:
     runs.write(
         conftest="""

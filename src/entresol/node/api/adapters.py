@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from entresol.execution.call.limits import CallLimits
 from entresol.execution.trace.budget import TraceLimits
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PAYMASTER
+from entresol.rollup.system_contracts import (
+    ASSET_ROUTER,
+    MULTICALL,
+    TESTNET_PAYMASTER,
+    base_token_of,
+)
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
@@ -26,12 +31,13 @@ if TYPE_CHECKING:
 
 
 def l2_contracts(genesis: Genesis) -> L2Contracts:
-    """Return the contracts of an L2 that clients look up; its genesis says whether it has a paymaster."""
+    """Return the contracts of an L2 that clients look up; its genesis has the base token, and a paymaster or not."""
     paymaster = genesis.alloc.get(TESTNET_PAYMASTER)
     return L2Contracts(
         asset_router=ASSET_ROUTER,
         multicall=MULTICALL,
         testnet_paymaster=None if paymaster is None or not paymaster.code else TESTNET_PAYMASTER,
+        base_token=base_token_of(genesis.alloc).l1_address,
     )
 
 

@@ -31,8 +31,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def layer_two(cls, config: ApiConfig) -> Self:
         """Return that of an L2."""
-        version = config.client_version
-        return cls._of(config, version or client_version(config.preset or "zksync"))
+        version, preset = config.client_version, config.preset
+        followed = "zksync" if preset is None or preset == "zksync-os" else preset
+        return cls._of(config, version or client_version(followed))
 
     @classmethod
     def layer_one(cls, config: ApiConfig, *, held_seconds: float = 0.0) -> Self:

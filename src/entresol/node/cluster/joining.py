@@ -23,6 +23,7 @@ from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.tables import ClusterChain, read_chain
 from entresol.rollup.batches import genesis_batch
+from entresol.rollup.system_contracts import base_token_of
 from entresol.storage.replication.position import START
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
     assert identity(genesis) == row.identity
     # Log and position restore what a power cut undoes.
     try:
-        chain, fees = open_with_genesis(config, ExpectedGenesis(genesis), is_synced=False)
+        expected, token = ExpectedGenesis(genesis), base_token_of(genesis.alloc)
+        chain, fees = open_with_genesis(config, expected, is_synced=False, base_token=token)
     except GenesisMismatch:
         raise _other_chain(config) from None
     if chain.number > chain.ledger.first and chain.ledger.store.position.get() == START:

@@ -40,6 +40,14 @@ ClientVersion = Annotated[
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     "anvil": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337},
     "hardhat": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337, "api.hardhat_errors": True},
+    "zksync-os": {
+        "chain.chain_id": 6565,
+        "server.port": 3050,
+        "ecosystem.chains": ["2"],
+        "l1.l1_chain_id": 31337,
+        "l1.l1_port": 8545,
+        "l1.l1_extra_port": 3052,
+    },
 }
 """Defaults of each `--preset`, by key; the client version follows from it, too."""
 
@@ -62,10 +70,12 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = False
     preset: Annotated[
-        Literal["anvil", "hardhat"] | None,
+        Literal["anvil", "hardhat", "zksync-os"] | None,
         Meta(
-            description="Be recognised as a development node by tools that know anvil or Hardhat: other defaults for "
-            "--client-version, --chain-id (31337) and --l1-chain-id (1337), with hardhat also for --hardhat-errors."
+            description="Other defaults, weaker than whatever else is set. anvil, hardhat: be recognised as a "
+            "development node by tools that know them, by --client-version, --chain-id (31337) and --l1-chain-id (1337), "
+            "with hardhat also by --hardhat-errors. zksync-os: the local ecosystem that the ZK Stack's guides and SDK "
+            "expect, chain 6565 at port 3050, 6566 at 3051, and the L1, 31337, at 8545 and at 3052."
         ),
     ] = None
     client_version: ClientVersion = None

@@ -60,16 +60,29 @@ class Settings(Generic[T]):
         arguments: Mapping[str, Any],
         environment: Mapping[str, str],
         file: Path | None = None,
+        *,
+        defaults: Mapping[str, Any] | None = None,
     ) -> T:
-        """Merge the sources, and validate the result once."""
+        """Merge the sources, and validate the result once; `defaults` are weaker than all but a preset.
+
+        A program may give tables as the value of their name: `{"chains": [{"chain_id": 6565}, …]}`.
+        """
         document = {} if file is None else _read_toml(file)
-        tables = self._from_tables(file, document)
+        tables = self._from_tables(f"{file}: ", document)
+        given = dict(arguments)
+        if self._tables is not None and _has_tables(given.get(self._tables.name)):
+            tables = self._from_tables("", given)
         sources = [
+            self._from_arguments(defaults or {}),
             {} if file is None else self._from_file(file, document),
             self._from_environment(environment),
-            self._from_arguments(arguments),
+            self._from_arguments(given),
         ]
-        sources.insert(0, self._from_preset(sources))
+        preset = self._from_preset(sources)
+        if self._tables is not None and tables:
+            # They say how many items there are, which a preset may, too.
+            preset = {key: it for key, it in preset.items() if it[0].name != self._tables.name}
+        sources.insert(0, preset)
         config = self._merge(sources)
         if self._tables is None or not tables:
             return config
@@ -115,20 +128,22 @@ class Settings(Generic[T]):
             found[key] = (known[key], value, f"{path}: {key}")
         return found
 
-    def _from_tables(self, path: Path | None, document: dict[str, Any]) -> list[_Source]:
+    def _from_tables(self, where: str, document: dict[str, Any]) -> list[_Source]:
         """Take the tables out of a document, and return what each of them sets, by the names of settings."""
         if self._tables is None or self._tables.name not in document:
             return []
         name = self._tables.name
         tables = document.pop(name)
-        if not isinstance(tables, list) or not all(isinstance(it, dict) for it in tables):
-            raise InvalidConfig(f"{path}: {name}", f"say [[{name}]], a table for each")
+        if not isinstance(tables, list | tuple) or not all(
+            isinstance(it, Mapping) for it in tables
+        ):
+            raise InvalidConfig(f"{where}{name}", f"say [[{name}]], a table for each")
         known = {setting.name: setting for setting in self.all}
         found: list[_Source] = []
         for number, table in enumerate(tables):
             found.append({})
             for key, value in table.items():
-                origin = f"{path}: {name}[{number}].{key}"
+                origin = f"{where}{name}[{number}].{key}"
                 if key not in known:
                     raise _unknown(origin, key, known)
                 setting = known[key]
@@ -167,6 +182,10 @@ class Settings(Generic[T]):
         if setting is None or not setting.choices:
             return problem
         return none_of(str(values[setting.section][setting.name]), setting.choices)
+
+
+def _has_tables(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(isinstance(it, Mapping) for it in value)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -26,6 +26,8 @@ DEFAULT_L1_IPC: Final = "/tmp/entresol-l1.ipc"  # noqa: S108 - as anvil's, for c
 ETHER: Final = 10**18
 DEFAULT_GAS_PRICE: Final = 100_000_000
 MAX_ACCOUNTS: Final = 1_000
+MAX_TOKEN_DECIMALS: Final = 30
+"""More than any known token has, and few enough that supplies fit the vault."""
 
 
 class ChainConfig(Struct, frozen=True, kw_only=True):
@@ -78,8 +80,35 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     balance: Annotated[
-        int, Meta(ge=0, description="Balance of each development account, in ether.")
+        int,
+        Meta(
+            ge=0,
+            description="Balance of each development account, in ether; on an L2 with a base token, in that one.",
+        ),
     ] = 10_000
+    base_token: Annotated[
+        str | None,
+        Meta(
+            title="SYMBOL|ADDRESS",
+            description="Token of the L1 that pays for gas on the L2, instead of ether. A symbol is a new token of the "
+            "development L1, which any account may mint; chains that name the same one share it. An address is that of "
+            "a token on the L1 of --l1-url, or of another chain's token.",
+        ),
+    ] = None
+    base_token_ratio: Annotated[
+        str | int | float | None,
+        Meta(
+            title="N[/M]",
+            description="How many base tokens an ether costs, such as 3000, 0.5 or 628/17; by default 1.",
+        ),
+    ] = None
+    base_token_decimals: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_TOKEN_DECIMALS)] | None,
+        Meta(
+            title="N",
+            description="Decimals of the token that --base-token names by a symbol; by default 18.",
+        ),
+    ] = None
     mnemonic: Annotated[str, Meta(description="BIP-39 mnemonic of the development accounts.")] = (
         DEVELOPMENT_MNEMONIC
     )
@@ -95,9 +124,14 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         Meta(title="PATH", description="BIP-32 path that the development accounts are below."),
     ] = DEVELOPMENT_PATH
     gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
-    gas_price: Annotated[int, Meta(ge=0, description="Base fee of every block, in wei.")] = (
-        DEFAULT_GAS_PRICE
-    )
+    gas_price: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Base fee of every block, in wei of ether: on a chain with another base token, times "
+            "what ether costs in it, and at least a unit.",
+        ),
+    ] = DEFAULT_GAS_PRICE
     block_time: Annotated[
         float | None,
         Meta(
@@ -180,6 +214,14 @@ class L1Config(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one."),
     ] = 8545
+    l1_extra_port: Annotated[
+        Annotated[int, Meta(ge=0, le=65_535)] | None,
+        Meta(
+            title="PORT",
+            description="Another port of the same development L1, for tools that expect a chain there, too; 0 picks "
+            "a free one.",
+        ),
+    ] = None
     l1_ipc: Annotated[
         str | None,
         Meta(

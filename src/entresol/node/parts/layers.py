@@ -12,12 +12,13 @@ from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
 from entresol.node.explorer.explorer_routes import explorer_page
+from entresol.node.metrics import problem_samples
 from entresol.node.open_chains import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.settlement_layer import SettlementLayer, contracts_on
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from entresol.node.builder import NodeBuilder
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.metrics import Sample
     from entresol.node.settlement.rollup import Rollup
     from entresol.node.workers.supervisor import WorkerSupervisor
     from entresol.primitives.values import Address
@@ -42,9 +44,9 @@ class LayerTwo(NamedTuple):
     rollup: Rollup | None = None
 
 
-def name_of(layer_two: Chain, count: int) -> str:
-    """Return what the log calls one of so many L2s: nothing if it is the only one."""
-    return "" if count == 1 else str(layer_two.rules.chain_id)
+def name_of(chain: Chain, count: int) -> str:
+    """Return what log, health and metrics call a chain of a node with so many L2s: nothing if there is only one."""
+    return "" if count == 1 else str(chain.rules.chain_id)
 
 
 def serve_layer_two(
@@ -66,20 +68,13 @@ def serve_layer_two(
     )
     role = None
     if workers is not None:
-        role = builder.opened(workers.share(chain, lambda: fees.l1_gas_price))
+        role = builder.opened(workers.share(chain, fees))
     if rollup is not None:
         rollup.sealed.add(api.batch_sealed)
         if role is not None:
             rollup.sealed.add(role.publisher.batch_sealed)
 
-    def health() -> dict[str, Any]:
-        return {
-            **({} if rollup is None else rollup.health()),
-            **({} if workers is None else workers.health()),
-        }
-
-    metrics = tuple if rollup is None else rollup.metrics
-    hooks = ServiceHooks(health=health, degraded=builder.problem, metrics=metrics)
+    hooks = _hooks(builder, name, rollup, workers)
     return builder.serve(
         api,
         config.server,
@@ -90,6 +85,26 @@ def serve_layer_two(
     )
 
 
+def _hooks(
+    builder: NodeBuilder, name: str, rollup: Rollup | None, workers: WorkerSupervisor | None
+) -> ServiceHooks:
+    """Return what the pages of one chain say of the whole node; of several chains each is named."""
+
+    def health() -> dict[str, Any]:
+        chains = builder.chain_problems()
+        return {
+            **({} if rollup is None else rollup.health()),
+            **({} if workers is None else workers.health()),
+            **({"chains": chains} if chains else {}),
+        }
+
+    def metrics() -> Iterator[Sample]:
+        yield from () if rollup is None else rollup.metrics()
+        yield from problem_samples(builder.chain_problems())
+
+    return ServiceHooks(health=health, degraded=builder.problem, metrics=metrics, chain=name)
+
+
 def serve_layer_one(  # noqa: PLR0913 - independent parts
     builder: NodeBuilder,
     chain: Chain,
@@ -98,9 +113,13 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
     *,
     rollup: Rollup | None,
     hidden: Sequence[Address] = (OPERATOR.address,),
+    name: str = "",
     workers: WorkerSupervisor | None = None,
 ) -> ChainService:
-    """Return the service of the development L1; transactions of the senders `hidden` are not logged."""
+    """Return the service of the development L1; transactions of the senders `hidden` are not logged.
+
+    With a `name`, its pages speak for all chains of the node, as those of the L2s do.
+    """
     config, l1 = builder.config, builder.config.l1
     held_seconds = CACHED_SECONDS if l1.l1_delay is None else 0.0
     api = builder.api(
@@ -116,9 +135,11 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         layer="L1",
         # The settler logs the operator's transactions.
         hidden=hidden,
+        hooks=_hooks(builder, name, None, workers) if name else None,
         explorer=explorer_page(config, 1, rollup),
         role=None if workers is None else builder.opened(workers.share(chain)),
         is_layer_one=True,
+        extra_port=l1.l1_extra_port,
     )
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from entresol.dev.control import DevControl
 from entresol.errors import InvalidConfig
+from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
 from entresol.node.builder import NodeBuilder
+from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
-from entresol.node.layer_twos import check_directory, layer_two_configs
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
     LayerTwo,
@@ -27,7 +29,7 @@ from entresol.node.settlement.settlement_layer import (
     verify_registration,
 )
 from entresol.node.startup.info import L1Info, NodeInfo
-from entresol.node.startup.l1_checks import check_batches, check_gas_limit
+from entresol.node.startup.l1_checks import check_agreement, check_batches, check_gas_limit
 from entresol.node.state_files import StateDumper, load_at_start
 from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.sequencer.local import LocalSequencer
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.settlement.settlement_layer import SettlementLayer
+    from entresol.primitives.base_token import BaseToken
     from entresol.terminal.log import NodeLog
 
 log = logging.getLogger(__name__)
@@ -67,6 +70,9 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
             await check_gas_limit(node.chain, remote)
         for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
             await check_batches(service.chain, rollup.settlement_layer)
+            if remote is None:
+                await check_agreement(service.chain, rollup.settlement_layer)
+            await rollup.refresh_prices()
     except BaseException:
         await node.stop()
         raise
@@ -79,13 +85,11 @@ def ecosystem(
     """Return a node that serves L2s, and the development L1 that they settle on unless there is a `remote` one."""
     settles, configs = config.l1.l1, layer_two_configs(config)
     _check_several(config, configs)
-    check_directory(config, configs)
+    tokens = development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
-        opened = [_open_layer_two(it, index, remote) for index, it in enumerate(configs)]
-        chains = [builder.opened(chain) for chain, _ in opened]
-        has_l1 = settles and remote is None
-        l1_chain = builder.opened(open_layer_one(config, chains)) if has_l1 else None
+        opened, l1_chain = _open_chains(builder, configs, tokens, remote)
+        chains = [chain for chain, _ in opened]
         control = DevControl(
             *(chains if l1_chain is None else (l1_chain, *chains)),
             settling=chains if settles else (),
@@ -109,11 +113,11 @@ def ecosystem(
         workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.
+        names = [name_of(it, len(chains)) for it in chains]
+        l1_name = "" if l1_chain is None else name_of(l1_chain, len(chains))
         services = [
-            serve_layer_two(
-                builder, it, control, name=name_of(it.chain, len(layer_twos)), workers=workers
-            )
-            for it in layer_twos
+            serve_layer_two(builder, it, control, name=name, workers=workers)
+            for it, name in zip(layer_twos, names, strict=True)
         ]
         layer_one = None
         if l1_chain is not None and l1_sequencer is not None:
@@ -125,26 +129,31 @@ def ecosystem(
                 control,
                 rollup=rollups[0],
                 hidden=hidden,
+                name=l1_name,
                 workers=workers,
             )
         remote_l1 = None if remote is None else remote_reads(config, remote.l1)
         connect_layers(services, layer_one, remote_l1)
 
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
-        builder.add(Closing(dumper.dump_last), l1_sequencer, *(it.sequencer for it in layer_twos))
-        builder.add(*services, layer_one, dumper)
-        builder.add(*(Closing(it.settlement_layer.l1.close) for it in rollups))
-        builder.add(*rollups, workers)
+        builder.add(Closing(dumper.dump_last))
+        builder.add(l1_sequencer, chain=l1_name)
+        builder.add_each((it.sequencer for it in layer_twos), names)
+        builder.add_each(services, names)
+        builder.add(layer_one, chain=l1_name)
+        builder.add(dumper, *(Closing(it.settlement_layer.l1.close) for it in rollups))
+        builder.add_each((it.rollup for it in layer_twos), names)
+        builder.add(workers)
 
         def info() -> NodeInfo:
             address = None if layer_one is None else layer_one.address
+            extra = None if layer_one is None else layer_one.extra_address
             found = []
-            for it, service in zip(layer_twos, services, strict=True):
+            for it, service, token in zip(layer_twos, services, tokens, strict=True):
                 layer = None if it.rollup is None else it.rollup.settlement_layer
-                l1 = None if layer is None else L1Info.of(config, layer, address)
-                found.append(
-                    NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1)
-                )
+                l1 = None if layer is None else L1Info.of(config, layer, address, extra)
+                keyring = service.api.keyring
+                found.append(NodeInfo.of(it.chain, it.config, keyring, service.address, l1, token))
             return NodeInfo.joined(found)
 
         return builder.build(*services, info=info, rollups=rollups, layer_one=layer_one)
@@ -160,14 +169,38 @@ def _check_several(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
         )
 
 
+def _open_chains(
+    builder: NodeBuilder,
+    configs: Sequence[NodeConfig],
+    tokens: Sequence[BaseToken],
+    remote: SettlementLayer | None,
+) -> tuple[list[tuple[Chain, FeeModel]], Chain | None]:
+    """Open the L2s, which are paid in these tokens, and the development L1 if they settle on one."""
+    config = builder.config
+    directory = builder.opened(EcosystemDirectory.open(config, configs))
+    opened: list[tuple[Chain, FeeModel]] = []
+    for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
+        opened.append(_open_layer_two(it, index, remote, token))
+        directory.opened(builder.opened(opened[-1][0]))
+    chains = [chain for chain, _ in opened]
+    l1_chain = None
+    if config.l1.l1 and remote is None:
+        l1_chain = builder.opened(open_layer_one(config, chains, base_tokens=tokens))
+    directory.complete(chains, l1_chain)
+    for chain, token in zip(chains, tokens, strict=True):
+        warn_of_coarse_prices(chain.rules.chain_id, token, chain.next_base_fee())
+    return opened, l1_chain
+
+
 def _open_layer_two(
-    config: NodeConfig, index: int, remote: SettlementLayer | None
+    config: NodeConfig, index: int, remote: SettlementLayer | None, base_token: BaseToken
 ) -> tuple[Chain, FeeModel]:
     if not config.l1.l1:
         return open_layer_two(config, None, None)
     if remote is None:
-        return open_layer_two(config, config.l1.l1_chain_id, development_contracts(index))
-    return open_layer_two(config, remote.l1_chain_id, remote.contracts)
+        contracts = development_contracts(index)
+        return open_layer_two(config, config.l1.l1_chain_id, contracts, base_token=base_token)
+    return open_layer_two(config, remote.l1_chain_id, remote.contracts, base_token=base_token)
 
 
 def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) -> None:

@@ -10,6 +10,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.dev.control import DevControl
 from entresol.dev.keyring import Keyring
+from entresol.node.base_tokens import development_base_tokens
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.explorer.explorer_routes import connect_layers
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.workers.worker_process import WorkerStart
+    from entresol.primitives.base_token import BaseToken
     from entresol.replication.workers.channel import Channel
     from entresol.storage.store import Store
     from entresol.terminal.log import NodeLog
@@ -57,14 +59,18 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
         # The chains, which are the producer's.
         layers = range(len(start.layers))
         roles = [builder.opened(WorkerRole(start, layer, channel)) for layer in layers]
+        configs = layer_two_configs(config)
+        tokens = _base_tokens(start, configs)
         opened = [
-            _open_layer_two(start, it, layer, roles[layer].store)
-            for layer, it in enumerate(layer_two_configs(config))
+            _open_layer_two(start, it, layer, roles[layer].store, token)
+            for layer, (it, token) in enumerate(zip(configs, tokens, strict=True))
         ]
         layer_twos = [builder.opened(chain) for chain, _ in opened]
         layer_one = None
         if start.layers[-1].is_layer_one:
-            layer_one = builder.opened(open_layer_one(config, layer_twos, roles[-1].store))
+            layer_one = builder.opened(
+                open_layer_one(config, layer_twos, roles[-1].store, base_tokens=tokens)
+            )
         control = DevControl(
             *(layer_twos if layer_one is None else (layer_one, *layer_twos)),
             settling=layer_twos if settles else (),
@@ -96,12 +102,20 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
 
 
 def _open_layer_two(
-    start: WorkerStart, config: NodeConfig, layer: int, store: Store
+    start: WorkerStart, config: NodeConfig, layer: int, store: Store, base_token: BaseToken
 ) -> tuple[Chain, FeeModel]:
     if start.cluster is None:
-        return open_layer_two(config, start.l1_chain_id, start.layers[layer].contracts, store)
+        contracts = start.layers[layer].contracts
+        return open_layer_two(config, start.l1_chain_id, contracts, store, base_token=base_token)
     expected = ExpectedGenesis(Genesis.parse(start.cluster.genesis))
-    return open_with_genesis(config, expected, store=store)
+    return open_with_genesis(config, expected, store=store, base_token=base_token)
+
+
+def _base_tokens(start: WorkerStart, configs: Sequence[NodeConfig]) -> Sequence[BaseToken]:
+    """Return the tokens that pay for gas, as the producer has them."""
+    if start.layers[-1].is_layer_one:
+        return development_base_tokens(configs)
+    return [it.base_token for it in start.layers]
 
 
 def _rollup(start: WorkerStart, layer: int, chain: Chain) -> FollowedRollup | None:
@@ -141,6 +155,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - independent parts
         hooks=hooks,
         explorer=layer.explorer,
         role=role,
+        extra_port=layer.extra_port,
     )
 
 

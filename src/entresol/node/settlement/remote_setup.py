@@ -199,6 +199,8 @@ class RemoteSetup:
             chain.close()
 
     def _check_flags(self) -> None:
+        if self._config.chain.base_token is not None:
+            raise InvalidConfig("--base-token", "it needs the development L1")
         if self._config.l1.deploy_l1 and self._bridgehub is not None:
             raise InvalidConfig("--bridgehub", "this cannot be combined with --deploy-l1")
         if self._file.manifest is None and self._file.has_development_l1:

@@ -20,6 +20,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
+from entresol.rollup.ether_price import EtherPriceWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -110,6 +111,16 @@ class Rollup:
         self.sealed = self.batcher.sealed
         self._chain = chain
         self._gas_price = GasPriceWatcher(settlement_layer.l1, fees, limits)
+        self.ether_price: EtherPriceWatcher | None = None
+        """None if gas is paid in ether."""
+        if not fees.is_in_ether:
+            self.ether_price = EtherPriceWatcher(
+                *(contract, fees),
+                confirmations=confirmations,
+                finality=finality,
+                # Cheaper gas may be what a transaction was waiting for.
+                on_repriced=sequencer.wake,
+            )
         self._settles = settings.settle
         self._is_remote = config.l1.l1_url is not None
         self._tasks: list[BackgroundTask] = []
@@ -127,10 +138,13 @@ class Rollup:
 
     async def start(self) -> None:
         """Start the services."""
+        await self.refresh_prices()
         services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
         }
+        if self.ether_price is not None:
+            services["price of ether"] = self.ether_price.run
         if self._settles:
             services["batches"] = lambda: self.batcher.run(self._chain.events)
             services |= {f"balance of {it.key.name}": it.run for it in self.balances}
@@ -142,6 +156,11 @@ class Rollup:
         self._tasks = [BackgroundTask(name, run) for name, run in services.items()]
         for task in self._tasks:
             task.start()
+
+    async def refresh_prices(self) -> None:
+        """Read what ether costs in the base token now, so that prices are those of L1 from the first request on."""
+        if self.ether_price is not None:
+            await self.ether_price.refresh()
 
     async def stop(self) -> None:
         """Stop the services."""
@@ -158,11 +177,13 @@ class Rollup:
 
     def health(self) -> dict[str, Any]:
         """Return the problem of each service; None if it works."""
+        price = self.ether_price
         return {
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
             "settlement": self.settler.stopped or self.settler.problem,
             "gasPrice": self._gas_price.problem,
+            **({} if price is None else {"etherPrice": price.problem}),
             "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 

@@ -38,7 +38,8 @@ def ready_line(info: NodeInfo) -> str:
 
 
 def _accounts(info: NodeInfo) -> Iterator[str]:
-    shown = [f"{it.address.checksummed()} ({info.balance:,} ETH)" for it in info.accounts]
+    balance = f"{info.balance:,} {info.base_token.symbol}"
+    shown = [f"{it.address.checksummed()} ({balance})" for it in info.accounts]
     yield from _section("Available accounts", shown)
     if info.mnemonic_file is not None:
         yield f"Mnemonic     in {info.mnemonic_file}; --config-out writes the private keys"
@@ -59,7 +60,7 @@ def _section(title: str, items: Iterable[object]) -> Iterator[str]:
 
 def _rows(info: NodeInfo) -> Iterator[str]:
     yield f"Chain id     {info.chain_id}"
-    yield f"Base fee     {info.base_fee:,} wei"
+    yield from _prices(info)
     yield f"Gas limit    {info.gas_limit:,}"
     yield f"Fork         {info.fork}"
     yield f"Genesis      {info.genesis_timestamp}, the Unix time of block 0"
@@ -73,11 +74,23 @@ def _rows(info: NodeInfo) -> Iterator[str]:
     yield f"WebSocket    {info.websocket_url}"
 
 
+def _prices(info: NodeInfo) -> Iterator[str]:
+    token = info.base_token
+    if token.is_ether:
+        yield f"Base fee     {info.base_fee:,} wei"
+        return
+    yield f"Base token   {token.symbol}, {token.decimals} decimals, {token.l1_address.checksummed()} on L1"
+    yield f"Ratio        {token.ether_price.tokens(token.decimals)} {token.symbol} for an ether"
+    yield f"Base fee     {info.base_fee:,} of the smallest unit of {token.symbol}"
+
+
 def _other_chains(info: NodeInfo) -> Iterator[str]:
     """Yield where the other L2s are; all that is not said of them is as above."""
     for it in info.others:
         yield ""
         yield f"Chain id     {it.chain_id}"
+        if it.base_token != info.base_token:
+            yield from _prices(it)
         yield f"Head         block {it.head:,}"
         if it.data_dir is not None:
             yield f"Directory    {it.data_dir}"
@@ -96,6 +109,8 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
     yield f"Layer 1      {'development chain, in this process' if l1.is_embedded else 'remote'}"
     yield f"Chain id     {l1.chain_id}"
     yield f"HTTP         {l1.endpoint.redacted}"
+    if l1.extra_url is not None:
+        yield f"HTTP         {l1.extra_url}"
     yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
     for it in (info, *info.others):
         assert it.l1 is not None

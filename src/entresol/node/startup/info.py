@@ -12,13 +12,13 @@ import msgspec
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH, DevAccount
 from entresol.errors import InvalidConfig
 from entresol.l1.urls import Endpoint
-from entresol.node.config.schema import ETHER
 from entresol.node.dev_features import (
     funded_accounts,
     restriction,
     serves_dev_methods,
     settles_remotely,
 )
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +39,18 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
     is_embedded: bool
     """Whether it is the development L1, which runs in the same process."""
     contracts: SettlementContracts
+    extra_url: str | None = None
+    """Where it is served, too: by --l1-extra-port."""
 
     @classmethod
     def of(
-        cls, config: NodeConfig, settlement_layer: SettlementLayer, embedded: str | None = None
+        cls,
+        config: NodeConfig,
+        settlement_layer: SettlementLayer,
+        embedded: str | None = None,
+        extra: str | None = None,
     ) -> Self:
-        """Collect the information about an L1; `embedded` is the address of the development L1."""
+        """Collect the information about an L1; `embedded` and `extra` are addresses of the development L1."""
         url = config.l1.l1_url if embedded is None else f"http://{embedded}"
         assert url is not None
         return cls(
@@ -52,6 +58,7 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
             endpoint=Endpoint(url),
             is_embedded=embedded is not None,
             contracts=settlement_layer.contracts,
+            extra_url=None if extra is None else f"http://{extra}",
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -60,6 +67,7 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "chain_id": self.chain_id,
             "http_url": self.endpoint.url,
+            **({} if self.extra_url is None else {"extra_http_url": self.extra_url}),
             # Without those that a deployment of an earlier version does not have: scripts take each for an address.
             "contracts": {
                 name: str(address) for name, address in contracts.items() if address is not None
@@ -88,6 +96,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     data_dir: Path | None
     l1: L1Info | None
+    base_token: BaseToken = ETHER_TOKEN
     derivation_path: str = DEVELOPMENT_PATH
     is_layer_one: bool = False
     """Whether the chain is an L1 alone."""
@@ -96,7 +105,13 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(
-        cls, chain: Chain, config: NodeConfig, keyring: Keyring, address: str, l1: L1Info | None
+        cls,
+        chain: Chain,
+        config: NodeConfig,
+        keyring: Keyring,
+        address: str,
+        l1: L1Info | None,
+        base_token: BaseToken = ETHER_TOKEN,
     ) -> NodeInfo:
         """Collect the information about the node that serves `chain` at `address`."""
         settings = config.chain
@@ -111,13 +126,14 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             gas_limit=chain.rules.gas_limit,
             fork=settings.hardfork,
             head=chain.number,
-            money=_money(config, chain.genesis),
+            money=_money(config, chain.genesis, base_token),
             unlocked=_unlocked(keyring),
             methods=_methods(config),
             genesis_timestamp=chain.blocks.header(chain.blocks.first_number).timestamp,
             address=address,
             data_dir=None if settings.data_dir is None else Path(settings.data_dir).absolute(),
             l1=l1,
+            base_token=base_token,
             derivation_path=settings.derivation_path,
         )
 
@@ -173,6 +189,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             "http_url": self.http_url,
             "ws_url": self.websocket_url,
             "data_dir": None if self.data_dir is None else str(self.data_dir),
+            "base_token": _token_json(self.base_token),
             "l1": None if self.l1 is None else self.l1.to_json(),
             **self._chains(),
         }
@@ -186,6 +203,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
                 "ws_url": it.websocket_url,
                 "data_dir": None if it.data_dir is None else str(it.data_dir),
                 "contract": None if it.l1 is None else str(it.l1.contracts.chain),
+                "base_token": _token_json(it.base_token),
             }
             for it in (self, *self.others)
         ]
@@ -208,6 +226,16 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidConfig("--config-out", f"{path} cannot be written: {problem}") from error
 
 
+def _token_json(token: BaseToken) -> dict[str, Any]:
+    return {
+        "l1_address": str(token.l1_address),
+        "name": token.name,
+        "symbol": token.symbol,
+        "decimals": token.decimals,
+        "ratio": str(token.ether_price.tokens(token.decimals)),
+    }
+
+
 def _unlocked(keyring: Keyring) -> str:
     if keyring.locked is not None:
         return f"locked: {keyring.locked}"
@@ -225,12 +253,14 @@ def _methods(config: NodeConfig) -> str:
     return f"without evm_, anvil_ and hardhat_: {reason} (--dev-methods serves them)"
 
 
-def _money(config: NodeConfig, genesis: Genesis) -> str:
+def _money(config: NodeConfig, genesis: Genesis, token: BaseToken) -> str:
     """Return what the balances of the genesis mean for depositors."""
     balances = [it.balance for it in genesis.alloc.values() if it.balance]
     if not settles_remotely(config):
         return "play money: the genesis created it"
     if not balances:
-        return "deposits only: the genesis has no ether, so all ether is locked on L1"
-    owners = f"{len(balances)} accounts of the genesis have {sum(balances) // ETHER:,} ETH"
+        named = "ether" if token.is_ether else token.symbol
+        return f"deposits only: the genesis has no {named}, so all {named} is locked on L1"
+    amount = f"{sum(balances) // token.unit:,} {token.symbol}"
+    owners = f"{len(balances)} accounts of the genesis have {amount}"
     return f"UNBACKED: {owners} that is not locked on L1, and can withdraw what others deposit"

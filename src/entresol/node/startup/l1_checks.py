@@ -1,19 +1,22 @@
-"""Check before a chain is served that L1 agrees with it: on batches, and on the gas of a request."""
+"""Check before a chain is served that L1 agrees with it: on batches, deposits, and on the gas of a request."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain
 from entresol.node.settlement.settlement_layer import retry_until_reachable
+from entresol.rollup.batches import stored_info_of
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.settlement.settlement_layer import SettlementLayer
 
 log = logging.getLogger(__name__)
+
+_RESTORE: Final = "Restore both from one copy, or give a new directory"
 
 
 async def check_gas_limit(chain: Chain, settlement_layer: SettlementLayer) -> None:
@@ -50,4 +53,29 @@ async def check_batches(chain: Chain, settlement_layer: SettlementLayer) -> None
             f"and ends at block {chain.number}: its end is lost, or it is an old or another copy. Restore a "
             f"copy with batch {committed}, or start a new chain: an empty --data-dir, and with --l1-url also "
             "contracts of its own (--deploy-l1)"
+        )
+
+
+async def check_agreement(chain: Chain, settlement_layer: SettlementLayer) -> None:
+    """Raise `LayerOneMismatch` if the development L1 has other batches of a chain, or fewer deposits than it.
+
+    A block of that L1 is durable before anything reads it, so it is never behind the chain, unless the end of its store
+    is lost; a remote one may be, for a while, by a reorg or a node that lags.
+    """
+    l1, chain_id, where = settlement_layer.l1, chain.rules.chain_id, chain.blocks.path
+    contract = ZkChain(l1, settlement_layer.contracts.chain)
+    sent, executed = await contract.total_priority_transactions(), chain.blocks.next_priority_id()
+    if executed > sent:
+        raise LayerOneMismatch(
+            f"chain {chain_id} is ahead of its L1: {where} has {executed} transactions from L1 and ends at block "
+            f"{chain.number}, but L1 has sent {sent} and ends at block {await l1.block_number()}. {_RESTORE}"
+        )
+    committed = (await contract.totals()).committed
+    batch = chain.batches.get(committed)
+    if batch is None:
+        return
+    if stored_info_of(batch, chain_id).hash() != await contract.stored_batch_hash(committed):
+        raise LayerOneMismatch(
+            f"batch {committed} of chain {chain_id} on its L1 is not that of {where}: one of them is another "
+            f"directory's. {_RESTORE}"
         )

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from entresol.listeners import Listeners
-from entresol.node.chain_service import PROMETHEUS, ServiceRole
+from entresol.node.chain_service import ServiceRole
 from entresol.node.metrics import render
 from entresol.replication.workers.messages import WorkerMessage
 from entresol.replication.workers.publisher import StatePublisher, encode_pending, encode_reverted
@@ -16,10 +16,11 @@ from entresol.server.server import PortSharing
 from entresol.server.shared_page import SharedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import BlocksReverted
+    from entresol.chain.fees import FeeModel
     from entresol.node.chain_service import ChainService
     from entresol.node.metrics import Sample
     from entresol.node.workers.worker_process import WorkerProcess
@@ -81,7 +82,7 @@ class ProducerRole(ServiceRole):
         workers: Workers,
         layer: int,
         chain: Chain,
-        l1_gas_price: Callable[[], int] | None,
+        fees: FeeModel | None,
     ) -> None:
         self.changed: Listeners[[]] = Listeners()
         """Notified when the workers have other subscribers."""
@@ -89,7 +90,7 @@ class ProducerRole(ServiceRole):
         self._layer = layer
         self._chain = chain
         self.page = StatePage.create()
-        self.publisher = StatePublisher(chain, self.page, self, l1_gas_price)
+        self.publisher = StatePublisher(chain, self.page, self, fees)
         self.service: ChainService | None = None
         self._metrics = SharedPage(self._metrics_page)
 
@@ -154,4 +155,4 @@ class ProducerRole(ServiceRole):
         others = await asyncio.gather(*(it.metrics(self._layer) for it in self._workers.running()))
         text = sum_metrics([service.process_metrics(), *others])
         text = service.chain_metrics() + render(self._workers.samples()) + text
-        return 200, PROMETHEUS, text.encode()
+        return service.rendered_metrics(text)

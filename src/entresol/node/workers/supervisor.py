@@ -24,12 +24,14 @@ from entresol.node.workers.worker_process import (
 )
 from entresol.replication.workers.clients import NUMBER_BYTES
 from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
+from entresol.rollup.system_contracts import base_token_of
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from entresol.chain.chain import Chain
+    from entresol.chain.fees import FeeModel
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.l2_components import RollupParts, SettledView
@@ -90,13 +92,9 @@ class WorkerSupervisor:
         """Return the workers that a configuration requests; None if one process serves alone."""
         return cls(config, log, rollups, cluster) if worker_count(config.api) > 1 else None
 
-    def share(
-        self,
-        chain: Chain,
-        l1_gas_price: Callable[[], int] | None = None,
-    ) -> ProducerRole:
-        """Return the role of the service of a chain, whose layer is the next one."""
-        role = ProducerRole(self, len(self._roles), chain, l1_gas_price)
+    def share(self, chain: Chain, fees: FeeModel | None = None) -> ProducerRole:
+        """Return the role of the service of a chain, whose layer is the next one, with the prices of an L2."""
+        role = ProducerRole(self, len(self._roles), chain, fees)
         self._roles.append(role)
         return role
 
@@ -137,8 +135,10 @@ class WorkerSupervisor:
         return WorkerLayer(
             *(path, page.handle, service.port, service.explorer),
             contracts=None if rollup is None else rollup.contracts,
+            base_token=base_token_of(service.chain.genesis.alloc),
             # It is the last one, after the L2s that settle there.
             is_layer_one=bool(self._rollups) and layer == len(self._rollups),
+            extra_port=service.extra_port,
         )
 
     async def stop(self) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.replication.workers.channel import CallResponse, Channel
 from entresol.replication.workers.clients import NUMBER_BYTES, ForwardedClients, RemoteClients
 from entresol.replication.workers.messages import WorkerCall, WorkerMessage
@@ -53,7 +54,10 @@ class WorkerLayer(msgspec.Struct, frozen=True):
     explorer: ExplorerPage | None
     contracts: SettlementContracts | None = None
     """Those of an L2 on its L1, if it has one."""
+    base_token: BaseToken = ETHER_TOKEN
+    """What pays for gas on an L2, without its price, which the producer sends."""
     is_layer_one: bool = False
+    extra_port: int | None = None
 
 
 class WorkerCluster(msgspec.Struct, frozen=True):

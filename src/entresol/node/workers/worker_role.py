@@ -65,7 +65,7 @@ class WorkerRole(ServiceRole):
             current=self._current,
             on_stale=self._on_stale,
             on_batch=self._on_batch,
-            on_l1_gas_price=(lambda _price: None) if fees is None else fees.observe,
+            fees=fees,
         )
         self.upstream = ChannelUpstream(self._channel, self.layer, self.follower.catch_up)
 

@@ -18,10 +18,11 @@ from entresol.replication.workers.state_page import MAX_REVERTS, ChainState, Rev
 from entresol.storage.store_view import memory_of_record
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
+    from entresol.chain.fees import FeeModel
     from entresol.primitives.batches import Batch
     from entresol.server.handler import ClientConnection, Handler
 
@@ -62,12 +63,12 @@ class StatePublisher:
         chain: Chain,
         page: StatePage,
         subscribers: ReplicaSubscribers,
-        l1_gas_price: Callable[[], int] | None = None,
+        fees: FeeModel | None = None,
     ) -> None:
         self.page = page
         self._chain = chain
         self._subscribers = subscribers
-        self._l1_gas_price = l1_gas_price
+        self._fees = fees
         self._reverts: list[Revert] = []
         self._batched = self._last_batched()
         self._seen: tuple[object, ...] = ()
@@ -75,6 +76,9 @@ class StatePublisher:
         chain.events.listen(self._on_event)
         chain.finality_set.add(self.sync)
         chain.ledger.store.before_rewrite(self._on_rewrite)
+        if fees is not None:
+            # Nothing else may happen on this chain for long.
+            fees.repriced.add(self.sync)
         self.sync()
 
     def batch_sealed(self, batch: Batch) -> None:
@@ -85,20 +89,21 @@ class StatePublisher:
     def sync(self) -> None:
         """Announce the state, if it is not the one announced last."""
         chain = self._chain
-        price = None if self._l1_gas_price is None else self._l1_gas_price()
+        fees = self._fees
+        prices = None if fees is None else (fees.l1_gas_price, fees.ether_price)
         now = (
             chain.ledger.head_hash,
             chain.finality,
             chain.settings,
             chain.edits.exist,
-            price,
+            prices,
             self._batched,
             self.page.rewrites,
             len(self._reverts) and self._reverts[-1],
         )
         if now != self._seen:
             self._seen = now
-            self.page.write(self._state(price))
+            self.page.write(self._state())
 
     def serving(self, handler: Handler) -> Handler:
         """Return a handler that announces the state before each response."""
@@ -150,9 +155,9 @@ class StatePublisher:
             return
         loop.call_soon(self.sync)
 
-    def _state(self, price: int | None) -> ChainState:
-        chain = self._chain
-        settings = chain.settings
+    def _state(self) -> ChainState:
+        chain, fees = self._chain, self._fees
+        settings, price = chain.settings, None if fees is None else fees.l1_gas_price
         has_price = price is not None and 0 <= price < _MAX_PRICE
         return ChainState(
             head=chain.number,
@@ -164,6 +169,7 @@ class StatePublisher:
             beneficiary=None if settings.beneficiary is None else bytes(settings.beneficiary),
             batched=self._batched,
             l1_gas_price=price if has_price else None,
+            ether_price=None if fees is None else fees.ether_price.pack(),
             is_edited=chain.edits.exist
             or settings.base_fee is not None
             or (price is not None and not has_price),

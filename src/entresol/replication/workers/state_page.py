@@ -55,6 +55,8 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True):
     batched: int = -1
     """The last block that is in a sealed batch."""
     l1_gas_price: int | None = None
+    ether_price: bytes | None = None
+    """What ether costs in the base token, packed; None if the layer has no prices of its own."""
     is_edited: bool = False
     """Whether the state differs from that after the head, or fees from those that follow from it."""
 

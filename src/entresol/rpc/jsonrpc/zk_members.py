@@ -51,10 +51,10 @@ executeTxHash: The transaction on L1 that executed the batch; null before it.
 executedAt: When the batch was executed; null before it.
 execution_version: The version of the execution.
 factoryDeps: The code that it brings along.
-fairPubdataPrice: What a byte of pubdata costs, in wei.
-fair_l2_gas_price: What a unit of gas costs on L2, in wei.
-fair_pubdata_price: What a byte of pubdata costs, in wei.
-fee: What was paid for it, in wei.
+fairPubdataPrice: What a byte of pubdata costs, in units of the base token.
+fair_l2_gas_price: What a unit of gas costs on L2, in units of the base token.
+fair_pubdata_price: What a byte of pubdata costs, in units of the base token.
+fee: What was paid for it, in units of the base token.
 L2CommonData.fee: What it pays at most.
 fflonk_snark_wrapper_vk_hash: The key of the other wrapper: there is none.
 fullFee: 0: only gas is paid.
@@ -93,7 +93,7 @@ l1_gas_price: The price of gas on L1, in wei.
 l1_pubdata_price: What a byte of pubdata costs on L1, in wei.
 l2Address: The token on L2.
 l2Erc20DefaultBridge: The bridge of tokens on L2.
-l2FairGasPrice: The price of gas on L2, in wei.
+l2FairGasPrice: The price of gas on L2, in units of the base token.
 l2LegacySharedBridge: The bridge on L2, under an earlier name.
 l2SharedDefaultBridge: The bridge of all chains on L2.
 l2SystemUpgradeTxHash: The transaction that upgraded the system: none.
@@ -113,10 +113,10 @@ max_fee_per_gas: The most that it pays for a unit of gas.
 max_gas_per_batch: The most gas of a batch.
 max_priority_fee_per_gas: The most that it pays for a unit of gas above the base fee.
 max_pubdata_per_batch: The most bytes of pubdata of a batch.
-minimal_l2_gas_price: The least that gas costs on L2, in wei.
+minimal_l2_gas_price: The least that gas costs on L2, in wei of ether.
 minorVersion: The version.
 name: The name of the token.
-native_price: The base fee of the block, in wei.
+native_price: The base fee of the block, in units of the base token.
 OpenTransferList.next: Where the next page begins; null on the last one.
 L2CommonData.nonce: The number of transactions that the account sent before it.
 BlockDetails.number: The number of the block.
@@ -139,7 +139,7 @@ proveTxFinality: How final that transaction is; null before it.
 proveTxHash: The transaction on L1 that proved the batch; null before it.
 provenAt: When the batch was proven; null before it.
 pubdata_overhead_part: How much of a batch's cost pubdata bears.
-pubdata_price_per_byte: What a byte of pubdata costs, in wei.
+pubdata_price_per_byte: What a byte of pubdata costs, in units of the base token.
 raw_bytes: The transaction as it was sent; null if L1 requested it.
 receivedAt: When the node received it, or sealed it if that is unknown.
 received_timestamp_ms: The time of its block, in milliseconds since 1970.
@@ -162,7 +162,7 @@ TransactionDetails.status: Whether it waits, is in a block, failed, or is verifi
 storageLogs: The slots that it wrote.
 symbol: The short name of the token.
 ProtocolVersion.timestamp: When it became active, in seconds since 1970.
-toMint: How much ether is created on L2, in wei.
+toMint: How much of the base token is created on L2, in its units.
 transactionType: The type of the transaction, by name.
 transfers: The transfers of the page.
 L2ToL1LogInfo.value: A word that its sender chose: of a message, its keccak.

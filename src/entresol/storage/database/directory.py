@@ -1,4 +1,4 @@
-"""The data directory of a chain: its lock and its format version."""
+"""The data directory of a chain, or of several: its lock and its format version."""
 
 from __future__ import annotations
 
@@ -55,10 +55,7 @@ class Directory:
     def open(cls, path: Path) -> Self:
         """Open or create the directory at `path`."""
         try:
-            is_new = _is_unfinished(path)
-            if not is_new:
-                _check_format(path)
-            _check_free_space(path)
+            is_new = _check(path)
             path.mkdir(parents=True, exist_ok=True)
             return cls(path, _lock(path), is_new=is_new, is_temporary=False)
         except OSError as error:
@@ -93,6 +90,53 @@ class Directory:
         self._release()
 
 
+class DirectoryLock:
+    """The lock of a directory that has those of several chains in it, until it is closed or the process ends."""
+
+    def __init__(self, path: Path) -> None:
+        """Lock a directory, which is created if it is missing."""
+        try:
+            _check_free_space(path)
+            path.mkdir(parents=True, exist_ok=True)
+            self._release = weakref.finalize(self, os.close, _lock(path))
+        except OSError as error:
+            raise _failure(path, error) from error
+
+    def close(self) -> None:
+        """Unlock the directory."""
+        self._release()
+
+
+def check_directory(path: Path) -> bool:
+    """Raise a `StoreFailed` if `path` cannot be opened, and return whether it would be a new chain; change nothing."""
+    try:
+        is_new = _check(path)
+        _check_permission(path)
+        if (path / LOCK_FILE).exists():
+            os.close(_lock(path))
+    except OSError as error:
+        raise _failure(path, error) from error
+    return is_new
+
+
+def _check(path: Path) -> bool:
+    """Check what is at `path`, and return whether a chain has to be created there."""
+    is_new = _is_unfinished(path)
+    if not is_new:
+        _check_format(path)
+    _check_free_space(path)
+    return is_new
+
+
+def _check_permission(path: Path) -> None:
+    if not os.access(_existing(path), os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _existing(path: Path) -> Path:
+    return next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+
+
 def _is_unfinished(path: Path) -> bool:
     """Return whether the directory is missing, empty, or left by an interrupted creation."""
     if not path.exists():
@@ -120,8 +164,7 @@ def _check_format(path: Path) -> None:
 
 
 def _check_free_space(path: Path) -> None:
-    existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    system = os.statvfs(existing)
+    system = os.statvfs(_existing(path))
     # Neither a file system that takes no writes nor one of the kernel's is full, although both have no space.
     if system.f_flag & os.ST_RDONLY:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))

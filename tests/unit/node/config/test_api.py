@@ -10,6 +10,7 @@ import pytest
 from entresol.cli.parsers import node_parser
 from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.layer_twos import layer_two_configs
 
 
 def load(*flags: str, **environment: str) -> NodeConfig:
@@ -18,6 +19,10 @@ def load(*flags: str, **environment: str) -> NodeConfig:
 
 def chosen(config: NodeConfig) -> tuple[int, int, bool]:
     return config.chain.chain_id, config.l1.l1_chain_id, config.api.hardhat_errors
+
+
+def ids_and_ports(config: NodeConfig) -> list[tuple[int, int]]:
+    return [(it.chain.chain_id, it.server.port) for it in layer_two_configs(config)]
 
 
 @pytest.mark.parametrize(
@@ -38,9 +43,40 @@ def test_every_other_source_is_stronger_than_a_preset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("preset", ["ganache", "['anvil']"])
-def test_an_unknown_preset_is_named(preset: str) -> None:
-    with pytest.raises(InvalidConfig, match="--preset"):
+def test_an_unknown_preset_is_named_with_those_that_exist(preset: str) -> None:
+    with pytest.raises(InvalidConfig, match=r"--preset: .*anvil, hardhat, zksync-os"):
         load("--preset", preset)
+
+
+def test_the_preset_of_the_zk_stack_has_the_ids_and_ports_of_its_guides() -> None:
+    config = load("--preset", "zksync-os")
+    assert ids_and_ports(config) == [(6565, 3050), (6566, 3051)]
+    l1 = config.l1
+    assert (l1.l1_chain_id, l1.l1_port, l1.l1_extra_port) == (31337, 8545, 3052)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("--port", "0"), [(6565, 0), (6566, 0)]),
+        (("--chain-id", "7"), [(7, 3050), (8, 3051)]),
+        (("--chains", "1"), [(6565, 3050)]),
+        (("--chains", "5:1,6:2"), [(5, 1), (6, 2)]),
+    ],
+)
+def test_flags_override_the_chains_of_a_preset(
+    flags: tuple[str, ...], expected: list[tuple[int, int]]
+) -> None:
+    assert ids_and_ports(load("--preset", "zksync-os", *flags)) == expected
+
+
+def test_tables_of_chains_override_those_of_a_preset(tmp_path: Path) -> None:
+    file = tmp_path / "node.toml"
+    tables = "[[chains]]\nchain_id = 1\nport = 11\n[[chains]]\nchain_id = 2\nport = 12\n"
+    file.write_text(f'[api]\npreset = "zksync-os"\n{tables}', encoding="utf-8")
+    config = SETTINGS.load({}, {}, file)
+    assert ids_and_ports(config) == [(1, 11), (2, 12)]
+    assert config.l1.l1_extra_port == 3052
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,17 @@ from entresol.l1.deployment import addresses_of
 from entresol.l1.urls import Endpoint
 from entresol.node.startup.banner import banner
 from entresol.node.startup.info import L1Info, NodeInfo
+from entresol.primitives.base_token import BaseToken, EtherPrice
+from entresol.primitives.values import Address
 
 ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 2)
+ZOO = BaseToken(
+    l1_address=Address(b"\x42" * 20),
+    name="Zoo",
+    symbol="ZOO",
+    decimals=6,
+    ether_price=EtherPrice(3, 10**9),
+)
 INFO = NodeInfo(
     accounts=ACCOUNTS,
     balance=10_000,
@@ -47,6 +56,29 @@ def test_the_banner_shows_all_that_a_client_needs() -> None:
     assert "Gas limit    30,000,000" in lines
     assert "HTTP         http://127.0.0.1:3050" in lines
     assert "WebSocket    ws://127.0.0.1:3050" in lines
+
+
+def test_a_base_token_is_never_called_ether() -> None:
+    info = msgspec.structs.replace(INFO, base_token=ZOO, base_fee=1)
+    lines = banner(info).splitlines()
+    assert f"(1) {ACCOUNTS[1].address.checksummed()} (10,000 ZOO)" in lines
+    assert f"Base token   ZOO, 6 decimals, {ZOO.l1_address.checksummed()} on L1" in lines
+    assert "Ratio        3000 ZOO for an ether" in lines
+    assert "Base fee     1 of the smallest unit of ZOO" in lines
+    assert info.to_json()["base_token"] == {
+        "l1_address": str(ZOO.l1_address),
+        "name": "Zoo",
+        "symbol": "ZOO",
+        "decimals": 6,
+        "ratio": "3000",
+    }
+
+
+def test_another_chain_shows_its_own_base_token() -> None:
+    other = msgspec.structs.replace(INFO, chain_id=271, base_token=ZOO)
+    text = banner(msgspec.structs.replace(INFO, others=(other,)))
+    assert "(10,000 ETH)" in text
+    assert text.index("Chain id     271") < text.index("Base token   ZOO")
 
 
 def test_the_last_line_is_what_scripts_wait_for() -> None:

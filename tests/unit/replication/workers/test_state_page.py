@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from entresol.primitives.base_token import EtherPrice
 from entresol.replication.workers.state_page import (
     MAX_REVERTS,
     ChainState,
@@ -32,6 +33,7 @@ def state(head: int, reverts: int = 0) -> ChainState:
         reverts=tuple(Revert(it, head, head) for it in range(reverts)),
         beneficiary=b"\x11" * 20,
         l1_gas_price=2**62,
+        ether_price=EtherPrice(2**128 - 1, 2**128 - 1).pack(),
     )
 
 

@@ -23,6 +23,8 @@ class L2Contracts(msgspec.Struct, frozen=True, kw_only=True):
     asset_router: Address
     multicall: Address
     testnet_paymaster: Address | None = None
+    base_token: Address = ETH_TOKEN
+    """The L1 address of what pays for gas."""
 
 
 class BridgeContracts(JsonModel, frozen=True, kw_only=True):
@@ -80,7 +82,7 @@ class ZksContracts:
     @method(getter=True, served_by=ServedBy.REPLICA)
     def get_base_token_l1_address(self) -> Address:
         """Return the L1 address of the base token; 0x…01 stands for ether."""
-        return ETH_TOKEN
+        return self._on_l2.base_token
 
     @method(name="zks_L1ChainId", getter=True, served_by=ServedBy.REPLICA)
     def l1_chain_id(self) -> Quantity:

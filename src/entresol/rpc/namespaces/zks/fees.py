@@ -46,7 +46,7 @@ class ConversionRatio(Ratio, frozen=True, kw_only=True):
 
 
 class FeeConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's fee settings."""
+    """The operator's fee settings, before the conversion to the base token."""
 
     minimal_l2_gas_price: int
     compute_overhead_part: float
@@ -142,19 +142,24 @@ class ZksFees:
 
     @method(served_by=ServedBy.QUOTE)
     def get_batch_fee_input(self) -> BatchFeeInput:
-        """Return the prices for the next batch, in wei."""
+        """Return the prices for the next batch: those of L2 in units of its base token, that of L1 in wei."""
         prices = self._model.quoted()
         return BatchFeeInput(**msgspec.structs.asdict(prices))
 
     @method(served_by=ServedBy.QUOTE)
     def get_fee_params(self) -> FeeParams:
-        """Return the inputs of the fee formula."""
+        """Return the inputs of the fee formula, in wei, and by what it multiplies to get units of the base token."""
         model = self._model
+        price = model.ether_price
+        ratio = Ratio(numerator=price.nominator, denominator=price.denominator)
         return FeeParams(
             V2=FeeParamsV2(
                 config=FeeConfig(**msgspec.structs.asdict(model.constants)),
                 l1_gas_price=model.l1_gas_price,
                 l1_pubdata_price=model.l1_pubdata_price,
+                conversion_ratio=ConversionRatio(
+                    numerator=ratio.numerator, denominator=ratio.denominator, l1=ratio, sl=ratio
+                ),
             )
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.chain.fees import FeeModel
+from entresol.primitives.base_token import EtherPrice
 from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
@@ -19,9 +20,14 @@ WORD = bytes(range(32))
 
 
 @pytest.fixture
-def zks() -> Iterator[NamespaceClient]:
+def model() -> FeeModel:
+    return FeeModel()
+
+
+@pytest.fixture
+def zks(model: FeeModel) -> Iterator[NamespaceClient]:
     chain = open_chain()
-    client = NamespaceClient(ZksFees(BlockResolver(chain), CallRunner(), FeeModel()))
+    client = NamespaceClient(ZksFees(BlockResolver(chain), CallRunner(), model))
     yield client
     client.close()
     chain.close()
@@ -120,3 +126,21 @@ def test_prices_have_the_networks_format(zks: NamespaceClient) -> None:
     assert set(prices) == {"fair_l2_gas_price", "fair_pubdata_price", "l1_gas_price"}
     assert zks("zks_getL1GasPrice") == hex(prices["l1_gas_price"])
     assert int(zks("zks_gasPerPubdata"), 16) == -(-prices["fair_pubdata_price"] // 10**8)
+
+
+def test_prices_in_a_base_token_are_its_units_and_what_they_follow_from_is_ether(
+    zks: NamespaceClient, model: FeeModel
+) -> None:
+    in_ether = zks("zks_getFeeParams")["V2"], zks("zks_getBatchFeeInput")
+    l1_gas_price = zks("zks_getL1GasPrice")
+    model.set_ether_price(EtherPrice(2**64, 3 * 10**17))
+    params, prices = zks("zks_getFeeParams")["V2"], zks("zks_getBatchFeeInput")
+    ratio = {"numerator": 2**64, "denominator": 3 * 10**17}
+    assert params == in_ether[0] | {"conversion_ratio": ratio | {"l1": ratio, "sl": ratio}}
+    assert prices["fair_l2_gas_price"] == model.ether_price.units(10**8)
+    assert prices["fair_pubdata_price"] == model.ether_price.units(
+        in_ether[1]["fair_pubdata_price"]
+    )
+    assert hex(prices["l1_gas_price"]) == zks("zks_getL1GasPrice") == l1_gas_price
+    call = {"from": str(ALICE), "to": str(NOBODY)}
+    assert int(zks("zks_estimateFee", call)["max_fee_per_gas"], 16) == prices["fair_l2_gas_price"]

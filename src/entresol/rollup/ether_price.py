@@ -1,0 +1,114 @@
+"""Follow what ether costs in the base token of an L2, which the chain's contract on L1 keeps."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+from entresol.errors import LayerOneMismatch, LayerOneRejected
+from entresol.l1.layer_one import L1Finality
+from entresol.rollup.step_loop import Backoff, StepLoop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.l1.contracts import ZkChain
+    from entresol.l1.layer_one import L1Block
+    from entresol.primitives.base_token import EtherPrice
+    from entresol.primitives.values import Hash32
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 1.0
+
+
+class PricedInToken(Protocol):
+    """Fees that follow the price of ether."""
+
+    ether_price: EtherPrice
+
+    def set_ether_price(self, price: EtherPrice) -> None:
+        """Follow another price; raises `ValueError` if no block could hold the base fee."""
+
+
+class EtherPriceWatcher:
+    """Tells a fee model what ether costs in the base token, with each confirmed block of L1.
+
+    Every price of the L2 changes in one step, as on L1. A reorg of L1 takes a price back, since the price is read from
+    the state of a block, not from events. Remembers: the block that was read last. Persists: nothing: L1 keeps the
+    price, and a restart reads it. Assumes: the thread that changes the chain. Fails: with `LayerOneMismatch` for a price
+    that cannot be, or as `LayerOne` does; the last price stays, and `run` reports and retries.
+    """
+
+    def __init__(
+        self,
+        contract: ZkChain,
+        fees: PricedInToken,
+        *,
+        confirmations: int = 0,
+        finality: L1Finality = "latest",
+        on_repriced: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._contract = contract
+        self._l1 = contract.l1
+        self._fees = fees
+        self._confirmations = confirmations
+        self._finality: L1Finality = finality
+        self._on_repriced = on_repriced
+        self._read: Hash32 | None = None
+        self._steps = StepLoop(
+            self.step,
+            log,
+            failing="cannot read what ether costs in the base token",
+            recovered="reading what ether costs in the base token again",
+            backoff=Backoff(POLL_SECONDS),
+            wait=self._l1.wait_for_block,
+        )
+
+    @property
+    def problem(self) -> str | None:
+        """Why the last attempt failed; None if it succeeded."""
+        return self._steps.problem
+
+    async def run(self) -> None:
+        """Follow the price for ever."""
+        await self._steps.run()
+
+    async def refresh(self) -> None:
+        """Read the price now; a failure is reported as one of `run` is."""
+        await self._steps.step()
+
+    async def step(self) -> float:
+        """Read the price if there is another confirmed block, and return the seconds until the next time."""
+        head = await self._l1.block_number(self._finality)
+        number = max(head - self._confirmations, self._contract.first_block)
+        block = await self._l1.block(number)
+        if block is None:
+            raise LayerOneMismatch(f"{self._l1.name} has no block {number} at the moment")
+        if block.hash != self._read:
+            self._follow(await self._price_at(block))
+            self._read = block.hash
+        return POLL_SECONDS
+
+    async def _price_at(self, block: L1Block) -> EtherPrice:
+        try:
+            return await self._contract.ether_price(block.hash)
+        except LayerOneRejected:
+            # Not every node takes a hash.
+            return await self._contract.ether_price(block.number)
+
+    def _follow(self, price: EtherPrice) -> None:
+        before = self._fees.ether_price
+        if price == before:
+            return
+        try:
+            self._fees.set_ether_price(price)
+        except ValueError as error:
+            raise LayerOneMismatch(
+                f"{error}; prices stay those of {before.nominator} / {before.denominator}"
+            ) from error
+        log.info(
+            "a wei costs %d / %d units of the base token, before %d / %d: prices follow",
+            *(price.nominator, price.denominator, before.nominator, before.denominator),
+        )
+        self._on_repriced()

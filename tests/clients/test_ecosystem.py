@@ -1,0 +1,154 @@
+"""Clients, unmodified, on several chains of one L1: one whose gas is paid in ether, and those with a token of their own.
+
+The checks of zksync-ethers, viem and the calls of zksync-js are in the files of `js/`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import pytest
+from eth_account import Account
+from web3 import Web3
+from web3.exceptions import Web3Exception
+from zksync2.core.types import RequestExecuteCallMsg, TransferTransaction, WithdrawTransaction
+
+from entresol.inprocess.bridge import Bridge
+from tests.support.clients.ecosystem import CHAINS, Ecosystem, on_each, running_ecosystem
+from tests.support.clients.javascript import Results
+from tests.support.clients.zksync2_user import ETH, Zksync2User
+
+pytestmark = [
+    pytest.mark.clients,
+    # What zksync2 itself uses.
+    pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning"),
+    # Warnings of web3.py about such logs, which zksync2 does not suppress.
+    pytest.mark.filterwarnings("ignore:The log with transaction hash:UserWarning"),
+]
+
+FILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ecosystem-zksync-ethers.mjs": CHAINS,
+    "ecosystem-viem.mjs": CHAINS[:2],
+    "ecosystem-zksync-js.mjs": CHAINS[:2],
+}
+"""The chains that each file is run on."""
+
+
+@pytest.fixture(scope="module")
+def ecosystem() -> Iterator[Ecosystem]:
+    with running_ecosystem() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def results(ecosystem: Ecosystem) -> Mapping[str, Results]:
+    """Run all files, concurrently since they mostly wait."""
+    with ThreadPoolExecutor() as pool:
+        found = pool.map(lambda it: ecosystem.run_checks(*it), FILES.items())
+        return dict(zip(FILES, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("file", "check"),
+    [(file, check) for file, names in FILES.items() for check in on_each(file, names)],
+)
+def test_a_client_in_javascript_works_on_a_chain_beside_others(
+    results: Mapping[str, Results], file: str, check: str
+) -> None:
+    problem = results[file][check]
+    assert problem is None, problem
+
+
+def stranger() -> str:
+    """Return an account that nobody uses."""
+    return Web3.to_checksum_address(os.urandom(20).hex())
+
+
+# zksync2
+
+
+@pytest.fixture(scope="module", params=CHAINS[:2])
+def user(ecosystem: Ecosystem, request: pytest.FixtureRequest) -> Zksync2User:
+    return Zksync2User(ecosystem.chain(request.param))
+
+
+def test_zksync2_finds_the_contracts_and_what_gas_is_paid_in(user: Zksync2User) -> None:
+    known = user.chain.known
+    assert user.zksync.chain_id == known["chain_id"]
+    assert user.wallet.main_contract.address.lower() == known["contract"]
+    assert user.wallet.is_eth_based_chain() == user.is_ether
+    base = user.wallet.get_base_token()
+    assert user.zksync.is_base_token(base)
+    assert user.is_ether or base == user.base
+
+
+def test_zksync2_deposits_and_withdraws_what_gas_is_paid_in(user: Zksync2User) -> None:
+    there, here = stranger(), stranger()
+    assert user.status(user.deposit(user.base, user.unit, there)) == 1
+    assert user.zksync.get_balance(there) == user.unit
+    user.claim(user.wallet.withdraw(WithdrawTransaction(token=user.base, amount=123, to=here)))
+    assert user.held(user.base, here) == 123
+
+
+def test_zksync2_deposits_transfers_and_withdraws_another_token(user: Zksync2User) -> None:
+    there, here = stranger(), stranger()
+    assert user.status(user.deposit(user.token, 600, user.account.address)) == 1
+    bridged = user.wallet.l2_token_address(user.token)
+    assert user.wallet.get_balance(token_address=bridged) == 600
+    sent = user.wallet.transfer(TransferTransaction(to=there, amount=50, token_address=bridged))
+    assert user.status(sent) == 1
+    assert user.zksync.zks_get_balance(there, token_address=bridged) == 50
+    user.claim(user.wallet.withdraw(WithdrawTransaction(token=bridged, amount=40, to=here)))
+    assert user.held(user.token, here) == 40
+    with pytest.raises(Web3Exception):
+        user.wallet.withdraw(WithdrawTransaction(token=bridged, amount=10**9, to=here))
+
+
+def test_zksync2_transfers_and_pays_in_the_same_token(user: Zksync2User) -> None:
+    there, before = stranger(), user.wallet.get_balance()
+    sent = user.wallet.transfer(TransferTransaction(to=there, amount=user.unit))
+    receipt = user.zksync.wait_for_transaction_receipt(sent)
+    fee = receipt["gasUsed"] * receipt["effectiveGasPrice"]
+    assert user.zksync.get_balance(there) == user.unit
+    assert user.wallet.get_balance() == before - user.unit - fee
+
+
+def test_zksync2_requests_a_call_on_l1(user: Zksync2User) -> None:
+    there = stranger()
+    request = {"contract_address": there, "call_data": "0x", "l2_value": 7, "l2_gas_limit": 900_000}
+    if not user.is_ether:
+        asked = user.wallet.get_request_execute_allowance_params(RequestExecuteCallMsg(**request))
+        user.wallet.approve_erc20(*asked)
+    sent = user.wallet.request_execute(RequestExecuteCallMsg(**request))
+    receipt = user.l1.eth.wait_for_transaction_receipt(sent)
+    found = user.zksync.get_l2_transaction_from_priority_op(receipt, user.wallet.main_contract)
+    assert user.status(found["hash"].to_0x_hex()) == 1
+    assert user.zksync.get_balance(there) == 7
+
+
+def test_zksync2_deposits_and_withdraws_ether_as_a_token(user: Zksync2User) -> None:
+    if user.is_ether:
+        pytest.skip("its gas is paid in ether")
+    here = stranger()
+    assert user.status(user.deposit(ETH, 10**18, user.account.address)) == 1
+    bridged = user.wallet.l2_token_address(ETH)
+    assert user.wallet.get_balance(token_address=bridged) == 10**18
+    user.claim(user.wallet.withdraw(WithdrawTransaction(token=bridged, amount=77, to=here)))
+    assert user.held(ETH, here) == 77
+
+
+# web3.py
+
+
+def test_web3_deposits_and_withdraws_on_the_second_chain(ecosystem: Ecosystem) -> None:
+    chain = ecosystem.chain("second")
+    l1, l2 = (Web3(Web3.HTTPProvider(url)) for url in (chain.l1_url, chain.url))
+    sender, there, here = Account.from_key(chain.key).address, stranger(), stranger()
+    bridge = Bridge(l1, l2)
+    assert bridge.deposit(5, sender=sender, to=there).l2["status"] == 1
+    assert l2.eth.get_balance(Web3.to_checksum_address(there)) == 5
+    bridge.finalize(bridge.withdraw(3, sender=sender, to=here), sender=sender)
+    assert l1.eth.get_balance(Web3.to_checksum_address(here)) == 3

@@ -1,0 +1,145 @@
+"""One of three chains is full, stopped, cannot settle or has a broken disk: the others go on, and it is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from entresol.errors import StoreFull
+from entresol.node.open_chains import operator_of
+from entresol.storage.database.key_value import KeyValueStore
+from tests.support.clients.accounts import ALICE, NOBODY
+from tests.support.ecosystem.several_chains import (
+    SeveralChains,
+    several_chains,
+    several_config,
+)
+from tests.support.polling import eventually
+from tests.support.rpc_client import RpcError, get
+
+BAD = 1
+GOOD = (0, 2)
+POOL_LIMIT = 4
+L1 = "31337"
+NAMES = ("270", "271", "272", L1)
+
+
+@pytest.fixture
+def chains() -> Iterator[SeveralChains]:
+    with several_chains(several_config(3, pool_limit=POOL_LIMIT)) as chains:
+        yield chains
+
+
+def pages(chains: SeveralChains, path: str) -> dict[str, str]:
+    """Return a page of each chain, L1 last."""
+    services = chains.node.services
+    return {
+        name: get(f"http://{it.address}{path}").decode()
+        for name, it in zip(NAMES, services, strict=True)
+    }
+
+
+def health(chains: SeveralChains) -> dict[str, dict[str, Any]]:
+    return {name: json.loads(page) for name, page in pages(chains, "/health").items()}
+
+
+def others_go_on(chains: SeveralChains) -> None:
+    for index in GOOD:
+        chains.goes_on(index)
+
+
+def reported_by_all(chains: SeveralChains, problem: str) -> None:
+    """Wait until every port says which chain has this problem, and that only that one has."""
+
+    def is_reported() -> bool:
+        return all(problem in str(it["chains"]["271"]) for it in health(chains).values())
+
+    eventually(is_reported, lambda: str(health(chains)))
+    for name, found in health(chains).items():
+        assert {it: found["chains"][it] for it in NAMES if it != "271"} == dict.fromkeys(
+            ("270", "272", L1)
+        )
+        if name != "271":
+            assert found["status"] == "degraded"
+            assert found["reason"].startswith("chain 271: ")
+    samples = pages(chains, "/metrics")
+    for name in NAMES:
+        assert 'entresol_chain_problem{chain="271"} 1\n' in samples[name]
+        assert 'entresol_chain_problem{chain="270"} 0\n' in samples[name]
+
+
+def test_each_port_has_the_health_and_the_metrics_of_its_chain_by_name(
+    chains: SeveralChains,
+) -> None:
+    for name, found in health(chains).items():
+        assert found["status"] == "ready", found
+        assert found["chains"] == dict.fromkeys(NAMES)
+        assert ("deposits" in found) == (name != L1)
+    for name, page in pages(chains, "/metrics").items():
+        samples = [it for it in page.splitlines() if not it.startswith("#")]
+        own = [it for it in samples if not it.startswith("entresol_chain_problem")]
+        assert own
+        assert all(f'{{chain="{name}"' in it for it in own), own
+        assert f'entresol_head_block{{chain="{name}"}} 0' in own
+        assert sum(it.startswith("entresol_chain_problem{") for it in samples) == len(NAMES)
+
+
+def test_a_chain_that_seals_nothing_and_whose_pool_is_full_leaves_the_others_alone(
+    chains: SeveralChains,
+) -> None:
+    bad = chains.pairs[BAD].l2
+    bad("evm_setAutomine", False)
+    transfer = {"from": ALICE.address, "to": NOBODY, "value": "0x1"}
+    for _ in range(POOL_LIMIT):
+        bad("eth_sendTransaction", transfer)
+    with pytest.raises(RpcError, match="full"):
+        bad("eth_sendTransaction", transfer)
+    deposit = chains.pairs[BAD].deposit()
+    others_go_on(chains)
+    assert bad("eth_blockNumber") == "0x0"
+    bad("evm_setAutomine", True)
+    bad("evm_mine")
+    assert chains.pairs[BAD].arrived(deposit)["status"] == "0x1"
+    chains.goes_on(BAD)
+
+
+def test_a_chain_whose_operator_cannot_pay_leaves_the_others_alone(chains: SeveralChains) -> None:
+    pair, operator = chains.pairs[BAD], str(operator_of(BAD).address)
+    funds = pair.l1("eth_getBalance", operator, "latest")
+    pair.l1("anvil_setBalance", operator, "0x0")
+    pair.l2.receipt(pair.withdraw(1))
+    reported_by_all(chains, "ether on L1")
+    others_go_on(chains)
+    assert pair.call_l1(pair.chain, "getTotalBatchesCommitted") == 0
+    pair.l1("anvil_setBalance", operator, funds)
+    chains.goes_on(BAD)
+    eventually(lambda: all(it["status"] == "ready" for it in health(chains).values()))
+
+
+def test_a_chain_whose_disk_fails_leaves_the_others_alone(
+    chains: SeveralChains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = chains.pairs[BAD]
+    broken = chains.node.layer_twos[BAD].chain.ledger.store._db
+    write = KeyValueStore._write
+
+    def failing(store: KeyValueStore, *args: Any) -> None:
+        if store is broken:
+            store.failure = StoreFull(store._path, recovers=True)
+            raise store.failure
+        write(store, *args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyValueStore, "_write", failing)
+        patched.setattr(KeyValueStore, "recover", lambda _store: False)
+        with pytest.raises(RpcError):
+            pair.withdraw(1)
+        assert json.loads(pages(chains, "/health")["271"])["status"] == "failing"
+        reported_by_all(chains, "no space left for")
+        others_go_on(chains)
+        assert int(pair.l2("eth_chainId"), 16) == 271
+    broken.failure = None
+    chains.goes_on(BAD)

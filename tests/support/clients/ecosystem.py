@@ -1,0 +1,107 @@
+"""Chains of one L1 to test clients against: one node, and an account for each client on each chain."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+from web3 import Web3
+
+from entresol.contracts import artifact
+from tests.support.clients.javascript import Results, checks_of, run_checks, token_checks_of
+from tests.support.node_process import running_node
+from tests.support.rpc_client import HttpRpcClient
+
+CHAINS: Final = ("second",)
+"""The chains that clients are tested on: the second whose gas is paid in ether, and two with tokens of their own."""
+TOKEN_CHAINS: Final = CHAINS[1:]
+
+_CONFIG: Final = """
+[settlement]
+settle_interval = 0.2
+[[chains]]
+chain_id = 270
+[[chains]]
+chain_id = 271
+"""
+_ACCOUNTS: Final = 20
+ETHER_ADDRESS: Final = "0x0000000000000000000000000000000000000001"
+
+
+class ClientChain(NamedTuple):
+    """A chain, with the key of an account that no other test uses."""
+
+    name: str
+    url: str
+    l1_url: str
+    key: str
+    known: dict[str, Any]
+    """What the node writes about the chain by `--config-out`, and its base token: null if that is ether."""
+
+
+class Ecosystem:
+    """A running node with several chains. Remembers: which accounts are taken."""
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        self.l1_url: str = known["l1"]["http_url"]
+        self._chains = dict(zip(("first", *CHAINS), known["chains"], strict=False))
+        self._keys = iter(known["private_keys"])
+
+    def chain(self, name: str) -> ClientChain:
+        """Return a chain, with an account of its own for the caller."""
+        known = self._chains[name]
+        return ClientChain(name, known["http_url"], self.l1_url, next(self._keys), known)
+
+    def run_checks(self, file: str, names: Sequence[str]) -> Results:
+        """Run a file of checks on some of the chains, and return what is wrong."""
+        chains = [self.chain(name) for name in names]
+        described = [{**it.known, "name": it.name, "key": it.key} for it in chains]
+        return run_checks(
+            file,
+            chains[0].url,
+            self.l1_url,
+            checks=on_each(file, names),
+            CHAINS=json.dumps(described),
+        )
+
+
+def on_each(file: str, names: Sequence[str]) -> list[str]:
+    """Return the checks of a file by the chains that they are run on."""
+    of_tokens = [
+        f"{check} [{name}]"
+        for name in names
+        if name in TOKEN_CHAINS
+        for check in token_checks_of(file)
+    ]
+    return [f"{check} [{name}]" for name in names for check in checks_of(file)] + of_tokens
+
+
+@contextlib.contextmanager
+def running_ecosystem() -> Iterator[Ecosystem]:
+    """Start a node with the chains, and stop it at the end."""
+    with TemporaryDirectory() as folder:
+        info, config = Path(folder) / "info.json", Path(folder) / "node.toml"
+        config.write_text(_CONFIG, encoding="utf-8")
+        flags = ("--config", str(config), "--config-out", str(info), "--accounts", str(_ACCOUNTS))
+        with running_node(*flags, info=info):
+            known = json.loads(info.read_text(encoding="utf-8"))
+            l1 = Web3(Web3.HTTPProvider(known["l1"]["http_url"]))
+            for chain in known["chains"]:
+                chain["base_token"] = _base_token(l1, chain["http_url"])
+            yield Ecosystem(known)
+
+
+def _base_token(l1: Web3, url: str) -> dict[str, Any] | None:
+    """Return the token that a chain's gas is paid in, or nothing if that is ether."""
+    client = HttpRpcClient(url)
+    address = Web3.to_checksum_address(client("zks_getBaseTokenL1Address"))
+    client.close()
+    if address == ETHER_ADDRESS:
+        return None
+    token = l1.eth.contract(address, abi=artifact("TestERC20").abi).functions
+    symbol, decimals = token.symbol().call(), token.decimals().call()
+    return {"l1_address": address, "symbol": symbol, "decimals": decimals}

@@ -1,0 +1,1 @@
+"""Several L2s on one L1."""

@@ -1,0 +1,83 @@
+"""Several L2s on one development L1 in this process, each with what users do between it and L1."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from entresol.inprocess.loop_thread import LoopThread
+from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.node import Node
+from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.settlement.settlement_layer import development_contracts
+from tests.support.polling import eventually
+from tests.support.rollup.pair import Pair
+from tests.support.rpc_client import HttpRpcClient
+
+
+def several_config(count: int, path: Path | None = None, **flags: Any) -> NodeConfig:
+    """Return the settings of so many L2s on free ports, which settle fast."""
+    quick = {"chains": str(count), "port": 0, "l1_port": 0, "l1_delay": 0, "settle_interval": 0.05}
+    directory = {} if path is None else {"data_dir": str(path)}
+    return SETTINGS.load(quick | directory | flags, {}, None)
+
+
+class SeveralChains(NamedTuple):
+    """A running node, and each of its L2s with their L1."""
+
+    node: Node
+    loop: LoopThread
+    pairs: Sequence[Pair]
+
+    def settled(self, index: int) -> int:
+        """Wait until everything of an L2 is final on L1, and return how many batches L1 has executed of it."""
+        pair = self.pairs[index]
+        head = int(pair.l2("eth_blockNumber"), 16)
+        finalized = "eth_getBlockByNumber", "finalized", False
+        eventually(lambda: int(pair.l2(*finalized)["number"], 16) >= head)
+        return int(pair.call_l1(pair.chain, "getTotalBatchesExecuted"))
+
+    def goes_on(self, index: int) -> None:
+        """Check that an L2 seals what is sent, takes a deposit and settles both."""
+        pair = self.pairs[index]
+        assert pair.arrived(pair.deposit(1))["status"] == "0x1"
+        assert pair.l2.receipt(pair.withdraw(1))["status"] == "0x1"
+        self.settled(index)
+
+
+@contextlib.contextmanager
+def several_chains(config: NodeConfig) -> Iterator[SeveralChains]:
+    """Run a node of several L2s, and stop it at the end."""
+    loop = LoopThread("several L2s")
+    loop.start()
+    try:
+        node = loop.run(_started(config))
+        pairs: list[Pair] = []
+        try:
+            pairs += (_pair(node, it) for it in range(len(node.layer_twos)))
+            yield SeveralChains(node, loop, pairs)
+        finally:
+            for pair in pairs:
+                pair.close()
+            loop.run(node.stop())
+    finally:
+        loop.stop()
+
+
+async def _started(config: NodeConfig) -> Node:
+    node = await open_ecosystem(config)
+    await node.start()
+    return node
+
+
+def _pair(node: Node, index: int) -> Pair:
+    layer_one, layer_two = node.layer_one, node.layer_twos[index]
+    assert layer_one is not None
+    contracts = msgspec.structs.asdict(development_contracts(index))
+    named = {name: it for name, it in contracts.items() if it is not None}
+    l1, l2 = (HttpRpcClient(f"http://{it.address}") for it in (layer_one, layer_two))
+    return Pair(l1, l2, named, layer_two.chain.rules.chain_id)

@@ -1,0 +1,54 @@
+"""What the console of `entresol shell` starts with."""
+
+from __future__ import annotations
+
+import rlcompleter
+from collections.abc import Iterator
+
+import pytest
+
+from entresol import Devnet, devnet
+from entresol.cli.shell import banner_of, namespace_of
+
+CHAINS = [{"chain_id": 6565}, {"chain_id": 6566}]
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Devnet]:
+    """Return two L2s on one L1."""
+    with devnet(settle=False, chains=CHAINS) as running:
+        yield running
+
+
+def test_each_of_several_chains_has_a_client_and_a_bridge_by_position_and_by_id(
+    net: Devnet,
+) -> None:
+    names = namespace_of(net)
+    assert [it.eth.chain_id for it in names["l2s"]] == [6565, 6566]
+    assert names["l2"] is names["l2s"][0] is names["l2_6565"]
+    assert names["l2_6566"] is names["l2s"][1]
+    assert names["bridge"] is names["bridges"][0] is names["bridge_6565"]
+    assert names["bridge_6566"] is names["bridges"][1]
+    assert names["bridge_6566"].l2 is names["l2_6566"]
+    assert names["l1"].eth.chain_id == 31337
+
+
+def test_the_tabulator_completes_the_names_of_chains(net: Devnet) -> None:
+    completer = rlcompleter.Completer(namespace_of(net))
+    found = [completer.complete("l2", number) for number in range(5)]
+    assert found == ["l2", "l2s", "l2_6565", "l2_6566", None]
+
+
+def test_the_banner_names_each_chain(net: Devnet) -> None:
+    banner = banner_of(net)
+    for layer in net.l2s:
+        assert f"L2: {layer.url}, chain {layer.chain_id}" in banner
+    assert "l2_6565, bridge_6565, l2_6566, bridge_6566" in banner
+
+
+def test_an_only_chain_has_no_name_by_its_id() -> None:
+    with devnet(l1=False) as net:
+        names = namespace_of(net)
+        assert names["l2s"] == (names["l2"],)
+        assert not {"l1", "bridge", "bridges", "l2_270"} & set(names)
+        assert "bridge" not in banner_of(net)

@@ -1,0 +1,168 @@
+"""What ether costs in the base token, as the chain's contract on L1 has it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.chain.fees import FeeModel
+from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
+from entresol.l1.contracts import ZkChain
+from entresol.l1.layer_one import L1Block, LayerOne
+from entresol.primitives.base_token import EtherPrice
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.ether_price import POLL_SECONDS, EtherPriceWatcher
+from tests.support.coroutines import completed
+
+NOMINATOR = keccak256(b"baseTokenGasPriceMultiplierNominator()")[:4]
+CHAIN = Address(b"\xcc" * 20)
+FIRST_BLOCK = 10
+
+
+class PricedLayerOne:
+    """An L1 whose blocks have a price each, the first of them `FIRST_BLOCK`."""
+
+    name = "L1"
+
+    def __init__(self, *prices: tuple[int, int]) -> None:
+        self.prices = list(prices)
+        self.fork = 0
+        self.calls = 0
+        self.takes_hashes = True
+        self.is_reachable = True
+
+    async def block_number(self, tag: str) -> int:
+        if not self.is_reachable:
+            raise LayerOneUnreachable("L1", "it does not respond")
+        return FIRST_BLOCK + len(self.prices) - 1 - {"latest": 0, "finalized": 2}[tag]
+
+    async def block(self, number: int) -> L1Block | None:
+        if not 0 <= number - FIRST_BLOCK < len(self.prices):
+            return None
+        block_hash = self._hash(number)
+        zero = Hash32.zero()
+        return L1Block(
+            number=number, hash=block_hash, parent_hash=zero, timestamp=number, base_fee=1
+        )
+
+    async def call(self, to: Address, data: bytes, *, block: int | Hash32 | None = None) -> bytes:
+        assert to == CHAIN
+        self.calls += 1
+        if isinstance(block, Hash32):
+            if not self.takes_hashes:
+                raise LayerOneRejected("eth_call", -32602, "invalid block number")
+            numbers = range(FIRST_BLOCK, FIRST_BLOCK + len(self.prices))
+            block = next(number for number in numbers if self._hash(number) == block)
+        assert block is not None, "both numbers are those of one block"
+        nominator, denominator = self.prices[block - FIRST_BLOCK]
+        return (nominator if data[:4] == NOMINATOR else denominator).to_bytes(32)
+
+    async def wait_for_block(self, seconds: float) -> None:
+        raise NotImplementedError
+
+    def _hash(self, number: int) -> Hash32:
+        return Hash32(keccak256(b"%d %d" % (self.fork, number)))
+
+
+class Watched:
+    """A fee model that follows an L1."""
+
+    def __init__(self, l1: PricedLayerOne, **settings: Any) -> None:
+        self.fees = FeeModel(ether_price=EtherPrice(3000, 1))
+        self.repriced = 0
+        contract = ZkChain(cast("LayerOne", l1), CHAIN, FIRST_BLOCK)
+        self.watcher = EtherPriceWatcher(
+            contract, self.fees, on_repriced=self._on_repriced, **settings
+        )
+
+    def step(self) -> EtherPrice:
+        assert completed(self.watcher.step()) == POLL_SECONDS
+        return self.fees.ether_price
+
+    def _on_repriced(self) -> None:
+        self.repriced += 1
+
+
+def test_prices_follow_every_block_of_l1_and_a_change_is_reported_once() -> None:
+    l1 = PricedLayerOne((3000, 1))
+    it = Watched(l1)
+    assert (it.step(), it.repriced) == (EtherPrice(3000, 1), 0)
+    for number in range(1, 4):
+        l1.prices.append((number, 2**128 - 1))
+        assert (it.step(), it.repriced) == (EtherPrice(number, 2**128 - 1), number)
+        assert it.fees.current().base_fee == 1
+
+
+def test_a_block_is_read_once() -> None:
+    l1 = PricedLayerOne((3000, 1))
+    it = Watched(l1)
+    for _ in range(3):
+        it.step()
+    assert l1.calls == 2
+
+
+@pytest.mark.parametrize("settings", [{"confirmations": 2}, {"finality": "finalized"}])
+def test_a_price_counts_once_its_block_is_confirmed(settings: dict[str, Any]) -> None:
+    l1 = PricedLayerOne((1, 1), (1, 1), (1, 1), (2, 1))
+    it = Watched(l1, **settings)
+    assert it.step() == EtherPrice(1, 1)
+    l1.prices += [(2, 1), (2, 1)]
+    assert it.step() == EtherPrice(2, 1)
+
+
+def test_a_chain_younger_than_the_confirmations_has_the_price_of_its_first_block() -> None:
+    assert Watched(PricedLayerOne((7, 5)), confirmations=12).step() == EtherPrice(7, 5)
+
+
+def test_a_reorg_of_l1_takes_a_price_back() -> None:
+    l1 = PricedLayerOne((1, 1), (2, 1))
+    it = Watched(l1)
+    assert it.step() == EtherPrice(2, 1)
+    l1.fork, l1.prices[1] = 1, (1, 1)
+    assert it.step() == EtherPrice(1, 1)
+
+
+def test_a_node_that_takes_no_hashes_is_asked_by_number() -> None:
+    l1 = PricedLayerOne((7, 5))
+    l1.takes_hashes = False
+    assert Watched(l1).step() == EtherPrice(7, 5)
+
+
+@pytest.mark.parametrize(
+    ("lie", "problem"),
+    [
+        ((0, 1), "the nominator is from 1 to"),
+        ((1, 0), "the denominator is from 1 to"),
+        ((2**128, 1), "the nominator is from 1 to"),
+        ((1, 2**256 - 1), "the denominator is from 1 to"),
+        ((2**128 - 1, 1), "a block holds at most 2^64 - 1; prices stay those of 3000 / 1"),
+    ],
+)
+def test_a_price_that_cannot_be_is_reported_and_the_last_one_stays_until_there_is_a_possible_one(
+    lie: tuple[int, int], problem: str
+) -> None:
+    l1 = PricedLayerOne(lie)
+    it = Watched(l1)
+    with pytest.raises(LayerOneMismatch) as caught:
+        it.step()
+    assert problem in str(caught.value)
+    completed(it.watcher.refresh())
+    assert problem in (it.watcher.problem or "")
+    assert it.fees.ether_price == EtherPrice(3000, 1)
+    l1.prices.append((5, 1))
+    completed(it.watcher.refresh())
+    assert (it.watcher.problem, it.fees.ether_price) == (None, EtherPrice(5, 1))
+
+
+def test_an_l1_that_does_not_respond_or_lacks_its_block_leaves_the_price() -> None:
+    l1 = PricedLayerOne((1, 1))
+    it = Watched(l1)
+    l1.is_reachable = False
+    completed(it.watcher.refresh())
+    assert it.watcher.problem is not None
+    l1.is_reachable, l1.prices = True, []
+    completed(it.watcher.refresh())
+    assert "has no block 10 at the moment" in (it.watcher.problem or "")
+    assert it.fees.ether_price == EtherPrice(3000, 1)
