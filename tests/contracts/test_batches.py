@@ -280,13 +280,13 @@ def test_batches_are_committed_one_by_one(operator: Operator, count: int) -> Non
         operator.call("commit", 1, 1, commit_data(operator.batches[0].stored(), batches))
 
 
-@pytest.mark.parametrize(("step", "expected"), [("commit", 3), ("prove", 1), ("execute", 1)])
+@pytest.mark.parametrize(("step", "expected"), [("commit", 3), ("prove", 1), ("execute", 2)])
 def test_data_of_another_version_is_rejected(operator: Operator, step: str, expected: int) -> None:
     with rejected("EmptyData"):
         operator.call(step, 1, 1, b"")
     with pytest.raises(Reverted) as rejection:
-        operator.call(step, 1, 1, b"\2" + bytes(64))
-    assert rejection.value.args == ("IncompatibleEncodingVersion", expected, 2)
+        operator.call(step, 1, 1, b"\4" + bytes(64))
+    assert rejection.value.args == ("IncompatibleEncodingVersion", expected, 4)
     with rejected("nothing"):
         operator.call(step, 1, 1, bytes([expected]))
 
@@ -423,7 +423,7 @@ def execute_with(
     operator: Operator, batch: Batch, ops: list[tuple[object, ...]], roots: object
 ) -> None:
     kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
-    data = b"\1" + abi.encode(kinds, [[batch.stored()], ops, roots])
+    data = b"\2" + abi.encode(kinds, [[batch.stored()], ops, roots])
     operator.call("execute", 1, 1, data)
 
 
@@ -477,17 +477,19 @@ def test_malformed_paths_are_rejected(operator: Operator, paths: Any, error: str
         execute_with(operator, batch, [(*paths, list(requests))], [[]])
 
 
-def test_roots_of_other_chains_are_not_supported(operator: Operator) -> None:
+def test_roots_that_l1_never_had_are_rejected(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
-    with rejected("InteropNotSupported"):
-        operator.call("execute", 1, 1, execute_data([batch], roots=[(1, 1, [bytes(32)])]))
+    with rejected("InteropRootMismatch"):
+        operator.call("execute", 1, 1, execute_data([batch], roots=[(1, 1, 1, [b"\1" * 32])]))
 
 
-def test_a_batch_that_depends_on_other_chains_is_not_executed(operator: Operator) -> None:
+def test_a_batch_that_declares_other_roots_than_it_has_committed_to_is_rejected(
+    operator: Operator,
+) -> None:
     batch = operator.commit(dependency_roots=b"\1" * 32)
     operator.prove(batch)
-    with rejected("InteropNotSupported"):
+    with rejected("DependencyRootsRollingHashMismatch"):
         operator.execute(batch)
 
 

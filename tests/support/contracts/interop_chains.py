@@ -11,6 +11,7 @@ from eth_abi import abi
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
+from entresol.primitives.base_token import BaseToken
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import (
@@ -120,7 +121,7 @@ class InteropChain:
         genesis = system_genesis(
             l1_chain_id=L1_CHAIN_ID,
             l1_asset_router=L1_ROUTER,
-            base_token=self.base_token,
+            base_token=BaseToken(l1_address=self.base_token),
             l1_takes_l2_tokens=True,
         )
         overlay = self.engine.overlay
