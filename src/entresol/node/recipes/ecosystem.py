@@ -110,6 +110,9 @@ def ecosystem(
                 rollup = Rollup(chain, sequencer, settlement_layer, fees, it)
             layer_twos.append(LayerTwo(it, chain, fees, sequencer, rollup))
         rollups = [it.rollup for it in layer_twos if it.rollup is not None]
+        for rollup in rollups:
+            # The deployer, which is the operator of the first, administers all.
+            rollup.settlers = [it.settler for it in rollups]
         workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.

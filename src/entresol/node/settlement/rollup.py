@@ -13,6 +13,7 @@ from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
+from entresol.node.settlement.base_token_ratio import BaseTokenRatio
 from entresol.node.settlement.l1_clock import L1Clock
 from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
@@ -25,9 +26,11 @@ from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
+from entresol.rollup.system_contracts import base_token_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from fractions import Fraction
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
@@ -101,6 +104,8 @@ class Rollup:
             ),
             journal=journal,
         )
+        self.settlers: Sequence[Settler] = (self.settler,)
+        """Those that may have the key of the chain's admin: its own, and those of the chains beside it."""
         self.batcher = Batcher(
             chain.blocks,
             chain.batches,
@@ -110,6 +115,8 @@ class Rollup:
         )
         self.sealed = self.batcher.sealed
         self._chain = chain
+        self._contract = contract
+        self._fees = fees
         self._gas_price = GasPriceWatcher(settlement_layer.l1, fees, limits)
         self.ether_price: EtherPriceWatcher | None = None
         """None if gas is paid in ether."""
@@ -174,6 +181,15 @@ class Rollup:
             last = self.batcher.last.number
             raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
         return (await self.settler.settle(step, batch)).transaction
+
+    async def set_ratio(self, tokens: Fraction) -> Hash32:
+        """Let an ether cost so many base tokens on L1, and return L1's transaction; raises `ValueError`."""
+        decimals = base_token_of(self._chain.genesis.alloc).decimals
+        ratio = BaseTokenRatio(self._contract, self._fees, decimals, self.settlers)
+        sent = await ratio.set(tokens)
+        # If it is confirmed, the caller finds every price changed.
+        await self.refresh_prices()
+        return sent
 
     def health(self) -> dict[str, Any]:
         """Return the problem of each service; None if it works."""
