@@ -11,10 +11,14 @@ from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import ZkChain
 from entresol.l1.layer_one import L1Block, LayerOne
+from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.ether_price import POLL_SECONDS, EtherPriceWatcher
 from tests.support.coroutines import completed
+from tests.support.rollup.layer_ones import SteeredLayerOne
+from tests.support.rollup.settlement_contracts import send
+from tests.support.rollup.settlement_scenario import Scenario, run
 
 NOMINATOR = keccak256(b"baseTokenGasPriceMultiplierNominator()")[:4]
 CHAIN = Address(b"\xcc" * 20)
@@ -166,3 +170,25 @@ def test_an_l1_that_does_not_respond_or_lacks_its_block_leaves_the_price() -> No
     completed(it.watcher.refresh())
     assert "has no block 10 at the moment" in (it.watcher.problem or "")
     assert it.fees.ether_price == EtherPrice(3000, 1)
+
+
+def test_the_contract_on_l1_is_followed_and_a_reorg_takes_its_price_back(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        contract, fees = scenario.contracts.chain, FeeModel(ether_price=EtherPrice(3000, 1))
+        watcher = EtherPriceWatcher(contract, fees, confirmations=1)
+        before = steered.checkpoint()
+        call = abi.encode_call("setTokenMultiplier(uint128,uint128)", 7, 2**128 - 1)
+        await send(scenario.l1, scenario.contracts.owner, contract.address, call)
+        await watcher.step()
+        assert fees.ether_price == EtherPrice(1, 1), "not confirmed"
+        steered.mine()
+        await watcher.step()
+        assert fees.ether_price == EtherPrice(7, 2**128 - 1)
+        steered.restore(before)
+        steered.mine(2)
+        await watcher.step()
+        assert fees.ether_price == EtherPrice(1, 1)
+
+    run(steered, play)
