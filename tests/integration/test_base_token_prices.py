@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from entresol.node.config.ecosystem import EcosystemConfig
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.open_chains import OPERATOR
+from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address
+from entresol.server.config import ServerConfig
 from tests.support.contracts.engine import Contract, find
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
@@ -20,8 +26,11 @@ from tests.support.rpc_client import RpcClient, RpcError, health_of
 from tests.support.workers import clients_of
 
 GAS_PRICE = 10**8
-FLAGS = ("--base-token", "USD", "--base-token-decimals", "6", "--base-token-ratio", "3000000000")
-"""Tokens for an ether, so many that units do not round everything to one."""
+FLAGS = (
+    *("--base-token", "USD", "--base-token-decimals", "6", "--base-token-ratio", "3000000000"),
+    *("--balance", "1000000000000"),
+)
+"""So many tokens for an ether that units do not round everything to one."""
 FIRST = EtherPrice(3, 1000)
 
 
@@ -66,7 +75,8 @@ class Priced:
             *(pair.bridgehub, "l2TransactionBaseCost", CHAIN_ID),
             *(int(l1_price, 16), GAS_LIMIT, GAS_PER_PUBDATA),
         )
-        pair.l1.receipt(pair.send_l1(self.token, "approve", pair.asset_router.address, cost + 1))
+        for call in (("mint", USER), ("approve", pair.asset_router.address)):
+            pair.l1.receipt(pair.send_l1(self.token, *call, cost + 1))
         request = (CHAIN_ID, cost + 1, RECEIVER, 1, b"", GAS_LIMIT, GAS_PER_PUBDATA, (), USER)
         sent = pair.send_l1(
             pair.bridgehub, "requestL2TransactionDirect", request, gas_price=l1_price
@@ -89,26 +99,16 @@ class Priced:
         return int(block["baseFeePerGas"], 16)
 
 
-@contextlib.contextmanager
-def started(folder: Path, *flags: str) -> Iterator[Priced]:
-    """Start a node with two processes."""
-    info = folder / "info.json"
-    info.unlink(missing_ok=True)
-    given = ("--config-out", str(info), "--workers", "2", *FLAGS, *flags)
-    with running_node(*given, info=info) as node:
+@pytest.fixture(scope="module")
+def priced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Priced]:
+    """Return one node of two processes for all tests; each begins with the price that it sets."""
+    info = tmp_path_factory.mktemp("priced") / "info.json"
+    with running_node("--config-out", str(info), "--workers", "2", *FLAGS, info=info) as node:
         known = json.loads(info.read_text(encoding="utf-8"))
         token = Address.parse(known["base_token"]["l1_address"])
         pair = Pair.connect(info)
         with clients_of(node) as processes, contextlib.closing(pair):
             yield Priced(pair, token, list(processes), node.url)
-        node.stop()
-
-
-@pytest.fixture(scope="module")
-def priced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Priced]:
-    """Return one node for all tests; each begins with the price that it sets."""
-    with started(tmp_path_factory.mktemp("priced")) as node:
-        yield node
 
 
 def test_a_new_ratio_changes_every_price_on_both_layers_and_in_every_process(
@@ -160,7 +160,7 @@ def test_a_price_on_l1_that_no_block_can_hold_is_reported_and_the_last_one_stays
     eventually(lambda: health_of(priced.url)[1].get("etherPrice") is None)
 
 
-@pytest.mark.parametrize("ratio", [0, "0/1", "many", str(2**60), "1/" + "9" * 50])
+@pytest.mark.parametrize("ratio", [0, "0/1", "many", str(2**90), "1/" + "9" * 50])
 def test_a_ratio_that_cannot_be_changes_nothing(priced: Priced, ratio: object) -> None:
     priced.set_on_l1(7, 1)
     with pytest.raises(RpcError) as caught:
@@ -173,7 +173,8 @@ def test_transactions_wait_while_gas_is_dearer_than_they_pay(priced: Priced) -> 
     priced.set_on_l1(7, 1)
     l2 = priced.pair.l2
     l2("evm_setAutomine", False)
-    call = {"from": str(USER), "to": str(RECEIVER), "gasPrice": hex(7 * GAS_PRICE)}
+    fees = {"maxFeePerGas": hex(7 * GAS_PRICE), "maxPriorityFeePerGas": "0x0"}
+    call = {"from": str(USER), "to": str(RECEIVER), **fees}
     waiting = l2("eth_sendTransaction", call)
     priced.set_on_l1(8, 1)
     l2("evm_setAutomine", True)
@@ -185,11 +186,29 @@ def test_transactions_wait_while_gas_is_dearer_than_they_pay(priced: Priced) -> 
     assert l2.receipt(waiting)["effectiveGasPrice"] == hex(6 * GAS_PRICE)
 
 
-def test_a_restart_has_the_price_of_l1_and_not_that_of_the_flags(tmp_path: Path) -> None:
-    flags = ("--data-dir", str(tmp_path / "chain"))
-    with started(tmp_path, *flags) as node:
-        assert node.prices() == {FIRST.units(GAS_PRICE)}
-        node.pair.l2("entresol_setBaseTokenRatio", "6000000000")
-    with started(tmp_path, *flags) as node:
-        assert node.prices() == {2 * FIRST.units(GAS_PRICE)}
-        assert node.base_fee() == 2 * FIRST.units(GAS_PRICE)
+def test_each_chain_has_a_price_of_its_own_and_a_restart_has_that_of_l1_not_of_the_flags(
+    tmp_path: Path,
+) -> None:
+    config = NodeConfig(
+        ecosystem=EcosystemConfig(chains=("2",)),
+        chain=ChainConfig(
+            base_token="GOLD",  # noqa: S106 - a symbol
+            base_token_ratio=3,
+            data_dir=str(tmp_path / "node"),
+        ),
+        l1=L1Config(l1_port=0),
+        server=ServerConfig(port=0),
+    )
+
+    async def play() -> None:
+        node = await open_ecosystem(config)
+        await node.start()
+        assert [it.chain.next_base_fee() for it in node.layer_twos] == [3 * GAS_PRICE] * 2
+        await node.rollups[1].set_ratio(Fraction(5, 2))
+        assert [it.chain.next_base_fee() for it in node.layer_twos] == [300_000_000, 250_000_000]
+        await node.stop()
+        node = await open_ecosystem(config)
+        assert [it.chain.next_base_fee() for it in node.layer_twos] == [300_000_000, 250_000_000]
+        await node.stop()
+
+    asyncio.run(play())

@@ -16,6 +16,7 @@ from entresol.node.open_chains import is_publicly_known, open_layer_one, open_la
 from entresol.node.parts.layers import (
     LayerTwo,
     embedded_settlement_layer,
+    join_rollups,
     name_of,
     serve_layer_one,
     serve_layer_two,
@@ -110,9 +111,7 @@ def ecosystem(
                 rollup = Rollup(chain, sequencer, settlement_layer, fees, it)
             layer_twos.append(LayerTwo(it, chain, fees, sequencer, rollup))
         rollups = [it.rollup for it in layer_twos if it.rollup is not None]
-        for rollup in rollups:
-            # The deployer, which is the operator of the first, administers all.
-            rollup.settlers = [it.settler for it in rollups]
+        join_rollups(rollups, l1_chain)
         workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.

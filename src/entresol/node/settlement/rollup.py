@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Any
@@ -125,8 +126,8 @@ class Rollup:
                 *(contract, fees),
                 confirmations=confirmations,
                 finality=finality,
-                # Cheaper gas may be what a transaction was waiting for.
-                on_repriced=sequencer.wake,
+                # Cheaper gas may be what a transaction was waiting for. Not while L1 seals a block.
+                on_repriced=lambda: asyncio.get_running_loop().call_soon(sequencer.wake),
             )
         self._settles = settings.settle
         self._is_remote = config.l1.l1_url is not None
