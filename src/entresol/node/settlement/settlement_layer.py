@@ -20,6 +20,7 @@ from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of, contracts_of_chain
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 
@@ -94,29 +95,30 @@ def configured_contracts(
 
 def check_development_l1(config: NodeConfig) -> None:
     """Reject flags and data directories that need a remote L1, if there is no `--l1-url`."""
-    file = ManifestFile(config.chain)
-    manifest = file.manifest
-    if manifest is not None:
-        raise InvalidConfig(
-            "--l1-url",
-            f"the chain in {config.chain.data_dir} settles on chain {manifest.l1_chain_id}: "
-            "give the URL of that L1",
-        )
-    flags = {
-        "--bridgehub": config.l1.bridgehub is not None,
-        "--deploy-l1": config.l1.deploy_l1,
-        "--operator-key": config.l1.operator_key is not None,
-        "--prove-key": config.l1.prove_key is not None,
-        "--execute-key": config.l1.execute_key is not None,
-    }
-    for flag, is_set in flags.items():
-        if is_set:
-            raise InvalidConfig(flag, "this needs the L1's --l1-url")
+    for it in (config, *layer_two_configs(config)):
+        manifest = ManifestFile(it.chain).manifest
+        if manifest is not None:
+            raise InvalidConfig(
+                "--l1-url",
+                f"the chain in {it.chain.data_dir} settles on chain {manifest.l1_chain_id}: "
+                "give the URL of that L1",
+            )
+        flags = {
+            "--bridgehub": it.l1.bridgehub is not None,
+            "--bridgehub-owner-key": it.l1.bridgehub_owner_key is not None,
+            "--deploy-l1": it.l1.deploy_l1,
+            "--operator-key": it.l1.operator_key is not None,
+            "--prove-key": it.l1.prove_key is not None,
+            "--execute-key": it.l1.execute_key is not None,
+        }
+        for flag, is_set in flags.items():
+            if is_set:
+                raise InvalidConfig(flag, "this needs the L1's --l1-url")
     # An older chain keeps the contracts that it has.
     problem = development_problem(
         config.l1.l1_chain_id, is_development=config.settlement.l1_development
     )
-    if problem is not None and not file.has_development_l1:
+    if problem is not None and not ManifestFile(config.chain).has_development_l1:
         raise InvalidConfig("--l1-chain-id", problem)
 
 
