@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
 from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
@@ -23,7 +24,6 @@ from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.tables import ClusterChain, read_chain
 from entresol.rollup.batches import genesis_batch
-from entresol.rollup.system_contracts import base_token_of
 from entresol.storage.replication.position import START
 
 if TYPE_CHECKING:
