@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from entresol.background_task import BackgroundTask, stop_all
 from entresol.chain.events import BlocksReverted
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.errors import LayerOneFailed
 from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
@@ -27,7 +28,6 @@ from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
-from entresol.rollup.system_contracts import base_token_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
