@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MODULE: Final = "entresol.node.workers.worker"
+MODULE: Final = "entresol.node.workers"
 
 STOP_SECONDS: Final = 5.0
 """How long a process may take to end after it has closed its socket."""
