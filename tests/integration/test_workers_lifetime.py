@@ -235,7 +235,7 @@ def test_a_worker_that_hangs_while_it_starts_is_replaced() -> None:
         os.kill(min(before), signal.SIGKILL)
         (hung,) = eventually(lambda: set(filter(is_executing, workers_of(node))) - before)
         os.kill(hung, signal.SIGSTOP)
-        eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING)
+        eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING, node.printed)
         assert metric(node, "worker_hangs_total") == 1
         assert "has given no sign of life for 8 seconds, and is killed" in node.printed()
         assert node.stop() == 0
