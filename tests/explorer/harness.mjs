@@ -91,6 +91,10 @@ export async function rpc(method, ...params) {
   return ask(url, method, params);
 }
 
+export async function rpcAt(to, method, ...params) {
+  return ask(to, method, params);
+}
+
 export async function l1Rpc(method, ...params) {
   return ask(l1Url, method, params);
 }

@@ -90,7 +90,7 @@ def serve_layer_two(
         config.server,
         layer=name,
         hooks=hooks,
-        explorer=explorer_page(config, 2, rollup),
+        explorer=explorer_page(config, 2, chain, rollup),
         role=role,
     )
 
@@ -146,7 +146,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         # The settler logs the operator's transactions.
         hidden=hidden,
         hooks=_hooks(builder, name, None, workers) if name else None,
-        explorer=explorer_page(config, 1, rollup),
+        explorer=explorer_page(config, 1, chain, rollup),
         role=None if workers is None else builder.opened(workers.share(chain)),
         is_layer_one=True,
         extra_port=l1.l1_extra_port,
