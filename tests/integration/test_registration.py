@@ -22,6 +22,7 @@ from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.contracts.engine import Contract, find
+from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
 from tests.support.hex_data import hexed
 from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
 from tests.support.polling import PATIENCE_SECONDS
@@ -182,6 +183,24 @@ def test_a_registration_that_was_interrupted_is_completed(
     (registered,) = opened(deployed.second(data_dir=str(directory), bridgehub_owner_key=key))
     assert str(registered.contracts.chain) == manifest["contracts"]["chain"]
     assert sent_by(deployed.anvil, SECOND.address) == before + 1
+
+
+def test_a_registration_that_is_killed_before_each_line_of_its_log_is_completed_once(
+    deployed: Deployed, tmp_path: Path
+) -> None:
+    key, directory = str(OWNER.secret), str(tmp_path / "chains")
+    config = deployed.second(chains="2", data_dir=directory, bridgehub_owner_key=key)
+    before = sent_by(deployed.anvil, OWNER.address)
+    with killed_at_each_line() as lines:
+        layers = completed(lambda: opened(config))
+    assert [it for it in lines if it.startswith("registering chain")] == [
+        f"registering chain {it} at {layers[0].contracts.bridgehub.checksummed()}"
+        for it in (271, 272)
+    ]
+    # Each was registered once, and created once; the first operator sent ether to the second.
+    assert sent_by(deployed.anvil, OWNER.address) == before + 2
+    assert sent_by(deployed.anvil, SECOND.address) == 3
+    assert sent_by(deployed.anvil, layers[1].operator_keys.deployer.address) == 2
 
 
 def test_a_nonce_that_was_taken_meanwhile_is_planned_again(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,11 @@ from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
+from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
+from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.pair import ETHER, USER, Pair
+from tests.support.workers import clients_of
 
 pytestmark = pytest.mark.peer
 
@@ -31,7 +32,6 @@ OPERATOR, SECOND, THIRD = derive(DEVELOPMENT_MNEMONIC, 3)
 KEY = str(OPERATOR.secret)
 STEPS = 14
 """Of the first chain; each other one has three more."""
-SETUP_LOG = "entresol.node.settlement.remote_setup"
 
 
 @pytest.fixture
@@ -92,6 +92,23 @@ def test_two_chains_settle_on_one_deployment_before_and_after_a_restart(
     assert sent >= STEPS + 3 + 1
 
 
+def test_every_worker_serves_every_chain_and_all_are_verified(anvil: Anvil, tmp_path: Path) -> None:
+    info, directory = tmp_path / "info.json", str(tmp_path / "chains")
+    flags = ("--chains", "2", "--data-dir", directory)
+    remote = ("--l1-url", anvil.url, "--operator-key", KEY, "--deploy-l1", *DEVELOPMENT_FLAGS)
+    served = ("--workers", "2", "--config-out", str(info))
+    with running_node(*flags, *remote, *served, info=info) as node:
+        for it in json.loads(info.read_text())["chains"]:
+            with clients_of(node, it["http_url"]) as clients:
+                for client in clients:
+                    assert int(client("eth_chainId"), 16) == it["chain_id"]
+                    assert client("zks_getMainContract") == it["contract"]
+        assert node.stop() == 0
+    verified = run_entresol("verify", *flags)
+    assert verified.returncode == 0, verified.stderr
+    assert len(verified.stderr.splitlines()) == 2
+
+
 def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(
     anvil: Anvil, tmp_path: Path
 ) -> None:
@@ -117,43 +134,15 @@ def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(
     assert nonce(anvil) == sent
 
 
-class Killed(BaseException):
-    """The process ends here."""
-
-
-class KillAtEachLine(logging.Handler):
-    """Ends a start at the first line of its log that no start before has ended at."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        line = record.getMessage()
-        if line not in self.lines:
-            self.lines.append(line)
-            raise Killed
-
-
 def test_a_deployment_that_is_killed_between_any_two_steps_is_completed_and_nothing_is_sent_twice(
     anvil: Anvil, tmp_path: Path
 ) -> None:
     config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
-    killer, logger = KillAtEachLine(), logging.getLogger(SETUP_LOG)
-    level = logger.level
-    logger.addHandler(killer)
-    logger.setLevel(logging.INFO)
-    try:
-        for _ in range(100):
-            with contextlib.suppress(Killed):
-                layers = opened(config)
-                break
-    finally:
-        logger.removeHandler(killer)
-        logger.setLevel(level)
-    steps = [it for it in killer.lines if it.startswith("contracts on L1")]
+    with killed_at_each_line() as lines:
+        layers = completed(lambda: opened(config))
+    steps = [it for it in lines if it.startswith("contracts on L1")]
     assert len(steps) == STEPS + 3 + 1
-    assert any(it.startswith("send 10 ether") for it in killer.lines)
+    assert any(it.startswith("send 10 ether") for it in lines)
     assert nonce(anvil) == STEPS + 3 + 1
     assert len({it.contracts.chain for it in layers}) == 2
 

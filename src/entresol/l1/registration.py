@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _FUNCTION: Final = "registerChain(uint256,address,address,bytes32,bytes32)"
 _FACETS: Final = 3
 """The chain's contract itself, its mailbox and its executor."""
-_ATTEMPTS: Final = 3
-"""Another process may send from the owner's account, too, and take the nonce."""
+_ATTEMPTS: Final = 20
+"""Another node may settle with the owner's account, and take the nonce."""
 
 
 class Ecosystem(NamedTuple):

@@ -11,7 +11,7 @@ from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
 from entresol.node.layer_twos import layer_two_configs
-from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
+from entresol.node.open_chains import open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
     LayerTwo,
     embedded_settlement_layer,
@@ -21,6 +21,7 @@ from entresol.node.parts.layers import (
     serve_layer_two,
 )
 from entresol.node.parts.part import Closing
+from entresol.node.settlement.chain_operators import is_public
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
@@ -198,7 +199,7 @@ def _open_layer_two(
 
 def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) -> None:
     for key in settlement_layer.operator_keys.keys:
-        if config.settlement.settle and is_publicly_known(key.secret):
+        if config.settlement.settle and is_public(key.secret, config.chain.chain_id):
             log.warning(
                 "the key of %s is publicly known: on an L1 where its account owns anything, anybody can "
                 "take it, and settle in its name; give another one by %s-file",

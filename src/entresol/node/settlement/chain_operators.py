@@ -8,7 +8,7 @@ from entresol._native import keccak256
 from entresol.errors import InvalidConfig
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.node.config.secrets import step_keys
-from entresol.node.open_chains import OPERATOR
+from entresol.node.open_chains import OPERATOR, public_keys
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ class ChainOperators:
                         "account of its own: give each table of [[chains]] another",
                     )
             owners |= dict.fromkeys((key.secret for key in keys.keys), chain_id)
+
+
+def is_public(secret: Hash32, chain_id: int) -> bool:
+    """Return whether anybody can have the key of a chain: it is publicly known, or follows from one that is."""
+    return any(secret in {it, derived_key(it, chain_id)} for it in public_keys())
 
 
 def derived_key(secret: Hash32, chain_id: int) -> Hash32:

@@ -12,7 +12,7 @@ from entresol.l1.operator_keys import OperatorKeys
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR
-from entresol.node.settlement.chain_operators import ChainOperators, derived_key
+from entresol.node.settlement.chain_operators import ChainOperators, derived_key, is_public
 from entresol.node.settlement.settlement_layer import check_development_l1
 from entresol.primitives.values import Hash32
 
@@ -71,6 +71,13 @@ def test_two_chains_with_one_key_are_rejected(tmp_path: Path) -> None:
     file = tables(tmp_path / "node.toml", f'operator_key = "{B}"', f'prove_key = "{B}"')
     with pytest.raises(InvalidConfig, match="--prove-key: the chains 300 and 301 have the same"):
         operators(configured(file))
+
+
+def test_a_key_that_follows_from_a_public_one_is_public() -> None:
+    assert is_public(OPERATOR.secret, 270)
+    assert is_public(derived_key(OPERATOR.secret, 271), 271)
+    assert not is_public(derived_key(OPERATOR.secret, 271), 270)
+    assert not is_public(A, 270)
 
 
 def test_a_key_in_a_table_needs_a_remote_l1(tmp_path: Path) -> None:
