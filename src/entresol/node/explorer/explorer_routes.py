@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.node.api.adapters import request_limits
 from entresol.node.explorer.explorer_page import (
@@ -14,7 +15,6 @@ from entresol.node.explorer.explorer_page import (
     House,
 )
 from entresol.primitives.base_token import ETHER_TOKEN
-from entresol.rollup.system_contracts import base_token_of
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import L1Reads
 
