@@ -19,7 +19,7 @@ from entresol.node.config.secrets import operator_keys
 from entresol.node.open_chains import OPERATOR, open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
-from entresol.node.settlement.settlement_layer import SettlementLayer
+from entresol.node.settlement.settlement_layer import SettlementLayer, ether_price_watcher
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.tables import ClusterChain, read_chain
@@ -96,6 +96,9 @@ async def join(config: NodeConfig) -> Joined:
         layer = _settlement_layer(config, row)
         cleanup.push_async_callback(layer.l1.close)
         await _check_l1(layer)
+        if (ether_price := ether_price_watcher(layer, fees, config.l1)) is not None:
+            # The genesis has no price, and whoever takes over seals blocks before it has read one.
+            await ether_price.refresh()
         cleanup.pop_all()
     return Joined(config, database, chain, fees, layer, row.genesis)
 

@@ -23,9 +23,11 @@ from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
+from entresol.rollup.ether_price import EtherPriceWatcher
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.fees import FeeModel
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import L1Config, NodeConfig
@@ -51,6 +53,11 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
     deployment_block: int = 0
     """An L1 block before which the contracts did not exist."""
 
+    @property
+    def contract(self) -> ZkChain:
+        """The contract of this chain."""
+        return ZkChain(self.l1, self.contracts.chain, self.deployment_block)
+
 
 def fee_limits(config: L1Config) -> FeeLimits:
     """Return the limits of what the operator offers for gas on L1."""
@@ -65,6 +72,23 @@ def required_confirmations(config: L1Config) -> int:
         return config.l1_confirmations
     counts = config.l1_url is not None and config.l1_finality == "latest"
     return REMOTE_CONFIRMATIONS if counts else 0
+
+
+def ether_price_watcher(
+    layer: SettlementLayer,
+    fees: FeeModel,
+    config: L1Config,
+    on_repriced: Callable[[], object] = lambda: None,
+) -> EtherPriceWatcher | None:
+    """Return what follows the price of ether in the base token of this chain; None if gas is paid in ether."""
+    if fees.is_in_ether:
+        return None
+    return EtherPriceWatcher(
+        *(layer.contract, fees),
+        confirmations=required_confirmations(config),
+        finality=config.l1_finality,
+        on_repriced=on_repriced,
+    )
 
 
 def development_contracts(index: int = 0) -> SettlementContracts:
