@@ -1,5 +1,10 @@
-"""Run the command line: `python -m entresol`."""
+"""Run the command line: `entresol`, or `python -m entresol`."""
 
-from entresol.cli import command
+from entresol.node.startup.garbage_collector import collect_rarely
 
-command()
+collect_rarely()
+
+from entresol.cli import command  # noqa: E402 - what this imports is what is not to be collected
+
+if __name__ == "__main__":
+    command()

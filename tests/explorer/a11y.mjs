@@ -1,7 +1,5 @@
 // WCAG 2.2 AA by the rules of axe: every page, both themes, wide and on a phone.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import {
   ALICE,
   BASE_TOKEN,
@@ -18,9 +16,7 @@ import {
   visit,
   withdrawData,
 } from "./harness.mjs";
-
-const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+import { violationsOf } from "./measuring.mjs";
 
 let seeded = null;
 
@@ -61,8 +57,6 @@ async function tour(options, examine) {
   await visit(
     routes[0],
     async (page) => {
-      // The policy forbids to add a script, so its text is evaluated.
-      await page.evaluate(source);
       for (const route of routes) {
         await page.goto(`${url}/#/${route}`);
         await page.locator(`main.at-${route.split(/[/?]/)[0] || "home"}`).waitFor();
@@ -76,18 +70,6 @@ async function tour(options, examine) {
     { ...options, bypassCSP: true },
   );
   expect(found.length === 0, found.join("\n"));
-}
-
-async function violationsOf(page) {
-  const { violations, passes } = await page.evaluate((tags) => window.axe.run(document, { runOnly: tags }), TAGS);
-  expect(passes.length > 15, `only ${passes.length} rules were tried`);
-  return violations.map(
-    (it) =>
-      `${it.id}: ${it.nodes
-        .map((node) => `${node.target} ${node.failureSummary}`)
-        .slice(0, 3)
-        .join(" | ")}`,
-  );
 }
 
 const judge = (theme, width) => tour({ theme, width }, violationsOf);
@@ -105,7 +87,6 @@ check("a dialog has no violation and gives the focus back", async () => {
     "bridge",
     async (page) => {
       await page.getByRole("button", { name: "Deposit", exact: true }).click();
-      await page.evaluate(source);
       expect((await violationsOf(page)).length === 0, `violations: ${await violationsOf(page)}`);
       await page.keyboard.press("Escape");
       await page.locator("dialog").waitFor({ state: "detached" });

@@ -14,28 +14,12 @@ import {
   visit,
   watchTasks,
 } from "./harness.mjs";
+import { costOf } from "./measuring.mjs";
 
 const MAX_BYTES = 60_000;
 const MAX_SCRIPTS = 45_000;
 const MAX_STYLES = 9_000;
 const MAX_FILES = 26;
-
-async function cost(route) {
-  const seen = [];
-  const total = { bytes: 0, scripts: 0, styles: 0, files: 0 };
-  const measure = async (page) => {
-    await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
-    for (const request of seen.filter((it) => it.method() === "GET" && !/\/(health|openrpc\.json)$/.test(it.url()))) {
-      const { responseBodySize } = await request.sizes();
-      total.files++;
-      total.bytes += responseBodySize;
-      if (request.url().endsWith(".js")) total.scripts += responseBodySize;
-      if (request.url().endsWith(".css")) total.styles += responseBodySize;
-    }
-  };
-  await visit(route, measure, { before: (page) => page.on("requestfinished", (it) => seen.push(it)) });
-  return total;
-}
 
 check("a visit to any page stays within the budget", async () => {
   const receipt = await send({ to: MESSENGER, data: messageData("hello") });
@@ -54,7 +38,7 @@ check("a visit to any page stays within the budget", async () => {
   ];
   const over = [];
   for (const route of routes) {
-    const it = await cost(route);
+    const it = await costOf(route);
     console.error(`#/${route.slice(0, 20)}: ${JSON.stringify(it)}`);
     if (
       it.bytes > MAX_BYTES ||

@@ -51,7 +51,7 @@ export async function launch() {
 async function options() {
   const executablePath = process.env.CHROMIUM ?? (await chromium.executablePath());
   // Not the arguments that the package recommends: they switch the web's security off.
-  return { args: ["--no-sandbox", "--no-zygote", "--disable-gpu"], executablePath, headless: true };
+  return { args: ["--no-sandbox", "--disable-gpu"], executablePath, headless: true };
 }
 
 // Open a page of the explorer, and fail afterwards if it logged an error or broke its policy.
@@ -89,6 +89,10 @@ export async function visit(
 
 export async function rpc(method, ...params) {
   return ask(url, method, params);
+}
+
+export async function rpcAt(to, method, ...params) {
+  return ask(to, method, params);
 }
 
 export async function l1Rpc(method, ...params) {

@@ -30,15 +30,25 @@ pytestmark = [
 
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = ("pages.mjs", "acting.mjs", "truth.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
+SEVERAL: Final = {"street.mjs": "2", "terrace.mjs": "6"}
+"""The files that need several chains, and how many."""
 ALONE: Final = "alone.mjs"
 REMOTE: Final = "remote.mjs"
 BROWSER: Final = "browser.mjs"
-ELSEWHERE: Final = {"harness.mjs", "drawing.mjs", "screenshots.mjs", ALONE, REMOTE, BROWSER}
+ELSEWHERE: Final = {
+    "harness.mjs",
+    "measuring.mjs",
+    "drawing.mjs",
+    "screenshots.mjs",
+    ALONE,
+    REMOTE,
+    BROWSER,
+}
 """What the files use, and what is run by hand."""
 
 
 def test_no_file_is_missing() -> None:
-    assert {path.name for path in FOLDER.glob("*.mjs")} == {*FILES, *ELSEWHERE}
+    assert {path.name for path in FOLDER.glob("*.mjs")} == {*FILES, *SEVERAL, *ELSEWHERE}
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +81,15 @@ def l1_url_of(node: RunningNode) -> str:
 @cache
 def results(file: str) -> Results:
     """Run a file on a node of its own, once."""
-    with running_node() as node:
+    flags = ("--chains", SEVERAL[file]) if file in SEVERAL else ()
+    with running_node(*flags) as node:
         return run_checks(file, node.url, l1_url_of(node), FOLDER)
 
 
 @pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize(
-    ("file", "check"), [(file, check) for file in FILES for check in checks_of(file, FOLDER)]
+    ("file", "check"),
+    [(file, check) for file in (*FILES, *SEVERAL) for check in checks_of(file, FOLDER)],
 )
 def test_a_browser_shows_it(file: str, check: str) -> None:
     problem = results(file)[check]

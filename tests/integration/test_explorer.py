@@ -31,8 +31,12 @@ def fetch(url: str, path: str, headers: dict[str, str] | None = None) -> Any:
 
 
 def post(node: RunningNode, path: str, method: str, *params: object) -> Any:
+    return post_to(node.url, path, method, *params)
+
+
+def post_to(url: str, path: str, method: str, *params: object) -> Any:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-    with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=30)) as client:
+    with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)) as client:
         client.request("POST", path, body, {"Content-Type": "application/json"})
         return json.loads(client.getresponse().read())
 
@@ -64,6 +68,30 @@ def test_the_path_to_the_other_layer_leads_there_over_http_and_websocket() -> No
             subscription = json.loads(socket.recv())["result"]
             post(node, "/explorer/l1", "evm_mine")
             assert json.loads(socket.recv())["params"]["subscription"] == subscription
+
+
+def urls_of(node: RunningNode) -> list[str]:
+    return [line.split()[1] for line in node.output.splitlines() if line[:5] == "HTTP "]
+
+
+@pytest.mark.parametrize("flags", [(), ("--workers", "2")])
+def test_every_port_reaches_each_of_several_chains_by_its_id(flags: tuple[str, ...]) -> None:
+    with running_node("--chains", "2", *flags) as node:
+        urls = urls_of(node)
+        assert len(urls) == 3
+        for url in urls:
+            ports = [
+                it["port"] for it in json.loads(fetch(url, "/explorer/node.json")[2])["chains"]
+            ]
+            assert ports == [urlsplit(it).port for it in urls[:2]]
+            for chain in (270, 271):
+                assert post_to(url, f"/explorer/{chain}", "eth_chainId")["result"] == hex(chain)
+                health = json.loads(fetch(url, f"/explorer/{chain}/health")[2])
+                assert (health["status"], health["settlement"]) == ("ready", None)
+                status, headers, body = fetch(url, f"/explorer/{chain}", BROWSER)
+                assert (status, body[:15]) == (200, "<!doctype html>")
+                assert "content-security-policy" in dict(headers)
+            assert fetch(url, "/explorer/999", BROWSER)[0] == 405
 
 
 def test_without_the_explorer_there_is_no_page_and_no_path() -> None:

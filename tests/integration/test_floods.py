@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -28,6 +31,9 @@ PATIENCE = 10.0
 LEAST_SERVED = 10
 """Requests of the other client. On the slowest machine there are many more; before floods were limited, there was one."""
 
+BESIDE = ("pipelined requests", "batches of 500 calls", "500 endless calls at a time")
+"""Floods of one chain, while clients of another are served."""
+
 ATTEMPTS = 5
 """Beside other work fewer requests arrive, of which more are validated; without a bound it makes no difference."""
 
@@ -46,10 +52,12 @@ def floods() -> Iterator[FloodProcess]:
         yield running
 
 
-def flood(floods: FloodProcess, node: RunningNode, sent: Flood) -> None:
+def flood(
+    floods: FloodProcess, node: RunningNode, sent: Flood, other_port: int | None = None
+) -> None:
     """Send a flood for some time, and check that another client, which is connected already, is served meanwhile."""
     served = 0
-    with RawConnection(node.port) as client:
+    with RawConnection(other_port or node.port) as client:
         floods.start(node.port, sent)
         start = time.perf_counter()
         while (elapsed := time.perf_counter() - start) < SECONDS or served < LEAST_SERVED:
@@ -74,6 +82,20 @@ def test_a_flood_of_a_node_with_other_flags_lets_another_client_be_served(
 ) -> None:
     with running_node("--log-level", "warning", *FLOODS[name].flags) as node:
         flood(floods, node, FLOODS[name])
+        assert node.stop() == 0
+        assert "Traceback" not in node.printed()
+
+
+@pytest.mark.slow
+def test_a_flood_of_one_chain_lets_clients_of_another_be_served(
+    floods: FloodProcess, tmp_path: Path
+) -> None:
+    info = tmp_path / "info.json"
+    flags = ("--chains", "2", "--log-level", "warning", "--config-out", str(info))
+    with running_node(*flags, info=info) as node:
+        urls = [it["http_url"] for it in json.loads(info.read_text())["chains"]]
+        for name in BESIDE:
+            flood(floods, node, FLOODS[name], urlsplit(urls[1]).port)
         assert node.stop() == 0
         assert "Traceback" not in node.printed()
 

@@ -455,11 +455,15 @@ def test_flags_that_contradict_the_data_directory_are_rejected(
         ({"l1_url": "http://x", "prove_key": "0x12"}, "--prove-key"),
         ({"l1_url": "http://x", "execute_key": "0x12"}, "--execute-key"),
         ({"l1_url": "http://x", "bridgehub": "0x12"}, "--bridgehub"),
-        ({"l1_url": "http://x", "bridgehub": "0x" + "12" * 20, "deploy_l1": True}, "--bridgehub"),
+        (
+            {"l1_url": "http://x", "bridgehub_owner_key": "0x12"},
+            "--bridgehub-owner-key: this needs",
+        ),
         ({"operator_key": KEY}, "--operator-key.* this needs the L1's --l1-url"),
         ({"prove_key": KEY}, "--prove-key.* this needs the L1's --l1-url"),
         ({"execute_key": KEY}, "--execute-key.* this needs the L1's --l1-url"),
         ({"deploy_l1": True}, "--deploy-l1.* this needs the L1's --l1-url"),
+        ({"bridgehub_owner_key": KEY}, "--bridgehub-owner-key.* this needs the L1's --l1-url"),
         ({"bridgehub": "0x" + "12" * 20}, "--bridgehub.* this needs the L1's --l1-url"),
     ],
 )

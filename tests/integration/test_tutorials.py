@@ -6,6 +6,7 @@ tests/packaging runs those of the first one, and test_readme.py those of the one
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,33 @@ def test_the_page_for_users_of_anvil_prints_what_it_shows(tmp_path: Path) -> Non
             text = block.text.replace(f"http://{ADDRESS}", node.url)
             shown = run_program("sh", text.replace(f"http://{L1_ADDRESS}", l1_url))
             assert shown == ((block.output or "").strip(), "")
+
+
+def test_the_page_of_a_gas_token_prints_what_it_shows(tmp_path: Path) -> None:
+    blocks = list(blocks_of("docs/tutorials/own-gas-token.md"))
+    (start,) = [block.text for block in blocks if block.language == "sh"]
+    made = re.fullmatch(r"make run ARGS='(.+)'\n", start)
+    assert made is not None
+    parts = [block for block in blocks if block.language == "python"]
+    info = tmp_path / "node.json"
+    with running_node(*made[1].split(), "--config-out", str(info), info=info) as node:
+        l1_url = json.loads(info.read_text(encoding="utf-8"))["l1"]["http_url"]
+        program = "\n".join(part.text for part in parts).replace(f"http://{ADDRESS}", node.url)
+        shown = run_program("python", program.replace(f"http://{L1_ADDRESS}", l1_url))
+    assert shown == ("".join(part.output or "" for part in parts).strip(), "")
+
+
+def test_the_chains_of_the_page_of_a_gas_token_start(tmp_path: Path) -> None:
+    blocks = blocks_of("docs/tutorials/own-gas-token.md")
+    (tables,) = [block for block in blocks if block.title == "two.toml"]
+    file, info = tmp_path / tables.title, tmp_path / "node.json"
+    file.write_text(tables.text, encoding="utf-8")
+    with running_node("--config", str(file), "--config-out", str(info), info=info):
+        chains = json.loads(info.read_text(encoding="utf-8"))["chains"]
+    assert [(it["chain_id"], it["base_token"]["symbol"]) for it in chains] == [
+        (270, "ETH"),
+        (271, "ZOO"),
+    ]
 
 
 @pytest.mark.parametrize("page", TUTORIALS)

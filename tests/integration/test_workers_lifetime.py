@@ -17,6 +17,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from entresol.node.workers.worker_process import MODULE
 from tests.support.clients.accounts import ALICE, BOB
 from tests.support.cluster import impatient_node
 from tests.support.http_server import RawConnection
@@ -53,6 +54,11 @@ def is_gone(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     return state == "Z"
+
+
+def is_executing(pid: int) -> bool:
+    """Say whether a new process runs its own program: until then its parent waits for it, even while it is stopped."""
+    return MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
 
 
 class Load:
@@ -109,9 +115,8 @@ def kill_one(node: RunningNode, randomness: random.Random) -> None:
     assert [it.failure for it in loads] == [None, None]
     assert doomed.failure is not None
     assert victim not in workers_of(node)
-    newest = ProcessClient(node.url, max(workers_of(node)))
-    assert int(newest("eth_blockNumber"), 16) > 0
-    newest.close()
+    with closing(ProcessClient(node.url, max(workers_of(node)))) as newest:
+        assert int(newest("eth_blockNumber"), 16) > 0
 
 
 @pytest.mark.parametrize("is_paused", [False, True])
@@ -173,9 +178,11 @@ def send_and_drop(client: ProcessClient, count: int) -> None:
 
 def test_a_worker_that_does_not_read_costs_a_bounded_number_of_bytes() -> None:
     sent = 800
-    with running_node(*FLAGS, "--no-mining", "--worker-silence-seconds", "600") as node:
+    with (
+        running_node(*FLAGS, "--no-mining", "--worker-silence-seconds", "600") as node,
+        closing(ProcessClient(node.url, node.process.pid)) as producer,
+    ):
         victim = workers_of(node)[0]
-        producer = ProcessClient(node.url, node.process.pid)
         url, accepted = node.url.replace("http:", "ws:"), connect_to(node.url, victim)
         with connect(url, sock=accepted, ping_interval=None) as subscriber:
             for kind in ("newPendingTransactions", "newHeads"):
@@ -195,14 +202,15 @@ def test_a_worker_that_does_not_read_costs_a_bounded_number_of_bytes() -> None:
                 while True:
                     subscriber.recv(PATIENCE_SECONDS)
             eventually(lambda: is_gone(victim) and health(node) == ALL_RUNNING)
-        producer.close()
 
 
 def test_a_worker_that_hangs_is_reported_and_replaced() -> None:
-    with running_node(*FLAGS, "--worker-silence-seconds", "5") as node:
-        victim, other = workers_of(node)
+    with (
+        running_node(*FLAGS, "--worker-silence-seconds", "5") as node,
         # Other connections may be those of the worker that hangs.
-        producer = ProcessClient(node.url, node.process.pid)
+        closing(ProcessClient(node.url, node.process.pid)) as producer,
+    ):
+        victim, other = workers_of(node)
 
         def workers() -> Any:
             return json.loads(producer.get("/health"))["workers"]
@@ -225,9 +233,9 @@ def test_a_worker_that_hangs_while_it_starts_is_replaced() -> None:
     with running_node(*flags, command=impatient_node.command(8)) as node:
         before = set(workers_of(node))
         os.kill(min(before), signal.SIGKILL)
-        (hung,) = eventually(lambda: set(workers_of(node)) - before)
+        (hung,) = eventually(lambda: set(filter(is_executing, workers_of(node))) - before)
         os.kill(hung, signal.SIGSTOP)
-        eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING)
+        eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING, node.printed)
         assert metric(node, "worker_hangs_total") == 1
         assert "has given no sign of life for 8 seconds, and is killed" in node.printed()
         assert node.stop() == 0

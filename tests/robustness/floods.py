@@ -2,7 +2,8 @@
 
 `python -m tests.robustness.floods --seconds 60` runs each flood against a new node for so long, and prints the
 99th percentile and the maximum of the other client's `eth_blockNumber`, in milliseconds. With `--url` it attacks a
-node that is running already, with `--only` by one flood.
+node that is running already, with `--only` by one flood. With `--beside` the node has another chain, and the other
+client is a client of that one; `--workers` is how many processes serve both.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import json
 import multiprocessing
 import selectors
 import socket
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -342,21 +345,37 @@ def p99(taken: Sequence[float]) -> float:
     return taken[len(taken) * 99 // 100]
 
 
+@contextlib.contextmanager
+def _ports(flags: Sequence[str], chains: int) -> Iterator[list[int]]:
+    """Start a node of so many L2s, and return their ports."""
+    with tempfile.TemporaryDirectory() as folder:
+        info = Path(folder) / "info.json"
+        more = ("--chains", str(chains), "--config-out", str(info))
+        with running_node(*flags, *more, info=info):
+            known = json.loads(info.read_text(encoding="utf-8"))
+            urls = [it["http_url"] for it in known.get("chains", [known])]
+            yield [urlsplit(it).port or 0 for it in urls]
+
+
 def main() -> None:
     """Run the floods, and print what the other client saw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--url")
-    parser.add_argument("--only", choices=FLOODS)
+    parser.add_argument("--only", choices=FLOODS, action="append")
+    parser.add_argument("--beside", action="store_true")
+    parser.add_argument("--workers", default="1")
     options = parser.parse_args()
-    for name in [options.only] if options.only else FLOODS:
+    for name in options.only or FLOODS:
         with contextlib.ExitStack() as cleanup:
-            flags = ("--log-level", "warning", *FLOODS[name].flags)
-            url = options.url or cleanup.enter_context(running_node(*flags)).url
-            port = urlsplit(url).port or 80
-            cleanup.enter_context(flooding(port, FLOODS[name]))
+            flags = ("--log-level", "warning", "--workers", options.workers, *FLOODS[name].flags)
+            if options.url is None:
+                ports = cleanup.enter_context(_ports(flags, 1 + options.beside))
+            else:
+                ports = [urlsplit(options.url).port or 80]
+            cleanup.enter_context(flooding(ports[0], FLOODS[name]))
             time.sleep(START_SECONDS)
-            taken = latencies(port, options.seconds, FLOODS[name].other)
+            taken = latencies(ports[-1], options.seconds, FLOODS[name].other)
         print(f"{name:40} p99 {p99(taken):8.1f} ms, max {taken[-1]:8.1f} ms", flush=True)
 
 

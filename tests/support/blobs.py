@@ -1,14 +1,20 @@
-"""Blobs with their commitments and proofs, and transactions that carry them, made by c-kzg's Python binding."""
+"""Blobs with their commitments and proofs, and transactions that carry them, made by c-kzg's Python binding.
+
+What it made for the blobs of most tests is recorded, because it takes seconds to read its trusted setup in each process.
+`python -m tests.support.blobs` records it again.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import ckzg
 import eth_account.typed_transactions
+import msgspec
 
 from entresol._native import keccak256, rlp_encode, sign
 from entresol.primitives.rlp import encode_uint
@@ -21,6 +27,9 @@ CELLS_PER_BLOB: Final = 128
 
 Form: TypeAlias = Literal["blob proofs", "cell proofs"]
 """How a sidecar proves its blobs: one proof each (EIP-4844), or one for each cell (EIP-7594)."""
+
+_RECORD: Final = Path(__file__).with_name("blob_proofs.json")
+_RECORDED: Final[dict[Form, Iterable[int]]] = {"blob proofs": range(10), "cell proofs": (1, 2, 4)}
 
 
 class SampleSidecar(NamedTuple):
@@ -108,16 +117,34 @@ def blob_transaction(
     return b"\x03" + rlp_encode(items)
 
 
+Proven: TypeAlias = tuple[bytes, list[bytes]]
+"""The commitment of a blob, and its proofs."""
+
+
+@cache
+def _proven(seed: int, form: Form) -> Proven:
+    return _recorded()[form].get(seed) or _prove(seed, form)
+
+
+@cache
+def _recorded() -> dict[Form, dict[int, Proven]]:
+    return msgspec.json.decode(_RECORD.read_bytes(), type=dict[Form, dict[int, Proven]])
+
+
 @cache
 def _setup() -> Any:
     package = Path(eth_account.typed_transactions.__file__).parent
     return ckzg.load_trusted_setup(str(package / "blob_transactions" / "kzg_trusted_setup.txt"), 0)
 
 
-@cache
-def _proven(seed: int, form: Form) -> tuple[bytes, list[bytes]]:
+def _prove(seed: int, form: Form) -> Proven:
     blob = sample_blob(seed)
     commitment = ckzg.blob_to_kzg_commitment(blob, _setup())
     if form == "cell proofs":
         return commitment, ckzg.compute_cells_and_kzg_proofs(blob, _setup())[1]
     return commitment, [ckzg.compute_blob_kzg_proof(blob, commitment, _setup())]
+
+
+if __name__ == "__main__":
+    made = {form: {it: _prove(it, form) for it in seeds} for form, seeds in _RECORDED.items()}
+    _RECORD.write_bytes(msgspec.json.encode(made) + b"\n")

@@ -125,15 +125,19 @@ class FeeModel:
         """Let prices follow another price of ether; raises `ValueError` if no block could hold the base fee."""
         if price == self.ether_price:
             return
+        self.check_ether_price(price)
+        self.ether_price = price
+        self._known.clear()
+        self.repriced.notify()
+
+    def check_ether_price(self, price: EtherPrice) -> None:
+        """Raise `ValueError` if no block could hold the base fee at a price of ether."""
         base_fee = price.units(min(self.constants.minimal_l2_gas_price, _MAX_GAS_PRICE))
         if base_fee > LARGEST_BASE_FEE:
             raise ValueError(
                 f"at {price.nominator} / {price.denominator} units of the base token for a wei, the base fee is "
                 f"{base_fee} units, and a block holds at most 2^64 - 1"
             )
-        self.ether_price = price
-        self._known.clear()
-        self.repriced.notify()
 
     def current(self) -> FeeInput:
         """Return the prices of the next block."""

@@ -6,10 +6,10 @@ Modules that only one command needs are imported there, so that an error in a fl
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import os
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -39,12 +39,14 @@ from entresol.node.config.suggestions import none_of, unknown_variables
 def command() -> NoReturn:
     """Run the command line, and exit the process."""
     code = main()
-    if threading.active_count() > 1:
-        # A call is still running on a thread. Its client is disconnected, so there is no need to wait for it.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
+    if sys.argv[1:2] == ["shell"]:
+        # The interpreter writes the history of what was typed when it ends.
+        sys.exit(code)
+    # A call may still run on a thread, whose client is disconnected; and what a node made takes long to take apart.
+    for output in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            output.flush()
+    os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -51,6 +51,10 @@ class LayerOneMismatch(LayerOneFailed):
     """L1 is not, or no longer, the one that the chain settles on."""
 
 
+class ChainNotRegistered(LayerOneMismatch):
+    """The Bridgehub on L1 does not know the chain."""
+
+
 class DepositsMissing(LayerOneMismatch):
     """The logs of L1 have fewer deposits than its contract counts, as from a node that lags; a retry may help."""
 

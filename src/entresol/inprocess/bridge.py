@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hexbytes import HexBytes
 from web3 import Web3
 from web3.logs import DISCARD
 
-from entresol.contracts import artifact
 from entresol.errors import BridgeFailed
+from entresol.inprocess.bridge_client import (
+    PATIENCE_SECONDS,
+    POLL_SECONDS,
+    BridgeClient,
+    address_of,
+)
+from entresol.primitives import abi
+from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
-from entresol.rollup.system_contracts import BASE_TOKEN
+from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,15 +27,20 @@ if TYPE_CHECKING:
     from web3.types import TxReceipt
 
 GAS_PER_PUBDATA: Final = 800
-PATIENCE_SECONDS: Final = 120.0
-"""Far longer than a devnet takes for anything, also on a busy machine."""
-POLL_SECONDS: Final = 0.005
+_ALIAS_OFFSET: Final = 0x1111000000000000000000000000000000001111
+"""What the ZK Stack adds to the address of a contract of L1 that sends to L2."""
 
 _SETTLE: Final = {
     SettlementStep.COMMIT: "anvil_zks_commitBatch",
     SettlementStep.PROVE: "anvil_zks_proveBatch",
     SettlementStep.EXECUTE: "anvil_zks_executeBatch",
 }
+
+
+_BURN: Final = "(uint256,address,address)"
+"""Amount, receiver and token."""
+_TOKEN_DEPOSIT: Final = b"\x01"
+"""How the data for the asset router begins."""
 
 
 class Deposited(NamedTuple):
@@ -60,8 +70,8 @@ class MessageProof(NamedTuple):
     path: tuple[HexBytes, ...]
 
 
-class Bridge:
-    """Moves ether and messages between two layers; the node signs for the senders, which are addresses.
+class Bridge(BridgeClient):
+    """Moves tokens and messages between two layers; the node signs for the senders, which are addresses.
 
     Without a sender it is the first account. Each step returns once it has happened; a batch that a step needs on L1
     is settled at once if the devnet settles on request (`settle=False`), and awaited otherwise.
@@ -69,40 +79,123 @@ class Bridge:
     """
 
     def __init__(self, l1: Web3, l2: Web3, *, settles_by_itself: bool = True) -> None:
-        self.l1 = l1
-        self.l2 = l2
+        super().__init__(l1, l2)
         self._settles_by_itself = settles_by_itself
 
     # From L1 to L2
 
     def deposit(
-        self, value: int, *, to: str | None = None, sender: str | None = None, data: bytes = b""
+        self,
+        value: int,
+        *,
+        to: str | None = None,
+        sender: str | None = None,
+        data: bytes = b"",
+        token: str | None = None,
+        gas: int | None = None,
     ) -> Deposited:
-        """Pay on L1 for a transaction on L2 that has `value` and `data`; `to` is the sender by default."""
+        """Pay on L1 for a transaction on L2 that has `value` and `data`; `to` is the sender by default.
+
+        The value is in what pays for gas on L2. With a `token`, "ETH" or an address on L1, so much of it arrives at `to`
+        instead. What is approved on L1 is exactly what is paid. `gas` is estimated by default.
+        """
         sender = self._sender(sender)
-        to, chain, price = to or sender, self.l2.eth.chain_id, self.l1.eth.gas_price
-        call = {"from": sender, "to": to, "value": hex(value), "data": Web3.to_hex(data)}
-        gas = int(self._rpc("zks_estimateGasL1ToL2", call), 16)
-        cost = self.bridgehub.functions.l2TransactionBaseCost(chain, price, gas, GAS_PER_PUBDATA)
-        fee = cost.call()
+        if token is not None and not self._is_base(token):
+            if data:
+                raise BridgeFailed("a deposit of a token that does not pay for gas has no data")
+            return self._deposit_token(address_of(token), value, to or sender, sender, gas)
+        to, chain = to or sender, self.l2.eth.chain_id
+        if gas is None:
+            call = {"from": sender, "to": to, "value": hex(value), "data": Web3.to_hex(data)}
+            gas = int(self._rpc("zks_estimateGasL1ToL2", call), 16)
+        price = self.l1.eth.gas_price
+        paid = value + self._fee(price, gas)
         request: tuple[Any, ...] = (
-            chain,
-            value + fee,
-            to,
-            value,
-            data,
-            gas,
-            GAS_PER_PUBDATA,
-            [],
-            sender,
+            *(chain, paid, to, value, data, gas, GAS_PER_PUBDATA, [], sender),
         )
-        paid = self._send(
-            self.l1,
-            self.bridgehub.functions.requestL2TransactionDirect(request),
-            {"from": sender, "value": value + fee, "gasPrice": price},
+        call = self.bridgehub.functions.requestL2TransactionDirect(request)
+        ether = self._pay(self.base_token_on_l1, paid, sender)
+        return self._request(call, {"from": sender, "value": ether, "gasPrice": price})
+
+    def _deposit_token(
+        self, token: str, amount: int, to: str, sender: str, gas: int | None
+    ) -> Deposited:
+        asset, burn = (
+            self._asset(token),
+            abi.encode(_BURN, (amount, Address.parse(to), Address.parse(token))),
         )
+        if gas is None:
+            gas = self._token_gas(token, asset, amount, to, sender)
+        price, chain = self.l1.eth.gas_price, self.l2.eth.chain_id
+        fee = self._fee(price, gas)
+        ether = self._pay(self.base_token_on_l1, fee, sender) + self._pay(token, amount, sender)
+        # The second bridge is paid in ether alone: a token is collected by its allowance.
+        second = amount if _is_ether(token) else 0
+        data = _TOKEN_DEPOSIT + abi.encode("(bytes32,bytes)", (asset, burn))
+        router = self.l1_asset_router.address
+        request = (chain, fee, 0, gas, GAS_PER_PUBDATA, sender, router, second, data)
+        call = self.bridgehub.functions.requestL2TransactionTwoBridges(request)
+        return self._request(call, {"from": sender, "value": ether, "gasPrice": price})
+
+    def _token_gas(self, token: str, asset: bytes, amount: int, to: str, sender: str) -> int:
+        """Return the gas that the arrival of a token on L2 takes."""
+        origin = self.l1_vault.functions.originChainId(asset).call() or self.l1.eth.chain_id
+        metadata = self.l1_vault.functions.getERC20Getters(token, origin).call()
+        owners = (Address.parse(it) for it in (sender, to, token))
+        mint = abi.encode("(address,address,address,uint256,bytes)", (*owners, amount, metadata))
+        data = self.l2_asset_router.encode_abi(
+            "finalizeDeposit(uint256,bytes32,bytes)", [self.l1.eth.chain_id, asset, mint]
+        )
+        alias = (int(self.l1_asset_router.address, 16) + _ALIAS_OFFSET) % 2**160
+        call = {"from": f"0x{alias:040x}", "to": self.l2_asset_router.address, "data": data}
+        return int(self._rpc("zks_estimateGasL1ToL2", call), 16)
+
+    def _fee(self, price: int, gas: int) -> int:
+        chain = self.l2.eth.chain_id
+        cost = self.bridgehub.functions.l2TransactionBaseCost(chain, price, gas, GAS_PER_PUBDATA)
+        fee: int = cost.call()
+        return fee
+
+    def _pay(self, token: str, amount: int, sender: str) -> int:
+        """Return the ether to send for an amount of a token; one that is not ether is approved instead."""
+        if _is_ether(token):
+            return amount
+        contract = self.l1_token(token)
+        balance = contract.functions.balanceOf(sender).call()
+        if balance < amount:
+            raise BridgeFailed(
+                f"{sender} has {balance} of the token {token} on L1, and the deposit takes {amount}"
+            )
+        call = contract.functions.approve(self.l1_asset_router.address, amount)
+        self._send(self.l1, call, {"from": sender})
+        return 0
+
+    def _request(self, call: Any, transaction: dict[str, Any]) -> Deposited:
+        paid = self._send(self.l1, call, transaction)
         (event,) = self.main.events.NewPriorityRequest().process_receipt(paid, DISCARD)
         return Deposited(paid, self._receipt(self.l2, event["args"]["txHash"]))
+
+    def recover(self, deposit: Deposited) -> TxReceipt:
+        """Have L1 pay back a token whose deposit failed on L2, and return the receipt there.
+
+        What pays for gas is no such token: the L2 has it, and gives it to the refund recipient, who is the sender.
+        """
+        if deposit.l2["status"]:
+            raise BridgeFailed("the deposit has not failed")
+        found = self.l1.eth.get_transaction(deposit.l1["transactionHash"])
+        function, given = self.bridgehub.decode_function_input(found["input"])
+        if function.fn_name != "requestL2TransactionTwoBridges":
+            problem = "what pays for gas is on L2, where the refund recipient has it"
+            raise BridgeFailed(f"the deposit holds no token that L1 could pay back: {problem}")
+        (request,) = given.values()
+        asset, burn = abi.decode("(bytes32,bytes)", bytes(request["secondBridgeCalldata"])[1:])
+        self.settle(deposit.l2["blockNumber"])
+        proof = self._proof(deposit.l2)
+        call = self.nullifier.functions.bridgeRecoverFailedTransfer(
+            *(self.l2.eth.chain_id, found["from"], asset, burn, deposit.l2["transactionHash"]),
+            *(proof.batch, proof.leaf, proof.transaction_index, proof.path),
+        )
+        return self._send(self.l1, call, {"from": found["from"]})
 
     # From L2 to L1
 
@@ -125,14 +218,28 @@ class Bridge:
         return accepted
 
     def withdraw(
-        self, value: int, *, to: str | None = None, sender: str | None = None
+        self,
+        value: int,
+        *,
+        to: str | None = None,
+        sender: str | None = None,
+        token: str | None = None,
     ) -> SentMessage:
-        """Burn ether on L2; L1 pays it to `to`, the sender by default, when the withdrawal is finalized."""
+        """Burn what pays for gas on L2, or a `token`, "ETH" or an address on L1.
+
+        L1 pays it to `to`, the sender by default, when the withdrawal is finalized.
+        """
         sender = self._sender(sender)
-        call = self.base_token.functions.withdraw(to or sender)
+        if token is None or self._is_base(token):
+            burner, call = self.base_token, self.base_token.functions.withdraw(to or sender)
+        else:
+            asset, there = self._asset(token), Address.parse(self.l2_token(token).address)
+            burn = abi.encode(_BURN, (value, Address.parse(to or sender), there))
+            burner = self.l2_asset_router
+            call, value = burner.functions["withdraw(bytes32,bytes)"](asset, burn), 0
         receipt = self._send(self.l2, call, {"from": sender, "value": value})
         (event,) = self.messenger.events.L1MessageSent().process_receipt(receipt, DISCARD)
-        return SentMessage(self.base_token.address, bytes(event["args"]["message"]), receipt)
+        return SentMessage(burner.address, bytes(event["args"]["message"]), receipt)
 
     def finalize(self, withdrawal: SentMessage, *, sender: str | None = None) -> TxReceipt:
         """Have L1 pay a withdrawal, and return the receipt there; `sender` only pays for the gas."""
@@ -183,58 +290,6 @@ class Bridge:
         path = tuple(HexBytes(it) for it in found["proof"])
         return MessageProof(found["batchNumber"], found["id"], int(position, 16), path)
 
-    # Contracts
-
-    @cached_property
-    def bridgehub(self) -> Any:
-        """The Bridgehub on L1."""
-        return self._contract(self.l1, "Bridgehub", self._rpc("zks_getBridgehubContract"))
-
-    @cached_property
-    def main(self) -> Any:
-        """The contract of the chain on L1."""
-        return self._contract(self.l1, "ZKChain", self._rpc("zks_getMainContract"))
-
-    @cached_property
-    def nullifier(self) -> Any:
-        """The contract on L1 that pays withdrawals."""
-        address = self._rpc("zks_getBridgeContracts")["l1Nullifier"]
-        return self._contract(self.l1, "L1Nullifier", address)
-
-    @cached_property
-    def messenger(self) -> Any:
-        """The contract on L2 that sends messages."""
-        return self._contract(self.l2, "L1Messenger", str(L1_MESSENGER))
-
-    @cached_property
-    def base_token(self) -> Any:
-        """The contract on L2 that burns ether."""
-        return self._contract(self.l2, "L2BaseToken", str(BASE_TOKEN))
-
-    @staticmethod
-    def _contract(layer: Web3, name: str, address: str) -> Any:
-        return layer.eth.contract(Web3.to_checksum_address(address), abi=artifact(name).abi)
-
-    def _sender(self, sender: str | None) -> str:
-        return sender or self.l2.eth.accounts[0]
-
-    def _rpc(self, method: str, *params: Any) -> Any:
-        return self.l2.manager.request_blocking(method, params)  # type: ignore[arg-type]
-
-    def _send(self, layer: Web3, call: Any, transaction: dict[str, Any]) -> TxReceipt:
-        receipt = self._receipt(layer, call.transact(transaction))
-        if not receipt["status"]:
-            raise BridgeFailed(
-                f"{call.fn_name} has reverted: {receipt['transactionHash'].to_0x_hex()}"
-            )
-        return receipt
-
-    @staticmethod
-    def _receipt(layer: Web3, transaction: HexBytes) -> TxReceipt:
-        return layer.eth.wait_for_transaction_receipt(
-            transaction, timeout=PATIENCE_SECONDS, poll_latency=POLL_SECONDS
-        )
-
     @staticmethod
     def _until(condition: Callable[[], Any], problem: str) -> Any:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -243,3 +298,7 @@ class Bridge:
                 raise BridgeFailed(problem)
             time.sleep(POLL_SECONDS)
         return found
+
+
+def _is_ether(token: str) -> bool:
+    return Address.parse(token) == ETH_TOKEN

@@ -77,6 +77,7 @@ class DeploymentStep(NamedTuple):
     data: bytes
     sender: Address | None = None
     """Who sends it; the deployer, unless it is one of the development L1's accounts."""
+    value: int = 0
 
 
 _CREATED: Final = (
@@ -176,13 +177,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         """Return the addresses of the contracts of a chain."""
         index = [it.chain_id for it in self.chains].index(chain_id)
         registered = () if self.registrar is not None else _tokens(self.chains[:index])
-        return contracts_of_chain(
-            self.contracts,
-            self.deployer,
-            index,
-            self.first_nonce,
-            registrations=len(registered),
-        )
+        first, nonce, count = self.contracts, self.first_nonce, len(registered)
+        return contracts_of_chain(first, self.deployer, index, nonce, registrations=count)
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
@@ -236,7 +232,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         return [*created, self._chain(self.chains[0])]
 
     def _chain(self, chain: RegisteredChain) -> DeploymentStep:
-        return _creation("ZKChain", _CHAIN_SETTINGS, (self._chain_settings(chain),))
+        facets = facets_of(self.deployer, self.first_nonce)
+        return chain_creation(chain, self.contracts, self.deployer, facets)
 
     def _facets(self) -> list[DeploymentStep]:
         mailbox = _creation("MailboxFacet", "(address)", (self.contracts.bridgehub,))
@@ -278,34 +275,42 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             for token in new
         ]
 
-    def _chain_settings(self, chain: RegisteredChain) -> tuple[object, ...]:
-        it, fees = self.contracts, chain.fees
-        # No data is published on L1, so there is no fee for it.
-        validium_pricing = 1
-        return (
-            chain.chain_id,
-            it.bridgehub,
-            it.chain_type_manager,
-            self.deployer,
-            it.validator_timelock,
-            it.verifier,
-            packed_version(),
-            NO_DATA_AVAILABILITY,
-            # Developers move the clock of either layer as they like.
-            _NO_LIMIT,
-            _NO_LIMIT,
-            chain.priority_tx_max_gas,
-            (
-                validium_pricing,
-                fees.batch_overhead_l1_gas,
-                fees.max_pubdata_per_batch,
-                fees.max_l2_gas_per_batch,
-                fees.priority_tx_max_pubdata,
-                fees.minimal_l2_gas_price,
-            ),
-            *facets_of(self.deployer, self.first_nonce),
-            *(chain.base_token.ether_price.nominator, chain.base_token.ether_price.denominator),
-        )
+
+def chain_creation(
+    chain: RegisteredChain,
+    contracts: SettlementContracts,
+    admin: Address,
+    facets: tuple[Address, Address],
+) -> DeploymentStep:
+    """Return what creates the contract of a chain beside these of its Bridgehub."""
+    it, fees = contracts, chain.fees
+    # No data is published on L1, so there is no fee for it.
+    validium_pricing = 1
+    settings = (
+        chain.chain_id,
+        it.bridgehub,
+        it.chain_type_manager,
+        admin,
+        it.validator_timelock,
+        it.verifier,
+        packed_version(),
+        NO_DATA_AVAILABILITY,
+        # Developers move the clock of either layer as they like.
+        _NO_LIMIT,
+        _NO_LIMIT,
+        chain.priority_tx_max_gas,
+        (
+            validium_pricing,
+            fees.batch_overhead_l1_gas,
+            fees.max_pubdata_per_batch,
+            fees.max_l2_gas_per_batch,
+            fees.priority_tx_max_pubdata,
+            fees.minimal_l2_gas_price,
+        ),
+        *facets,
+        *(chain.base_token.ether_price.nominator, chain.base_token.ether_price.denominator),
+    )
+    return _creation("ZKChain", _CHAIN_SETTINGS, (settings,))
 
 
 def _tokens(chains: Sequence[RegisteredChain]) -> list[Address]:
@@ -361,7 +366,7 @@ async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonc
     if not await l1.balance(operator.address):
         raise _no_funds(l1, operator)
     try:
-        signed = await operator.sign_call(step.to, step.data)
+        signed = await operator.sign_call(step.to, step.data, value=step.value)
         if signed.nonce > nonce:
             # An earlier run that was interrupted had sent it, and L1 has included it meanwhile.
             return

@@ -5,7 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from entresol.errors import ExecutionFailed, LayerOneMalformed, LayerOneMismatch, LayerOneRejected
+from entresol.errors import (
+    ChainNotRegistered,
+    ExecutionFailed,
+    LayerOneMalformed,
+    LayerOneMismatch,
+    LayerOneRejected,
+)
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import SettlementContracts
@@ -56,10 +62,11 @@ async def find_deployment_block(l1: LayerOne, contract: Address) -> int:
 async def _read_addresses(l1: LayerOne, hub: Bridgehub, chain_id: int) -> SettlementContracts:
     chain = await hub.zk_chain(chain_id)
     if chain == Address.zero():
-        raise LayerOneMismatch(
+        raise ChainNotRegistered(
             f"chain {chain_id} is not registered at {hub.address.checksummed()} on {l1.name}"
         )
     router, manager = await hub.asset_router(), await hub.chain_type_manager(chain_id)
+    bridge = await _address(l1, router, "legacyBridge()")
     return SettlementContracts(
         bridgehub=hub.address,
         chain=chain,
@@ -69,7 +76,8 @@ async def _read_addresses(l1: LayerOne, hub: Bridgehub, chain_id: int) -> Settle
         validator_timelock=await _address(l1, manager, "validatorTimelock()"),
         chain_type_manager=manager,
         verifier=await _address(l1, chain, "getVerifier()"),
-        legacy_bridge=await _address(l1, router, "legacyBridge()"),
+        # It serves the first chain alone; the router takes the same deposits of all.
+        legacy_bridge=bridge if await _serves(l1, bridge, chain_id) else router,
         bytecodes_supplier=await find_bytecodes_supplier(l1, manager),
     )
 
@@ -81,6 +89,14 @@ async def find_bytecodes_supplier(l1: LayerOne, manager: Address) -> Address | N
     except ExecutionFailed:
         return None
     return None if supplier == Address.zero() else supplier
+
+
+async def _serves(l1: LayerOne, bridge: Address, chain_id: int) -> bool:
+    try:
+        return int(await read_contract(l1, bridge, "CHAIN_ID()", "uint256")) == chain_id
+    except (ExecutionFailed, LayerOneMismatch):
+        # That of an earlier version does not say it, and there is one chain.
+        return True
 
 
 async def _address(l1: LayerOne, contract: Address, signature: str) -> Address:

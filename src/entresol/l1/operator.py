@@ -91,7 +91,7 @@ class Operator:
         return await self.l1.balance(self.address)
 
     async def sign_call(
-        self, to: Address | None, data: bytes, *, block: Hash32 | None = None
+        self, to: Address | None, data: bytes, *, value: int = 0, block: Hash32 | None = None
     ) -> SignedTransaction:
         """Sign a call, or a creation if `to` is None, to follow the latest block or another one.
 
@@ -105,7 +105,7 @@ class Operator:
             max_fee_per_gas=0,
             gas_limit=0,
             to=to,
-            value=0,
+            value=value,
             data=data,
         )
         payload = await self.estimated(call, block)

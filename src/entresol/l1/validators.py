@@ -1,4 +1,4 @@
-"""Validators of a chain: the accounts that may settle its batches, by the timelock on L1."""
+"""Validators of a chain: the accounts that may settle its batches, by the timelock on L1, and what they pay with."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from entresol.primitives import abi
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from entresol.l1.deployment import SettlementContracts
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
     from entresol.l1.operator_keys import OperatorKey, OperatorKeys
+
+FUNDS: Final = 10 * 10**18
+"""What an account without ether gets at most, in wei: enough for thousands of batches."""
+SHARE: Final = 20
+"""It gets at most this part of what the payer has."""
 
 _ATTEMPTS: Final = 3
 """A transaction that was pending before may take the nonce of one that adds a validator."""
@@ -42,6 +47,20 @@ async def add_validators(
             progress(description)
             step = DeploymentStep(description, contracts.validator_timelock, call)
             await send_step(l1, admin, step, await l1.nonce(admin.address))
+
+
+async def fund(
+    l1: LayerOne, payer: Operator, accounts: Iterable[Address], progress: Callable[[str], None]
+) -> None:
+    """Have `payer` send ether to those accounts that have none, reporting each; it can be interrupted and run again."""
+    wanted = sorted(accounts)
+    for _ in range(_ATTEMPTS):
+        for account in [it for it in wanted if not await l1.balance(it)]:
+            amount = min(FUNDS, await payer.balance() // SHARE)
+            description = f"send {amount / 10**18:g} ether to the operator {account.checksummed()}"
+            progress(description)
+            step = DeploymentStep(description, account, b"", value=amount)
+            await send_step(l1, payer, step, await l1.nonce(payer.address))
 
 
 async def check_validators(

@@ -13,7 +13,13 @@ import msgspec
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.development_tokens import development_token
 from entresol.primitives.assets import ETH_TOKEN
-from entresol.primitives.base_token import ETHER_DECIMALS, ETHER_TOKEN, BaseToken, EtherPrice
+from entresol.primitives.base_token import (
+    ETHER_DECIMALS,
+    ETHER_TOKEN,
+    BaseToken,
+    EtherPrice,
+    tokens_per_ether,
+)
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -28,8 +34,6 @@ RATIO_FLAG: Final = "--base-token-ratio"
 DECIMALS_FLAG: Final = "--base-token-decimals"
 
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.$_+-]{0,30}")
-_NUMBER: Final = r"\d{1,60}(?:\.\d{1,60})?"
-_RATIO: Final = re.compile(rf"({_NUMBER})(?:/({_NUMBER}))?", re.ASCII)
 _TRANSFER_GAS: Final = 21_000
 _COARSE: Final = 100
 """Of so few units a gas price cannot follow that of ether."""
@@ -129,12 +133,7 @@ def _token(text: str) -> str | Address | None:
 
 
 def _ratio(value: str | float) -> Fraction:
-    text = value if isinstance(value, str) else format(Decimal(repr(value)), "f")
-    match = _RATIO.fullmatch(text.strip())
-    tokens, ether = (Fraction(it or "1") for it in (match.groups() if match else ("0", "0")))
-    if not tokens or not ether:
-        raise InvalidConfig(
-            RATIO_FLAG,
-            f"tokens for an ether are a number above 0 such as 3000, 0.5 or 628/17, got {text[:64]!r}",
-        )
-    return tokens / ether
+    try:
+        return tokens_per_ether(value)
+    except ValueError as error:
+        raise InvalidConfig(RATIO_FLAG, str(error)) from error

@@ -24,7 +24,7 @@ from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.handler import PathRouter
 from entresol.server.server import PortSharing, Server
 from entresol.server.shared_page import SharedPage
-from entresol.server.static_files import no_files
+from entresol.server.static_files import StaticFile, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -111,13 +111,17 @@ class ChainService:
         on_rejection = None if log is None else log.on_rejection()
         self.routes = PathRouter(self.handler)
         self.explorer = explorer
+        self.doors: list[str] = []
+        """Further paths of the explorer's page, which are added before it starts."""
+        self.pages: dict[str, Page] = {**self._pages(), **role.pages(self)}
+        """What it serves by `GET`, by path; pages are added before it starts."""
         self._server = Server(
             self.handler if explorer is None else self.routes,
             JSON_RPC,
             config,
-            {**self._pages(), **role.pages(self)},
+            self.pages,
             on_rejection,
-            files=no_files if explorer is None else explorer_files,
+            files=no_files if explorer is None else self._files,
             trees=self._trees(),
             sharing=role.sharing,
             extra_port=extra_port,
@@ -163,6 +167,10 @@ class ChainService:
         host = self._config.hosts[0]
         shown = f"[{host}]" if ":" in host else host
         return f"{shown}:{port}"
+
+    def _files(self) -> Mapping[str, StaticFile]:
+        files = explorer_files()
+        return {**files, **dict.fromkeys(self.doors, files["/"])} if self.doors else files
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher

@@ -10,6 +10,7 @@ import msgspec
 
 from entresol.chain.fees import LARGEST_BASE_FEE
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.genesis.stored_genesis import (
     ExpectedGenesis,
@@ -29,7 +30,7 @@ from entresol.node.dev_features import (
 from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, PROXY_CODE
-from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS, base_token_of
+from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

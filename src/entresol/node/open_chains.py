@@ -49,7 +49,7 @@ from entresol.storage.database.directory import FORMAT_FILE
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
@@ -324,10 +324,10 @@ def development_deployment(
     )
 
 
-def is_publicly_known(secret: Hash32) -> bool:
-    """Return whether a key is publicly known, as that of a development account."""
+def public_keys() -> Iterator[Hash32]:
+    """Yield the keys that are publicly known, as those of development accounts."""
     known = (OPERATOR, *ZK_STACK_ACCOUNTS, *derive(DEVELOPMENT_MNEMONIC, PUBLIC_KEYS))
-    return any(account.secret == secret for account in known)
+    return (account.secret for account in known)
 
 
 def chain_id_of(config: ChainConfig) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Self
 
@@ -14,6 +16,22 @@ ETHER_DECIMALS: Final = 18
 _SIZE: Final = 16
 """L1 keeps each of both numbers of a price in 128 bits."""
 _LARGEST: Final = 2 ** (8 * _SIZE) - 1
+
+
+_NUMBER: Final = r"\d{1,60}(?:\.\d{1,60})?"
+_RATIO: Final = re.compile(rf"({_NUMBER})(?:/({_NUMBER}))?", re.ASCII)
+
+
+def tokens_per_ether(value: str | float) -> Fraction:
+    """Read how many tokens an ether costs, as people say it; raises `ValueError` if it is not a number above 0."""
+    text = value if isinstance(value, str) else format(Decimal(repr(value)), "f")
+    match = _RATIO.fullmatch(text.strip())
+    tokens, ether = (Fraction(it or "1") for it in (match.groups() if match else ("0", "0")))
+    if not tokens or not ether:
+        raise ValueError(
+            f"tokens for an ether are a number above 0 such as 3000, 0.5 or 628/17, got {text[:64]!r}"
+        )
+    return tokens / ether
 
 
 class EtherPrice(msgspec.Struct, frozen=True):

@@ -5,21 +5,27 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
+from entresol._native import keccak256, logs_bloom
+from entresol.chain.events import BLOCK_EVENTS, BlockSealed
 from entresol.errors import LayerOneMismatch, LayerOneRejected
 from entresol.l1.layer_one import L1Finality
+from entresol.primitives.values import Hash32
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from entresol.chain.events import ChainEvents, Event
     from entresol.l1.contracts import ZkChain
     from entresol.l1.layer_one import L1Block
     from entresol.primitives.base_token import EtherPrice
-    from entresol.primitives.values import Hash32
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 1.0
+
+
+NEW_PRICE: Final = Hash32(keccak256(b"NewBaseTokenMultiplier(uint128,uint128,uint128,uint128)"))
 
 
 class PricedInToken(Protocol):
@@ -47,7 +53,7 @@ class EtherPriceWatcher:
         *,
         confirmations: int = 0,
         finality: L1Finality = "latest",
-        on_repriced: Callable[[], None] = lambda: None,
+        on_repriced: Callable[[], object] = lambda: None,
     ) -> None:
         self._contract = contract
         self._l1 = contract.l1
@@ -77,6 +83,29 @@ class EtherPriceWatcher:
     async def refresh(self) -> None:
         """Read the price now; a failure is reported as one of `run` is."""
         await self._steps.step()
+
+    def listen(self, l1_events: ChainEvents) -> None:
+        """Follow an L1 in this process with each block that may have a new price, before any client knows of it."""
+        address = self._contract.address
+        sought = int.from_bytes(logs_bloom([(address, [NEW_PRICE])]))
+
+        def on_event(event: Event) -> None:
+            # There may be thousands of blocks in a turn. What no event tells, as an edit, `run` finds.
+            if isinstance(event, BlockSealed) and sought & ~int.from_bytes(event.header.logs_bloom):
+                return
+            self._refresh_at_once()
+
+        l1_events.listen(on_event, *BLOCK_EVENTS)
+
+    def _refresh_at_once(self) -> None:
+        """Read the price without a turn of the event loop: methods of an L1 in this process never suspend."""
+        reading = self.refresh()
+        try:
+            reading.send(None)
+        except StopIteration:
+            return
+        reading.close()
+        raise RuntimeError(f"{self._l1.name} is not in this process")
 
     async def step(self) -> float:
         """Read the price if there is another confirmed block, and return the seconds until the next time."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from entresol import _native
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
-from entresol.contracts.slots import storage_of, text_in
+from entresol.contracts.slots import storage_of
 from entresol.execution import account_senders
 from entresol.primitives.assets import (
     L2_ASSET_ROUTER,
@@ -19,9 +19,6 @@ from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deterministic_deployers import DEPLOYERS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def _at(number: int) -> Address:
@@ -62,9 +59,6 @@ CONTRACTS: Final = {
     MULTICALL: "Multicall3",
 }
 """The name of the contract at each address."""
-
-_TEXTS: Final = ("name", "symbol")
-"""What the base token's contract has of it as text."""
 
 # The nonce of a contract after its creation.
 _FIRST_NONCE: Final = 1
@@ -115,29 +109,6 @@ def system_genesis(
             code=_paymaster_code(), nonce=_FIRST_NONCE, balance=paymaster_balance
         )
     return accounts
-
-
-def base_token_of(alloc: Mapping[Address, GenesisAccount]) -> BaseToken:
-    """Return the token that pays for gas on an L2 with these accounts in its genesis, without its price.
-
-    It is ether without system contracts, and in chains of earlier versions.
-    """
-    vault, token = alloc.get(NATIVE_TOKEN_VAULT), alloc.get(BASE_TOKEN)
-    if vault is None or token is None:
-        return ETHER_TOKEN
-    asset = _word(vault, "L2NativeTokenVault", "BASE_TOKEN_ASSET_ID")
-    (slot,) = storage_of(artifact("L2NativeTokenVault"), {"originToken": {asset: 0}})
-    address = Address(vault.storage.get(slot, Hash32.zero())[-20:])
-    if address in (ETHER_TOKEN.l1_address, Address.zero()):
-        return ETHER_TOKEN
-    name, symbol = (text_in(artifact("L2BaseToken"), it, token.storage) for it in _TEXTS)
-    decimals = int.from_bytes(_word(token, "L2BaseToken", "decimals")) & 0xFF
-    return BaseToken(l1_address=address, name=name, symbol=symbol, decimals=decimals)
-
-
-def _word(account: GenesisAccount, contract: str, variable: str) -> Hash32:
-    (slot,) = storage_of(artifact(contract), {variable: 0})
-    return account.storage.get(slot, Hash32.zero())
 
 
 def _paymaster_code() -> bytes:

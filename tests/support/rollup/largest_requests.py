@@ -140,6 +140,7 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "zks_getAllAccountBalances", (full.alice,)
     yield "entresol_getOpenTransfers", (None, MAX_LIMIT)
     yield "entresol_getOpenTransfers", (LONG_DATA,)
+    yield "entresol_setBaseTokenRatio", (LONG_DATA,)
 
 
 def _calls(full: FullNode) -> Iterator[Request]:

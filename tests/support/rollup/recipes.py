@@ -76,7 +76,7 @@ async def _remote(folder: Path) -> Node:
         l1=L1Config(l1_url=f"http://{NOWHERE}"),
         server=ServerConfig(port=0),
     )
-    return ecosystem(config, remote=_settlement_layer())
+    return ecosystem(config, remote=(_settlement_layer(),))
 
 
 async def _layer_one(folder: Path) -> Node:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from entresol.l1.contracts import ZkChain
+from entresol.l1.deployment import SettlementContracts
 from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.operator import Operator
 from entresol.l1.operator_keys import OperatorKey, OperatorKeys
@@ -17,7 +19,7 @@ from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.coroutines import completed
-from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
+from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
@@ -54,11 +56,15 @@ class Scenario:
         self.batches = self.chain.batches
         self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
 
-    async def deploy(self) -> None:
-        """Put the contracts on L1."""
+    async def deploy(self, on_l1: SettlementContracts | None = None) -> None:
+        """Put the contracts on L1, unless they are there."""
         genesis = stored_info_of(self.batcher.last, CHAIN_ID).hash()
         validators = [it.address for it in self.keys.keys]
-        self.contracts = await deploy(self.l1, CHAIN_ID, genesis, *validators)
+        if on_l1 is None:
+            self.contracts = await deploy(self.l1, CHAIN_ID, genesis, *validators)
+        else:
+            chain = ZkChain(self.l1, on_l1.chain)
+            self.contracts = DeployedContracts(chain, CHAIN_ID, on_l1, ACCOUNTS[0])
         self.settler = self.new_settler()
         self.watcher = DepositWatcher(self.chain, InlineSequencer(self.chain), self.contracts.chain)
 
@@ -129,19 +135,48 @@ def run(
     config: SettlementConfig | None = None,
     limits: FeeLimits | None = None,
     keys: OperatorKeys = ONE_KEY,
+    on_l1: SettlementContracts | None = None,
 ) -> None:
-    """Play a scenario on a layer 1."""
+    """Play a scenario on a layer 1, which may have the contracts already."""
 
     async def whole() -> None:
         scenario = Scenario(steered, path, config, limits, keys)
         try:
-            await scenario.deploy()
+            await scenario.deploy(on_l1)
             await play(scenario)
         finally:
             scenario.chain.close()
             await scenario.l1.close()
 
     asyncio.run(whole())
+
+
+class DeployedLayerOne:
+    """An embedded layer 1 with the contracts of a chain: deployed once, and reverted for each scenario."""
+
+    def __init__(self, keys: OperatorKeys = ONE_KEY) -> None:
+        self._embedded = Embedded()
+        self._on_l1: SettlementContracts | None = None
+
+        async def remember(scenario: Scenario) -> None:
+            self._on_l1 = scenario.contracts.addresses
+
+        run(self._embedded, remember, keys=keys)
+        self._l1 = self._embedded.l1
+        self._checkpoint = self._embedded.checkpoint()
+
+    def reverted(self) -> tuple[Embedded, SettlementContracts]:
+        """Return it as it was after the deployment."""
+        assert self._on_l1 is not None
+        self._embedded.restore(self._checkpoint)
+        self._checkpoint = self._embedded.checkpoint()
+        self._embedded.chain.schedule.seal_at_once()
+        self._embedded.l1 = self._l1
+        return self._embedded, self._on_l1
+
+    def close(self) -> None:
+        """Close its chain."""
+        self._embedded.chain.close()
 
 
 def embedded(

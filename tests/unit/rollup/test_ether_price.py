@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, cast
 
 import pytest
 
 from entresol._native import keccak256
+from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents
 from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import ZkChain
 from entresol.l1.layer_one import L1Block, LayerOne
+from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.ether_price import POLL_SECONDS, EtherPriceWatcher
 from tests.support.coroutines import completed
+from tests.support.rollup.layer_ones import Embedded, SteeredLayerOne
+from tests.support.rollup.settlement_contracts import send
+from tests.support.rollup.settlement_scenario import Scenario, embedded, run
 
 NOMINATOR = keccak256(b"baseTokenGasPriceMultiplierNominator()")[:4]
 CHAIN = Address(b"\xcc" * 20)
@@ -166,3 +172,56 @@ def test_an_l1_that_does_not_respond_or_lacks_its_block_leaves_the_price() -> No
     completed(it.watcher.refresh())
     assert "has no block 10 at the moment" in (it.watcher.problem or "")
     assert it.fees.ether_price == EtherPrice(3000, 1)
+
+
+def test_a_price_of_an_l1_in_this_process_counts_before_its_block_is_known_elsewhere() -> None:
+    async def play(scenario: Scenario) -> None:
+        contract, fees = scenario.contracts.chain, FeeModel(ether_price=EtherPrice(3000, 1))
+        assert isinstance(scenario.layer_one, Embedded)
+        chain, known = scenario.layer_one.chain, list[EtherPrice]()
+        EtherPriceWatcher(contract, fees).listen(chain.events)
+        chain.events.listen(lambda _event: known.append(fees.ether_price), BlockSealed)
+        scenario.layer_one.mine()
+        for tokens in (7, 5):
+            before = scenario.layer_one.checkpoint()
+            call = abi.encode_call("setTokenMultiplier(uint128,uint128)", tokens, 1)
+            await send(scenario.l1, scenario.contracts.owner, contract.address, call)
+        assert known == [EtherPrice(3000, 1), EtherPrice(7, 1), EtherPrice(5, 1)]
+        scenario.layer_one.restore(before)
+        assert fees.ether_price == EtherPrice(7, 1)
+
+    embedded(play)
+
+
+def test_an_l1_elsewhere_cannot_be_read_at_once() -> None:
+    class Remote(PricedLayerOne):
+        async def block_number(self, tag: str) -> int:
+            await asyncio.sleep(0)
+            return await super().block_number(tag)
+
+    events = ChainEvents()
+    Watched(Remote((1, 1))).watcher.listen(events)
+    with pytest.raises(RuntimeError, match="not in this process"):
+        events.publish(BlocksReverted((), 0))
+
+
+def test_the_contract_on_l1_is_followed_and_a_reorg_takes_its_price_back(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        contract, fees = scenario.contracts.chain, FeeModel(ether_price=EtherPrice(3000, 1))
+        watcher = EtherPriceWatcher(contract, fees, confirmations=1)
+        before = steered.checkpoint()
+        call = abi.encode_call("setTokenMultiplier(uint128,uint128)", 7, 2**128 - 1)
+        await send(scenario.l1, scenario.contracts.owner, contract.address, call)
+        await watcher.step()
+        assert fees.ether_price == EtherPrice(1, 1), "not confirmed"
+        steered.mine()
+        await watcher.step()
+        assert fees.ether_price == EtherPrice(7, 2**128 - 1)
+        steered.restore(before)
+        steered.mine(2)
+        await watcher.step()
+        assert fees.ether_price == EtherPrice(1, 1)
+
+    run(steered, play)

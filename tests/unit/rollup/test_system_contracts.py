@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from entresol import contracts
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
@@ -21,7 +22,6 @@ from entresol.rollup.system_contracts import (
     CONTRACTS,
     NATIVE_TOKEN_VAULT,
     TESTNET_PAYMASTER,
-    base_token_of,
     system_genesis,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from entresol.chain.genesis.base_token import base_token_in, base_token_of
 from entresol.dev.node_chains import NodeChains, identity_of
 from entresol.dev.state_file.loading import (
     apply_accounts,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from entresol._native import Overlay
     from entresol.chain.chain import Chain
     from entresol.chain.edits import PreparedEdit
+    from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.ledger import RevertedBlocks
     from entresol.dev.state_file.state_file import ChainPart, FileAccount, StateFile
     from entresol.primitives.values import Address
@@ -163,6 +165,7 @@ class NodeState:
         parts = (it.part_of(chain.rules.chain_id) for it in sources)
         part = next((it for it in parts if it is not None), None)
         if part is not None:
+            _check_base_token(chain.genesis, part)
             self._check_deposits(chain, part, files)
             store = build_own(part, chain.genesis, key)
             return Replacement(chain, store, part.edits, part.edited_codes)
@@ -182,6 +185,17 @@ class NodeState:
             raise LoadRejected(
                 "the file has transactions from L1, and not the L1 that sent them; dump both layers together"
             )
+
+
+def _check_base_token(genesis: Genesis, part: ChainPart) -> None:
+    """Reject a chain that is paid in another token: what was given at the start says which one it is."""
+    found = base_token_in(part.records[0]) if part.records else None
+    started = base_token_of(genesis.alloc)
+    if found is not None and found != started:
+        raise LoadRejected(
+            f"gas of chain {part.chain_id} is paid in {found.symbol} with {found.decimals} decimals in the file, and in "
+            f"{started.symbol} with {started.decimals} here: start with the same --base-token"
+        )
 
 
 def _edit(accounts: Mapping[Address, FileAccount]) -> Callable[[Overlay], None]:

@@ -1,15 +1,14 @@
 /** Acting: send as a development account, whose key the node has, or through the browser's wallet. */
 
-import { addressOf, update } from "./crossings.js";
+import { update } from "./crossings.js";
 import { append, h, say, show } from "./dom.js";
-import { big, checksum, hex, parseUnits, short, units } from "./format.js";
+import { big, checksum, hex, parseUnits, short, amount as written } from "./format.js";
+import { houseOf } from "./houses.js";
 import { callData, nameOf } from "./known.js";
 import { refresh } from "./live.js";
-import { node } from "./rpc.js";
+import { addressOf, node } from "./rpc.js";
 import { reasonOf } from "./view.js";
 
-const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
-const PUBDATA = 800n;
 const RECEIPT_TRIES = 100;
 
 /** @returns {any} the browser's wallet, if it has one */
@@ -62,42 +61,52 @@ export async function receiptOf(floor, hash) {
  */
 export function accountSelect(floor, chosen) {
   const select = /** @type {any} */ (h("select", { "aria-label": "Account" }));
-  const fill = () => {
+  const fill = (/** @type {import("./rpc.js").Floor} */ on) => {
     show(
       select,
-      signers(floor).map((it) =>
+      signers(on).map((it) =>
         h(
           "option",
           { value: it, selected: it === chosen?.toLowerCase() },
-          `${nameOf(it, floor.name) ?? "Account"} ${short(checksum(it))}`,
+          `${nameOf(it, on.name) ?? "Account"} ${short(checksum(it))}`,
         ),
       ),
     );
     if (wallet()) select.append(h("option", { value: "wallet" }, "Connect the browser's wallet…"));
   };
   select.addEventListener("change", async () => {
+    chosen = select.value;
     if (select.value !== "wallet") return;
     connected = await wallet().request({ method: "eth_requestAccounts" });
     chosen = connected[0];
-    fill();
+    fill(floor);
   });
-  fill();
+  // The accounts of another floor, of which the chosen one stays chosen.
+  select.moveTo = (/** @type {import("./rpc.js").Floor} */ other) => {
+    if (other !== floor) fill(other);
+    floor = other;
+  };
+  fill(floor);
   return select;
 }
 
 /**
- * @typedef {{floor: import("./rpc.js").Floor, tx: any, note: string}} Plan
+ * @typedef {import("./rpc.js").Token} Token
+ * @typedef {{floor: import("./rpc.js").Floor, tx: any, note: string, before?: any[]}} Plan a transaction, and those that
+ *   have to succeed before it
  *
  * A dialog with an account and an amount; the fee is shown before the one button is pressed.
  * @param {string} title
- * @param {import("./rpc.js").Floor} floor
- * @param {{from?: string, to?: string, verb: string, plan: (from: string, to: string, amount: bigint) => Promise<Plan>}} options
+ * @param {() => import("./rpc.js").Floor} floor where it is sent
+ * @param {{from?: string, to?: string, verb: string, fields?: any[], token?: () => Promise<Token>,
+ *   plan: (from: string, to: string, amount: bigint) => Promise<Plan>}} options
  */
-export function amountDialog(title, floor, { from, to, verb, plan }) {
-  const account = accountSelect(floor, from);
-  const amount = h("input", { value: "1", inputmode: "decimal", "aria-label": "Amount in ether" });
+export function amountDialog(title, floor, { from, to, verb, plan, fields, token = async () => floor().token }) {
+  const account = accountSelect(floor(), from);
+  const amount = h("input", { value: "1", inputmode: "decimal" });
+  const unit = h("span", "Amount");
   const target = h("input.mono", {
-    value: to ?? from ?? checksum(signers(floor)[0] ?? ""),
+    value: to ?? from ?? checksum(signers(floor())[0] ?? ""),
     "aria-label": "Receiver",
     spellcheck: "false",
   });
@@ -107,27 +116,33 @@ export function amountDialog(title, floor, { from, to, verb, plan }) {
   const form = h(
     "form",
     h("h2.title", title),
+    fields ?? null,
     label("From", account),
-    label("Amount, ETH", amount),
+    h("label.field", unit, amount),
     label("To", target),
     note,
     problem,
     h("div.actions", button, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel")),
   );
   const dialog = /** @type {any} */ (h("dialog.act", { "aria-label": title }, form));
-  const prepare = () => {
+  const name = (/** @type {Token} */ it) => {
+    show(unit, `Amount, ${it.symbol}`);
+    amount.setAttribute("aria-label", `Amount in ${it.symbol === "ETH" ? "ether" : it.symbol}`);
+  };
+  const prepare = async () => {
+    account.moveTo(floor());
+    const chosen = await token();
+    name(chosen);
     if (!/^0x[0-9a-fA-F]{40}$/.test(target.value)) throw new Error("An address has 40 digits after 0x.");
-    return plan(account.value, target.value.toLowerCase(), parseUnits(amount.value));
+    return plan(account.value, target.value.toLowerCase(), parseUnits(amount.value, chosen.decimals));
   };
   let turn = 0;
   const estimate = async () => {
     const mine = ++turn;
-    const [text, wrong] = await Promise.resolve()
-      .then(prepare)
-      .then(
-        (made) => [made.note, ""],
-        (error) => ["\u00a0", reasonOf(error)],
-      );
+    const [text, wrong] = await prepare().then(
+      (made) => [made.note, ""],
+      (error) => ["\u00a0", reasonOf(error)],
+    );
     if (mine !== turn) return;
     show(note, text);
     show(problem, wrong);
@@ -138,6 +153,10 @@ export function amountDialog(title, floor, { from, to, verb, plan }) {
     button.disabled = true;
     try {
       const made = await prepare();
+      for (const tx of made.before ?? []) {
+        const receipt = await receiptOf(made.floor, await send(made.floor, tx));
+        if (big(receipt.status) === 0n) throw new Error("The token does not allow the bridge to take it.");
+      }
       await send(made.floor, made.tx);
       say(`${title}: sent.`);
       dialog.close();
@@ -148,6 +167,7 @@ export function amountDialog(title, floor, { from, to, verb, plan }) {
     button.disabled = false;
   });
   dialog.addEventListener("close", () => dialog.remove());
+  name(floor().token);
   document.body.append(dialog);
   dialog.showModal();
   estimate();
@@ -163,62 +183,24 @@ export function label(text, field) {
   return element;
 }
 
-/** @param {string} [from] */
-export function depositDialog(from) {
-  const [l1, l2] = /** @type {import("./rpc.js").Floor[]} */ ([node.l1, node.l2]);
-  amountDialog("Deposit to layer 2", l1, {
-    from,
-    verb: "Deposit",
-    plan: async (sender, to, amount) => {
-      const [gasText, priceText] = await Promise.all([
-        l2.call("zks_estimateGasL1ToL2", { from: sender, to, value: hex(amount) }),
-        l1.call("eth_gasPrice"),
-      ]);
-      const [gas, price, chain] = [big(gasText), big(priceText), BigInt(l2.chainId)];
-      const bridgehub = addressOf("Bridgehub");
-      const cost = big(
-        await l1.call(
-          "eth_call",
-          { to: bridgehub, data: callData("Bridgehub", "l2TransactionBaseCost", chain, price, gas, PUBDATA) },
-          "latest",
-        ),
-      );
-      const data = callData("Bridgehub", "requestL2TransactionDirect", [
-        chain,
-        amount + cost,
-        to,
-        amount,
-        "0x",
-        gas,
-        PUBDATA,
-        [],
-        sender,
-      ]);
-      const tx = { from: sender, to: bridgehub, value: hex(amount + cost), data, gasPrice: hex(price) };
-      return { floor: l1, tx, note: `${units(amount)} ETH rise, and ${units(cost)} ETH pay for the gas on layer 2.` };
-    },
-  });
-}
+/**
+ * @param {string} [from]
+ * @param {string} [house]
+ */
+export const depositDialog = async (from, house) => (await import("./cross.js")).depositDialog(from, house);
 
-/** @param {string} [from] */
-export function withdrawDialog(from) {
-  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
-  amountDialog("Withdraw to layer 1", l2, {
-    from,
-    verb: "Withdraw",
-    plan: async (sender, to, amount) => {
-      const tx = { from: sender, to: BASE_TOKEN, value: hex(amount), data: callData("L2BaseToken", "withdraw", to) };
-      return { floor: l2, tx, note: `${await feeOf(l2, tx)} It can be claimed once layer 1 has executed the batch.` };
-    },
-  });
-}
+/**
+ * @param {string} [from]
+ * @param {string} [house]
+ */
+export const withdrawDialog = async (from, house) => (await import("./cross.js")).withdrawDialog(from, house);
 
 /**
  * @param {import("./rpc.js").Floor} floor
  * @param {string} [from]
  */
 export function sendDialog(floor, from) {
-  amountDialog(`Send on layer ${floor.layer}`, floor, {
+  amountDialog(node.several ? `Send: ${floor.title}` : `Send on layer ${floor.layer}`, () => floor, {
     from,
     to: checksum(floor.accounts.find((it) => it !== from?.toLowerCase()) ?? from ?? ""),
     verb: "Send",
@@ -233,9 +215,9 @@ export function sendDialog(floor, from) {
  * @param {import("./rpc.js").Floor} floor
  * @param {any} tx
  */
-async function feeOf(floor, tx) {
+export async function feeOf(floor, tx) {
   const [gas, price] = await Promise.all([floor.call("eth_estimateGas", tx), floor.call("eth_gasPrice")]);
-  return `The fee is about ${units(big(gas) * big(price))} ETH.`;
+  return `The fee is about ${written(big(gas) * big(price), floor.token)}.`;
 }
 
 /**
@@ -244,7 +226,8 @@ async function feeOf(floor, tx) {
  * @param {string} from
  */
 export async function claim(it, from) {
-  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
+  const house = houseOf(it.house);
+  const l2 = house.floor;
   const proof = await l2.call("zks_getL2ToL1LogProof", it.tx, it.log);
   if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
   const values = [
@@ -258,7 +241,7 @@ export async function claim(it, from) {
   ];
   await askNullifier(from, callData("L1Nullifier", "finalizeDeposit", values));
   say(`Paid: ${it.what}.`);
-  await update();
+  await update(house);
 }
 
 /**
@@ -277,7 +260,8 @@ async function askNullifier(from, data) {
  * @param {string} from
  */
 export async function claimBack(it, from) {
-  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
+  const house = houseOf(it.house);
+  const l2 = house.floor;
   const [proof, receipt] = await Promise.all([
     l2.call("zks_getL2ToL1LogProof", it.l2Tx, 0),
     l2.call("eth_getTransactionReceipt", it.l2Tx),
@@ -287,5 +271,5 @@ export async function claimBack(it, from) {
   const values = [BigInt(l2.chainId), it.from, it.asset?.id, it.asset?.data, ...place];
   await askNullifier(from, callData("L1Nullifier", "bridgeRecoverFailedTransfer", ...values));
   say(`Back on layer 1: ${it.what}.`);
-  await update();
+  await update(house);
 }

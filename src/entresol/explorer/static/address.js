@@ -7,12 +7,15 @@ import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, show } from "./dom.js";
 import { big, byteLength, checksum, count, int, units } from "./format.js";
 import { history } from "./history.js";
+import { heads } from "./houses.js";
 import { nameOf } from "./known.js";
-import { live, watch } from "./live.js";
-import { floors, node } from "./rpc.js";
+import { watch } from "./live.js";
+import { floors, node, tokenAt } from "./rpc.js";
 import { addressLink, badge, copyButton, section } from "./view.js";
 
-const ETHER = "0x0000000000000000000000000000000000000000";
+const NATIVE = "0x0000000000000000000000000000000000000000";
+
+/** @typedef {Map<string, {balance: bigint, nonce: number, code: string}>} States of an address, by floor */
 
 /**
  * @param {string} text
@@ -37,15 +40,19 @@ export async function page(text) {
   const unlocked = floors().some((it) => it.accounts.includes(address));
   const hasCode = [...states.values()].some((it) => it.code !== "0x");
   const name = nameOf(address, "l2") ?? nameOf(address, "l1");
-  const house = h("div.both-floors");
   const transactions = history(address);
-  const draw = () => drawFloors(house, address, states);
+  const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
+  const contracts = codes.map((floor) =>
+    contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code),
+  );
+  const everywhere = node.several ? (await import("./holdings.js")).holdings(address, states) : null;
+  const house = h("div.both-floors");
+  const draw = everywhere ? everywhere.draw : () => drawFloors(house, address, states);
   const rail = h(
     "aside.rail",
     node.l2 ? section("Tokens", () => tokens(address), { rows: 2 }) : null,
     unlocked ? actions(whole, name) : null,
   );
-  const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
   return {
     title: name ?? `Address ${whole.slice(0, 6)}…${whole.slice(-4)}`,
     leave: watch(() => {
@@ -54,19 +61,19 @@ export async function page(text) {
     }),
     body: [
       h("p.crumbs", h("span", hasCode ? "Contract" : unlocked ? "Account, unlocked here" : "Account")),
-      h("h1.plain", name ?? "Address"),
-      h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
       h(
-        "div.with-rail",
+        "div.head",
         h(
           "div",
-          house,
-          codes.map((floor) => contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code)),
-          transactions.element,
+          h("h1.plain", name ?? "Address"),
+          h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
         ),
-        rail,
+        everywhere && unlocked ? everywhere.actions(whole) : null,
       ),
-    ],
+      everywhere
+        ? [everywhere.element, contracts, transactions.element]
+        : h("div.with-rail", h("div", house, contracts, transactions.element), rail),
+    ].flat(2),
   };
 }
 
@@ -74,10 +81,10 @@ let drawnAt = "";
 
 /**
  * @param {string} address
- * @param {Map<string, {balance: bigint, nonce: number, code: string}>} states
+ * @param {States} states
  */
 async function refreshStates(address, states) {
-  const now = `${address}${live.l1.head}/${live.l2.head}`;
+  const now = `${address}${heads()}`;
   if (now === drawnAt) return;
   drawnAt = now;
   await Promise.all(
@@ -95,17 +102,18 @@ async function refreshStates(address, states) {
 /**
  * @param {Element} element
  * @param {string} address
- * @param {Map<string, {balance: bigint, nonce: number, code: string}>} states
+ * @param {States} states
  */
 function drawFloors(element, address, states) {
   const row = (/** @type {string} */ layer, /** @type {string} */ title) => {
     const state = states.get(layer);
     if (!state) return null;
+    const token = tokenAt(layer);
     const code = state.code === "0x" ? "no code" : `${count(byteLength(state.code))} bytes of code`;
     return h(
       `div.floor.${layer}`,
       h(`h2.title.${layer}`, title),
-      h("p.amount", `${units(state.balance)} `, h("small", "ETH")),
+      h("p.amount", `${units(state.balance, token.decimals)} `, h("small", token.symbol)),
       h("p.muted", `nonce ${count(state.nonce)}, ${code}`),
     );
   };
@@ -162,7 +170,7 @@ function actions(address, name) {
 async function tokens(address) {
   const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
   const found = await l2.maybe("zks_getAllAccountBalances", address);
-  const others = Object.entries(found ?? {}).filter(([token]) => token !== ETHER);
+  const others = Object.entries(found ?? {}).filter(([token]) => token !== NATIVE);
   if (!others.length) return h("p.muted.small", "none");
   const rows = others.slice(0, 30).map(async ([token, balance]) => {
     const known = await tokenOf("l2", token);

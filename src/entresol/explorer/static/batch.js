@@ -1,18 +1,23 @@
 /** A batch: its pillar, its blocks, its message tree, its three transactions on layer 1. */
 
-import { differs, h, show } from "./dom.js";
+import { differs, h, show, table } from "./dom.js";
 import { ago, count, plural } from "./format.js";
-import { live, loadBatch, STAGES, watch } from "./live.js";
+import { houseOf, STAGES } from "./houses.js";
+import { watch } from "./live.js";
 import { leavesOf, treePart } from "./proof.js";
+import { batchHref, node } from "./rpc.js";
 import { pillarNotes } from "./standing.js";
-import { blockLink, facts, section, table } from "./view.js";
+import { blockLink, crumb, facts, section } from "./view.js";
 
 /**
+ * @param {string} layer of its chain
  * @param {number} number
  * @returns {Promise<import("./main.js").Page>}
  */
-export async function page(number) {
-  const batch = number ? await loadBatch(number).catch(() => null) : null;
+export async function page(layer, number) {
+  const house = houseOf(layer);
+  const { name } = house;
+  const batch = number ? await house.loadBatch(number).catch(() => null) : null;
   if (!batch)
     return {
       title: "No such batch",
@@ -25,30 +30,30 @@ export async function page(number) {
     };
   const rail = h("section.stand");
   const leave = watch(() => {
-    loadBatch(number).then(
-      (it) => it && draw(rail, it),
+    house.loadBatch(number).then(
+      (it) => it && draw(rail, house, it),
       () => {},
     );
   });
   const neighbours = h(
     "nav",
     { "aria-label": "Neighbours" },
-    number > 1 ? h("a.before", { href: `#/batch/${number - 1}` }, "← Before") : null,
-    number < live.sealed || !live.sealed ? h("a.after", { href: `#/batch/${number + 1}` }, "After →") : null,
+    number > 1 ? h("a.before", { href: batchHref(name, number - 1) }, "← Before") : null,
+    number < house.sealed || !house.sealed ? h("a.after", { href: batchHref(name, number + 1) }, "After →") : null,
   );
   const numbers = Array.from({ length: Math.min(200, batch.last - batch.first + 1) }, (_, at) => batch.last - at);
   const rows = numbers.map((it) =>
     h(
       "tr",
-      h("td", blockLink("l2", it)),
-      h("td.end", live.l2.blocks.has(it) ? plural(live.l2.blocks.get(it)?.txs.length ?? 0, "transaction") : ""),
+      h("td", blockLink(name, it)),
+      h("td.end", house.l2.blocks.has(it) ? plural(house.l2.blocks.get(it)?.txs.length ?? 0, "transaction") : ""),
     ),
   );
   return {
     title: `Batch ${count(number)}`,
     leave,
     body: [
-      h("div.crumbs", h("span", "Entresol / batch"), neighbours),
+      h("div.crumbs", h("span", node.several ? crumb(name) : "Entresol", " / batch"), neighbours),
       h("h1.plain", `Batch ${count(number)}`),
       h(
         "div.with-rail",
@@ -57,12 +62,12 @@ export async function page(number) {
           h(
             "section.part",
             facts([
-              ["Sealed", ago(batch.at, "l2", " ago")],
+              ["Sealed", ago(batch.at, name, " ago")],
               [
                 "Blocks",
                 [
-                  blockLink("l2", batch.first),
-                  batch.last > batch.first ? [" to ", blockLink("l2", batch.last)] : null,
+                  blockLink(name, batch.first),
+                  batch.last > batch.first ? [" to ", blockLink(name, batch.last)] : null,
                 ].flat(),
               ],
               ["Transactions", `${count(batch.l2Txs)} of layer 2, ${plural(batch.l1Txs, "deposit")}`],
@@ -70,7 +75,7 @@ export async function page(number) {
             ]),
           ),
           section("Messages", async () => {
-            const leaves = await leavesOf(batch);
+            const leaves = await leavesOf(house.floor, batch);
             return leaves?.length === 0
               ? h("p.muted", "Nothing goes down from this batch.")
               : treePart(number, leaves, null);
@@ -89,9 +94,10 @@ export async function page(number) {
 
 /**
  * @param {Element} element
- * @param {import("./live.js").Batch} batch
+ * @param {import("./houses.js").House} house
+ * @param {import("./houses.js").Batch} batch
  */
-function draw(element, batch) {
+function draw(element, house, batch) {
   if (!differs(element, `${batch.stage}`)) return;
-  show(element, h("header", h("h2", STAGES[batch.stage])), pillarNotes(batch));
+  show(element, h("header", h("h2", STAGES[batch.stage])), pillarNotes(house, batch));
 }

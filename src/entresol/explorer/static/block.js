@@ -1,11 +1,11 @@
 /** A block: header and transactions. */
 
-import { what } from "./describe.js";
-import { h } from "./dom.js";
-import { ago, big, byteLength, count, gwei, hex, int, moment, plural, textOf, units } from "./format.js";
-import { live } from "./live.js";
-import { floorOf } from "./rpc.js";
-import { addressLink, copyButton, empty, facts, table, txLink } from "./view.js";
+import { deed } from "./describe.js";
+import { h, table } from "./dom.js";
+import { ago, amount, big, byteLength, count, hex, int, moment, plural, price, textOf } from "./format.js";
+import { stateOf } from "./houses.js";
+import { batchHref, floorOf, isUpper, node, tokenAt } from "./rpc.js";
+import { addressLink, copyButton, crumb, empty, facts, txLink } from "./view.js";
 
 /**
  * @param {string} layer
@@ -14,28 +14,25 @@ import { addressLink, copyButton, empty, facts, table, txLink } from "./view.js"
  */
 export async function page(layer, id) {
   const floor = floorOf(layer);
+  if (!floor) return missing(layer, id);
   const isHash = id.length === 66;
   const wanted = /^\d+$/.test(id) ? hex(Number(id)) : id;
-  const block = await floor?.call(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", wanted, true);
+  const block = await floor.call(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", wanted, true);
   if (!block) return missing(layer, id);
   const number = int(block.number);
   const title = `Block ${count(number)}`;
-  const state = live[layer === "l1" ? "l1" : "l2"];
+  const state = stateOf(layer);
   const before = number > 0 ? h("a.before", { href: `#/${layer}/block/${number - 1}` }, "← Before") : null;
   const after =
     number < state.head || state.head < 0 ? h("a.after", { href: `#/${layer}/block/${number + 1}` }, "After →") : null;
-  const receipts = (await floor?.maybe("eth_getBlockReceipts", hex(number))) ?? [];
+  const receipts = (await floor.maybe("eth_getBlockReceipts", hex(number))) ?? [];
   const failed = new Set(
     receipts.filter((/** @type {any} */ it) => int(it.status) === 0).map((/** @type {any} */ it) => it.transactionHash),
   );
   return {
-    title: `${title} of L${layer[1]}`,
+    title: `${title} of ${node.several && isUpper(layer) ? floor.title : `L${floor.layer}`}`,
     body: [
-      h(
-        "div.crumbs",
-        h("span", layer === "l2" ? "Upper floor" : "Ground floor", " / block"),
-        h("nav", { "aria-label": "Neighbours" }, before, after),
-      ),
+      h("div.crumbs", h("span", crumb(layer), " / block"), h("nav", { "aria-label": "Neighbours" }, before, after)),
       h("h1.plain", title),
       h("p.whole-line", h("span.whole", block.hash), copyButton(block.hash, "the hash")),
       h("section.part", header(block, layer)),
@@ -60,14 +57,14 @@ function header(block, layer) {
     ["When", [moment(int(block.timestamp)), " ", h("span.muted", ago(int(block.timestamp), layer, " ago"))]],
     [
       "Batch",
-      layer === "l2"
+      isUpper(layer)
         ? batch
-          ? h("a.mono", { href: `#/batch/${int(batch)}` }, count(int(batch)))
+          ? h("a.mono", { href: batchHref(layer, int(batch)) }, count(int(batch)))
           : h("span.muted", "open: it is not sealed yet")
         : null,
     ],
     ["Gas used", `${count(used)} of ${count(limit)}, ${((100 * used) / limit).toFixed(1)} %`],
-    ["Base fee", `${gwei(big(block.baseFeePerGas))} gwei`],
+    ["Base fee", price(big(block.baseFeePerGas), tokenAt(layer)).join(" ")],
     ["Fees to", addressLink(block.miner, layer)],
     [
       "Parent",
@@ -89,18 +86,13 @@ function header(block, layer) {
 export function list(transactions, layer, failed) {
   if (!transactions.length) return empty("An empty block", "It has no transactions.");
   const rows = transactions.slice(0, 500).map((tx) => {
-    const { verb, batch } = what(tx, layer);
     return h(
       "tr",
       h("td", txLink(layer, tx.hash)),
-      h(
-        "td",
-        batch === undefined ? verb : `${verb} ${count(batch)}`,
-        failed.has(tx.hash) ? h("span.badge.bad", "failed") : null,
-      ),
+      h("td", deed(tx, layer), failed.has(tx.hash) ? h("span.badge.bad", "failed") : null),
       h("td.mid-column", addressLink(tx.from, layer)),
       h("td.mid-column", addressLink(tx.to, layer)),
-      h("td.end", big(tx.value) && !failed.has(tx.hash) ? `${units(big(tx.value))} ETH` : "0"),
+      h("td.end", big(tx.value) && !failed.has(tx.hash) ? amount(big(tx.value), tokenAt(layer)) : "0"),
     );
   });
   const grid = table(
@@ -128,7 +120,10 @@ function missing(layer, id) {
     body: h(
       "div.empty",
       h("h1", "No such block"),
-      h("p", `Layer ${layer[1]} has no block ${id}. It may be gone with a revert, or not be sealed yet.`),
+      h(
+        "p",
+        `${node.several ? (floorOf(layer)?.title ?? "No house") : `Layer ${layer[1]}`} has no block ${id}. It may be gone with a revert, or not be sealed yet.`,
+      ),
       h("div.actions", h("a.button", { href: `#/${layer}/block/latest` }, "Latest block")),
     ),
   };

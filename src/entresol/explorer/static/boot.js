@@ -8,6 +8,9 @@
   if (chosen && chosen !== "system") document.documentElement.dataset.theme = chosen;
 }
 
+// The page of a chain has a path of its own, too.
+if (location.pathname !== "/") location.replace(`/#${location.pathname.replace("/explorer", "")}`);
+
 addEventListener("DOMContentLoaded", () => import("./main.js").catch(startLater));
 
 /**

@@ -15,11 +15,12 @@ import {
 import { called } from "./describe.js";
 import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
 import { ago, count, textOf } from "./format.js";
+import { houseOf, live } from "./houses.js";
 import { isUp, lineView, title } from "./lines.js";
-import { live, loadBatch, watch } from "./live.js";
+import { watch } from "./live.js";
 import { proofView } from "./proof.js";
-import { node } from "./rpc.js";
-import { addressLink, blockLink, empty, errorBox, reasonOf, txLink } from "./view.js";
+import { ETHER, node } from "./rpc.js";
+import { addressLink, badge, blockLink, empty, errorBox, reasonOf, txLink } from "./view.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 
@@ -27,12 +28,15 @@ import { addressLink, blockLink, empty, errorBox, reasonOf, txLink } from "./vie
 const FILTERS = { all: () => true, moving: isMoving, claim: isClaimable, failed: (it) => it.failed };
 let filter = "all";
 let whose = "";
+let where = "";
 
 /**
  * @param {string} [id] the chosen one
+ * @param {string} [layer] its house
  * @returns {import("./main.js").Page}
  */
-export function page(id) {
+export function page(id, layer = "l2") {
+  const house = houseOf(layer);
   followCrossings();
   const lines = h("ul.lines");
   const bar = h("div.filters");
@@ -42,34 +46,37 @@ export function page(id) {
   let state = "";
   const draw = () => {
     if (!live.ready) return;
-    const all = crossings().filter((it) => !whose || it.from === whose || it.to === whose);
+    const all = crossings().filter(
+      (it) => (!whose || it.from === whose || it.to === whose) && (!where || it.house === where),
+    );
+    const isChosen = (/** @type {Crossing} */ it) => it.id === chosen && it.house === house.name;
     const shown = all.filter(FILTERS[filter]);
     drawFilters(bar, all, draw);
     keyed(
       lines,
       shown.slice(0, 200),
-      (it) => it.id,
-      (it) => [it.stage, it.failed, it.returned, it.what, it.batch, it.arrived, it.id === chosen],
-      (it) => lineView(it, it.id === chosen),
+      (it) => `${it.house}/${it.id}`,
+      (it) => [it.stage, it.failed, it.returned, it.what, it.batch, it.arrived, isChosen(it)],
+      (it) => lineView(it, isChosen(it)),
     );
     older.hidden = !hasOlder();
     show(nothing, shown.length ? null : nothingYet());
-    const it = all.find((one) => one.id === chosen) ?? (chosen ? null : shown[0]);
+    const it = all.find(isChosen) ?? (chosen ? null : shown[0]);
     panel.hidden = !it;
-    const next = it ? JSON.stringify([it.id, it.stage, it.failed, it.returned, it.batch, it.leaf]) : "";
+    const next = it ? JSON.stringify([it.house, it.id, it.stage, it.failed, it.returned, it.batch, it.leaf]) : "";
     if (next !== state) {
       state = next;
       if (it) show(panel, oneView(it));
     }
   };
   const chosen = id ?? "";
-  if (chosen) loadOne(chosen).catch(() => {});
+  if (chosen) loadOne(house, chosen).catch(() => {});
   const act = (/** @type {string} */ text, /** @type {string} */ path, /** @type {() => void} */ onclick, kind = "") =>
     h(`button.acts${kind}`, { type: "button", onclick }, icon(path), text);
   const actions = h(
     "div.actions",
-    canSend(node.l2) ? act("Withdraw", ICONS.down, () => withdrawDialog()) : null,
-    canSend(node.l1) ? act("Deposit", ICONS.up, () => depositDialog(), ".primary") : null,
+    canSend(node.l2) ? act("Withdraw", ICONS.down, () => withdrawDialog(undefined, where || undefined)) : null,
+    canSend(node.l1) ? act("Deposit", ICONS.up, () => depositDialog(undefined, where || undefined), ".primary") : null,
   );
   return {
     title: "Bridge",
@@ -100,7 +107,7 @@ export function page(id) {
  */
 function drawFilters(element, all, draw) {
   const counts = Object.entries(FILTERS).map(([name, test]) => [name, all.filter(test).length]);
-  const text = JSON.stringify([counts, filter, whose]);
+  const text = JSON.stringify([counts, filter, whose, where]);
   if (!differs(element, text)) return;
   const words = /** @type {Record<string, string>} */ ({
     all: "All",
@@ -128,8 +135,23 @@ function drawFilters(element, all, draw) {
       filter = value;
       draw();
     }),
-    people.length ? select : null,
+    h("div.actions", node.several ? houseSelect(draw) : null, people.length ? select : null),
   );
+}
+
+/** @param {() => void} draw */
+function houseSelect(draw) {
+  const select = h(
+    "select",
+    { "aria-label": "Which house" },
+    h("option", { value: "" }, "every house"),
+    node.l2s.map((it) => h("option", { value: it.name, selected: it.name === where }, `${it.chainId} ${it.title}`)),
+  );
+  select.addEventListener("change", () => {
+    where = select.value;
+    draw();
+  });
+  return select;
 }
 
 function nothingYet() {
@@ -145,7 +167,14 @@ function nothingYet() {
     "Nothing on the stairs yet",
     "A deposit from layer 1 arrives here within a second.",
     ...(first
-      ? [h("button.acts", { type: "button", onclick: () => depositDialog() }, icon(ICONS.up), "Deposit 1 ETH")]
+      ? [
+          h(
+            "button.acts",
+            { type: "button", onclick: () => depositDialog() },
+            icon(ICONS.up),
+            `Deposit 1 ${(node.l2?.token ?? ETHER).symbol}`,
+          ),
+        ]
       : []),
   );
   element.prepend(stairs);
@@ -164,10 +193,11 @@ function oneView(it) {
     ),
     h(
       "p",
-      it.from ? [addressLink(it.from, isUp(it) ? "l1" : "l2", { copies: false }), it.to ? " to " : ""] : null,
-      it.to ? addressLink(it.to, isUp(it) ? "l2" : "l1", { copies: false }) : null,
+      it.from ? [addressLink(it.from, isUp(it) ? "l1" : it.house, { copies: false }), it.to ? " to " : ""] : null,
+      it.to ? addressLink(it.to, isUp(it) ? it.house : "l1", { copies: false }) : null,
       ", sent in ",
-      txLink(isUp(it) ? "l1" : "l2", it.tx),
+      txLink(isUp(it) ? "l1" : it.house, it.tx),
+      node.several ? [isUp(it) ? ", to " : ", from ", badge(it.house)] : null,
     ),
     acting?.note ?? null,
     h(
@@ -195,9 +225,9 @@ function oneView(it) {
 function noteOf(it, at) {
   if (isUp(it))
     return at === 0 ? [ago(it.at, "l1", " ago")] : at === 2 && it.stage === 2 ? [`block ${count(it.arrived)}`] : [];
-  const batch = live.batches.get(it.batch);
+  const batch = houseOf(it.house).batches.get(it.batch);
   const times = [it.at, batch?.at, batch?.committed, batch?.proven, batch?.executed];
-  if (at <= it.stage && times[at]) return [ago(/** @type {number} */ (times[at]), at < 2 ? "l2" : "l1", " ago")];
+  if (at <= it.stage && times[at]) return [ago(/** @type {number} */ (times[at]), at < 2 ? it.house : "l1", " ago")];
   return at === 5 && it.stage < 5 ? ["by any account"] : [];
 }
 
@@ -206,7 +236,7 @@ function depositPart(it) {
   return h(
     "dl.fields",
     h("div", h("dt", "On layer 1"), h("dd", "block ", blockLink("l1", it.block))),
-    h("div", h("dt", "On layer 2"), h("dd", it.stage === 2 ? txLink("l2", it.l2Tx) : h("span.muted", "not yet"))),
+    h("div", h("dt", "On layer 2"), h("dd", it.stage === 2 ? txLink(it.house, it.l2Tx) : h("span.muted", "not yet"))),
     it.returned ? h("div", h("dt", "Back on layer 1"), h("dd", it.what)) : null,
   );
 }
@@ -235,7 +265,16 @@ async function messagePart(it, body) {
     show(body, quote, waiting);
     return;
   }
-  show(body, quote, proofView(it, await loadBatch(it.batch).catch(() => null)));
+  show(
+    body,
+    quote,
+    proofView(
+      it,
+      await houseOf(it.house)
+        .loadBatch(it.batch)
+        .catch(() => null),
+    ),
+  );
 }
 
 /** @param {Crossing} it */

@@ -3,7 +3,7 @@
 import { choice, h, keyed, say, show } from "./dom.js";
 import { count, size } from "./format.js";
 import { paramField } from "./params.js";
-import { floorOf, floors, node } from "./rpc.js";
+import { floorOf, floors, isUpper, node } from "./rpc.js";
 import { jsonView, snippet } from "./snippets.js";
 import { copyButton } from "./view.js";
 
@@ -56,7 +56,7 @@ export async function page(name, query = new URLSearchParams()) {
   drawResponse(shown, null);
   const form = method
     ? methodForm(method, layer, given(query.get("p")), shown)
-    : h("p.muted", `Layer ${layer[1]} has no method ${name}.`);
+    : h("p.muted", `${floorOf(layer)?.title} has no method ${name}.`);
   return {
     title: name ?? "Console",
     body: h(
@@ -190,9 +190,9 @@ function methodForm(method, layer, values, shown) {
     floors().length > 1
       ? choice(
           "Layer",
-          /** @type {any} */ ([
-            ["l2", "L2 upper floor"],
-            ["l1", "L1 ground floor"],
+          floors().map((it) => [
+            it.name,
+            node.several ? (isUpper(it.name) ? it.name : "L1") : `L${it.layer} ${it.title.toLowerCase()}`,
           ]),
           layer,
           (it) => {

@@ -7,7 +7,8 @@ import { h, show } from "./dom.js";
 import { byteLength, count, hex, parseUnits } from "./format.js";
 import { abiOf, dataOf, learn, nameOf } from "./known.js";
 import { refresh } from "./live.js";
-import { errorBox, fields, reasonOf, txLink } from "./view.js";
+import { node } from "./rpc.js";
+import { badge, errorBox, fields, reasonOf, txLink } from "./view.js";
 
 /**
  * @param {import("./rpc.js").Floor} floor
@@ -73,7 +74,7 @@ export function contractPart(floor, address, code) {
     "section.part.contract",
     h(
       "header",
-      h("h2", `Contract on L${floor.layer}`),
+      h("h2", node.several ? ["Contract ", badge(floor.name), " ", floor.title] : `Contract on L${floor.layer}`),
       h("label.button.small", { for: `abi-${floor.name}` }, "Choose an ABI"),
       file,
     ),
@@ -101,7 +102,7 @@ function functionForm(floor, to, entry) {
     }),
   }));
   const value = entry.pays
-    ? h("input", { placeholder: "0", "aria-label": "Value in ether", inputmode: "decimal" })
+    ? h("input", { placeholder: "0", "aria-label": `Value in ${floor.token.name.toLowerCase()}`, inputmode: "decimal" })
     : null;
   const account = entry.reads ? null : accountSelect(floor);
   const result = h("output");
@@ -123,7 +124,12 @@ function functionForm(floor, to, entry) {
         return;
       }
       show(result, h("span.muted", "Sending…"));
-      const tx = { from: account.value, to, data, value: hex(value?.value ? parseUnits(value.value) : 0n) };
+      const tx = {
+        from: account.value,
+        to,
+        data,
+        value: hex(value?.value ? parseUnits(value.value, floor.token.decimals) : 0n),
+      };
       const hash = await send(floor, tx);
       show(result, h("span.muted", "Pending: "), txLink(floor.name, hash));
       const receipt = await receiptOf(floor, hash);
@@ -148,7 +154,7 @@ function functionForm(floor, to, entry) {
       inputs.map(({ type, input }, at) =>
         h("label.field", h("span", type.name || `argument ${at}`, h("span.muted", ` ${typeName(type)}`)), input),
       ),
-      value ? h("label.field", h("span", "Value, ETH"), value) : null,
+      value ? h("label.field", h("span", `Value, ${floor.token.symbol}`), value) : null,
       account ? h("label.field", h("span", "From"), account) : null,
       h(
         "div.actions",

@@ -2,8 +2,9 @@
 
 import { choice, h, say, show } from "./dom.js";
 import { count, hex, int } from "./format.js";
-import { live, refresh, watch } from "./live.js";
-import { floorOf, floors, node } from "./rpc.js";
+import { heads, houseOf, stateOf } from "./houses.js";
+import { refresh, watch } from "./live.js";
+import { floorOf, floors, isUpper, node, toneOf } from "./rpc.js";
 import { timePanel } from "./time.js";
 import { empty, reasonOf } from "./view.js";
 
@@ -106,10 +107,7 @@ function blocksPanel(able) {
     able.length > 1
       ? choice(
           "Layer",
-          /** @type {any} */ ([
-            ["l2", "L2"],
-            ["l1", "L1"],
-          ]),
+          able.map((it) => [it.name, node.several && isUpper(it.name) ? it.name : `L${it.layer}`]),
           layer,
           (it) => {
             layer = it;
@@ -138,10 +136,11 @@ function blocksPanel(able) {
   );
 }
 
-/** @typedef {{id: string, l1: number, l2: number, name: string}} Snapshot */
+/** @typedef {{id: string, heads: Record<string, number>, name: string}} Snapshot */
 
 /** @returns {Snapshot[]} */
-const savedSnapshots = () => JSON.parse(sessionStorage.getItem(SNAPSHOTS) ?? "[]");
+const savedSnapshots = () =>
+  JSON.parse(sessionStorage.getItem(SNAPSHOTS) ?? "[]").filter((/** @type {any} */ it) => it.heads);
 
 function snapshotPanel() {
   const shown = h("div.request", { "aria-live": "polite" });
@@ -152,7 +151,8 @@ function snapshotPanel() {
     const id = await act(shown, node.own.name, "evm_snapshot", []);
     if (id === undefined) return;
     const name = new Date().toLocaleTimeString("en-GB");
-    save([{ id, l1: live.l1.head, l2: live.l2.head, name }, ...savedSnapshots()]);
+    const taken = Object.fromEntries(floors().map((it) => [it.name, stateOf(it.name).head]));
+    save([{ id, heads: taken, name }, ...savedSnapshots()]);
     draw();
   };
   const revert = async (/** @type {Snapshot} */ one) => {
@@ -163,21 +163,24 @@ function snapshotPanel() {
     draw();
   };
   const draw = () => {
-    const text = JSON.stringify([savedSnapshots(), live.l1.head, live.l2.head]);
+    const text = JSON.stringify([savedSnapshots(), heads()]);
     if (text === state) return;
     state = text;
-    const both = node.l1 && node.l2 && !node.l1.remote;
-    const own = node.own.name === "l1" ? "l1" : "l2";
+    const own = node.own.name;
+    const reverted = floors().filter((it) => it === node.own || !it.remote);
     show(
       list,
       savedSnapshots().map((it) => {
-        const lost = Math.max(0, live[own].head - it[own]);
+        const lost = Math.max(0, stateOf(own).head - it.heads[own]);
         const action = button(
           `Revert ${count(lost)} blocks`,
           () => {
             show(
               item,
-              h("span", `${count(lost)} blocks of layer ${own[1]} and what is in them will be lost.`),
+              h(
+                "span",
+                `${count(lost)} blocks of ${node.several ? node.own.title : `layer ${node.own.layer}`} and what is in them will be lost.`,
+              ),
               h(
                 "span.actions",
                 button("Revert", () => revert(it), ".primary"),
@@ -190,12 +193,11 @@ function snapshotPanel() {
           },
           ".small",
         );
-        const heads = [
-          node.l2 ? h("span.l2", count(it.l2)) : null,
-          both ? " / " : null,
-          node.l1 && (both || own === "l1") ? h("span.l1", count(it.l1)) : null,
-        ];
-        const item = h("li", h("span", `${int(it.id)}`), h("span", `taken at ${it.name}`), h("span", heads), action);
+        const blocks = reverted.map((floor, at) => [
+          at ? " / " : null,
+          h(`span.${toneOf(floor.name)}`, count(it.heads[floor.name] ?? 0)),
+        ]);
+        const item = h("li", h("span", `${int(it.id)}`), h("span", `taken at ${it.name}`), h("span", blocks), action);
         return item;
       }),
       savedSnapshots().length ? null : h("li.muted", "None was taken in this tab."),
@@ -208,7 +210,7 @@ function snapshotPanel() {
       h(
         "p.muted",
         node.l1 && node.l2
-          ? "Both floors are reverted together."
+          ? `${node.several ? "All houses and the ground" : "Both floors"} are reverted together.`
           : "The chain is reverted to the block of the snapshot.",
       ),
       list,
@@ -220,23 +222,24 @@ function snapshotPanel() {
 
 function settlementPanel() {
   const shown = h("div.request", { "aria-live": "polite" });
+  let house = houseOf(isUpper(layer) ? layer : "l2");
   const row = h("div.thirds");
   let state = "";
   const draw = () => {
-    const open = [...live.batches.values()].filter((it) => it.stage < 4).sort((a, b) => a.number - b.number);
+    const open = [...house.batches.values()].filter((it) => it.stage < 4).sort((a, b) => a.number - b.number);
     const next = (/** @type {number} */ stage) => open.find((it) => it.stage === stage)?.number ?? 0;
     const wanted = /** @type {[string, number][]} */ ([
       ["Commit", next(1)],
       ["Prove", next(2)],
       ["Execute", next(3)],
     ]);
-    if (JSON.stringify(wanted) === state) return;
-    state = JSON.stringify(wanted);
+    if (JSON.stringify([house.name, wanted]) === state) return;
+    state = JSON.stringify([house.name, wanted]);
     show(
       row,
       wanted.map(([word, number]) => {
         const made = button(number ? `${word} ${count(number)}` : word, () =>
-          act(shown, "l2", `anvil_zks_${word.toLowerCase()}Batch`, [number]),
+          act(shown, house.name, `anvil_zks_${word.toLowerCase()}Batch`, [number]),
         );
         made.disabled = !number;
         return made;
@@ -246,7 +249,21 @@ function settlementPanel() {
   return {
     element: h(
       "section.panel",
-      h("header", h("h2", "Settlement by hand"), h("span.muted", "automatic, too")),
+      h(
+        "header",
+        h("h2", "Settlement by hand"),
+        node.several
+          ? choice(
+              "House",
+              node.l2s.map((it) => [it.name, it.name]),
+              house.name,
+              (it) => {
+                house = houseOf(it);
+                draw();
+              },
+            )
+          : h("span.muted", "automatic, too"),
+      ),
       h("p.muted", "It goes on by itself unless --no-settle is given; a step here makes it happen now."),
       row,
       shown,

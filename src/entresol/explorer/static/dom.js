@@ -121,6 +121,21 @@ export function keyed(parent, items, keyOf, stateOf, make) {
 }
 
 /**
+ * The figures at the top of a page.
+ * @param {Element} element
+ * @param {[string, any[], any][]} cells a name, a value and a note
+ */
+export function drawCells(element, cells) {
+  keyed(
+    element,
+    cells,
+    (it) => it[0],
+    (it) => it[1].map((part) => part.textContent ?? part).concat(it[2].textContent ?? it[2]),
+    ([name, value, note]) => h("div", h("dt", name), h("dd", value), h("dd.small.faint", note)),
+  );
+}
+
+/**
  * Return whether an element was drawn from another state, and remember this one.
  * @param {Element & {drawn?: string}} element
  * @param {string} state
@@ -184,3 +199,28 @@ export const ICONS = {
   down: "M8 3v10M4 9l4 4 4-4",
   cross: "M4 4l8 8M12 4l-8 8",
 };
+
+/**
+ * @param {string} label
+ * @param {[string, string?][]} columns their titles and classes
+ * @param {Node[]} rows
+ */
+export const table = (label, columns, rows) =>
+  h(
+    "div.scroll",
+    { tabindex: 0, role: "region", "aria-label": label },
+    h(
+      "table",
+      { "aria-label": label },
+      h(
+        "thead",
+        h(
+          "tr",
+          columns.map(([title, kind]) =>
+            h(kind ? `th.${kind}` : "th", { scope: "col" }, title || h("span.unseen", "Layer")),
+          ),
+        ),
+      ),
+      h("tbody", rows),
+    ),
+  );

@@ -3,12 +3,13 @@
 import { parseType } from "./abi.js";
 import { decode, encode } from "./codec.js";
 import { tokenOf } from "./describe.js";
-import { byteLength, hex, int, units } from "./format.js";
+import { byteLength, hex, int, amount as written } from "./format.js";
+import { stateOf } from "./houses.js";
 import { decodeCall, decodeLog, topicOf } from "./known.js";
-import { live } from "./live.js";
-import { node } from "./rpc.js";
+import { ETHER, node } from "./rpc.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
+/** @typedef {import("./houses.js").House} House */
 
 export const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
 const ASSET_ROUTER = "0x0000000000000000000000000000000000010003";
@@ -22,26 +23,27 @@ export const UNKNOWN = { final: false, stage: 0, failed: false, returned: false,
 
 /**
  * @param {any} log
+ * @param {House} house
  * @returns {Promise<Crossing | null>}
  */
-export async function depositOf(log) {
+export async function depositOf(log, house) {
   const decoded = decodeLog(log, "l1");
   if (!decoded) return null;
   const [id, hash, , transaction] = decoded.values;
   const [, from, to] = transaction;
   const data = transaction[11];
   const address = (/** @type {bigint} */ it) => `0x${it.toString(16).padStart(40, "0")}`;
-  const it = base(log, "deposit", `d${id}`);
+  const it = base(log, "deposit", `d${id}`, house);
   Object.assign(it, { from: address(from), to: address(to), l2Tx: hash, amount: transaction[9] });
-  it.what = data === "0x" ? `${units(transaction[9])} ETH` : "a call";
-  const inner = decodeCall(it.to, data, "l2");
+  it.what = data === "0x" ? written(transaction[9], house.floor.token) : "a call";
+  const inner = decodeCall(it.to, data, house.name);
   if (it.to === ASSET_ROUTER && inner?.entry.name === "finalizeDeposit" && inner.values.length === 3) {
     const [sender, receiver, token, amount] = decode(TRANSFER, inner.values[2]);
-    const known = await tokenOf("l1", token);
+    const known = await onL1(token);
     Object.assign(it, {
       from: sender,
       to: receiver,
-      what: known ? `${units(amount, known.decimals)} ${known.symbol}` : "a token",
+      what: known ? written(amount, known) : "a token",
       amount: null,
       // As the deposit was requested, which is what layer 1 remembers of it.
       asset: { id: inner.values[1], data: `0x${encode(BURN, [amount, receiver, token])}` },
@@ -51,15 +53,22 @@ export async function depositOf(log) {
 }
 
 /**
+ * A token by its address on layer 1, where ether has one, too.
+ * @param {string} address
+ */
+const onL1 = (address) => (address === ETHER.address ? ETHER : tokenOf("l1", address));
+
+/**
  * @param {any} log
  * @param {number} ordinal
+ * @param {House} house
  * @returns {Promise<Crossing | null>}
  */
-export async function messageOf(log, ordinal) {
-  const decoded = decodeLog(log, "l2");
+export async function messageOf(log, ordinal, house) {
+  const decoded = decodeLog(log, house.name);
   if (!decoded) return null;
   const [sender, , message] = decoded.values;
-  const it = base(log, "message", `${log.transactionHash}/${ordinal}`);
+  const it = base(log, "message", `${log.transactionHash}/${ordinal}`, house);
   Object.assign(it, {
     log: ordinal,
     sender,
@@ -70,16 +79,12 @@ export async function messageOf(log, ordinal) {
   });
   if (sender === BASE_TOKEN && message.startsWith(ETHER_OUT)) {
     const amount = BigInt(`0x${message.slice(50, 114)}`);
-    Object.assign(it, { kind: "withdrawal", to: `0x${message.slice(10, 50)}`, amount, what: `${units(amount)} ETH` });
+    const paid = { to: `0x${message.slice(10, 50)}`, amount, what: written(amount, house.floor.token) };
+    Object.assign(it, { kind: "withdrawal", ...paid });
   } else if (sender === ASSET_ROUTER && message.startsWith(TOKEN_OUT)) {
     const [from, to, token, amount] = decode(TRANSFER, message.slice(138));
-    const known = await tokenOf("l1", token);
-    Object.assign(it, {
-      kind: "withdrawal",
-      from,
-      to,
-      what: known ? `${units(amount, known.decimals)} ${known.symbol}` : "a token",
-    });
+    const known = await onL1(token);
+    Object.assign(it, { kind: "withdrawal", from, to, what: known ? written(amount, known) : "a token" });
   }
   return it;
 }
@@ -88,10 +93,12 @@ export async function messageOf(log, ordinal) {
  * @param {any} log
  * @param {Crossing["kind"]} kind
  * @param {string} id
+ * @param {House} house
  * @returns {Crossing}
  */
-const base = (log, kind, id) => ({
+const base = (log, kind, id, house) => ({
   id,
+  house: house.name,
   kind,
   what: "",
   from: "",
@@ -99,7 +106,10 @@ const base = (log, kind, id) => ({
   tx: log.transactionHash,
   log: 0,
   block: int(log.blockNumber),
-  at: int(log.blockTimestamp) || live[kind === "deposit" ? "l1" : "l2"].blocks.get(int(log.blockNumber))?.at || 0,
+  at:
+    int(log.blockTimestamp) ||
+    stateOf(kind === "deposit" ? "l1" : house.name).blocks.get(int(log.blockNumber))?.at ||
+    0,
   l2Tx: "",
   arrived: 0,
   txIndex: 0,
@@ -112,20 +122,20 @@ const base = (log, kind, id) => ({
 const MAX_PAGES = 5;
 const PAGE = 100;
 
-export const open = {
-  /** @type {Map<string, number>} the batch of each message and withdrawal, 0 if it is not sealed */
-  batches: new Map(),
-  /** Whether there are more than were read. */
-  more: false,
-};
+/**
+ * @typedef {{batches: Map<string, number>, more: boolean}} Index the batch of each message and withdrawal, 0 if it is not
+ *   sealed, and whether there are more than were read
+ */
 
 /**
- * Read the index.
+ * Read the index of a house into `open`.
+ * @param {House} house
+ * @param {Index} open
  * @returns {Promise<{id: string, block: number}[] | null>} messages and withdrawals with their blocks on layer 2, and
  *   deposits, by the hash of their transaction there; null if the node does not have the index
  */
-export async function readIndex() {
-  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
+export async function readIndex(house, open) {
+  const l2 = house.floor;
   const found = [];
   let cursor = null;
   for (let page = 0; page < MAX_PAGES; page++) {

@@ -47,8 +47,28 @@ export function units(value, decimals = 18, places = 4) {
   return `${sign}${DIGITS.format(whole)}${rest ? `.${rest}` : ""}`;
 }
 
-/** @param {bigint} wei */
-export const gwei = (wei) => units(wei, 9, 2);
+/**
+ * An amount of a token with its symbol.
+ * @param {bigint} value
+ * @param {import("./rpc.js").Token} token
+ * @param {number} [places]
+ */
+export const amount = (value, token, places = 4) => `${units(value, token.decimals, places)} ${token.symbol}`;
+
+/**
+ * The price of gas in a token, and its unit: gwei is ether's.
+ * @param {bigint} value
+ * @param {import("./rpc.js").Token} token
+ * @returns {[string, string]}
+ */
+export function price(value, token) {
+  if (token.symbol === "ETH") return [units(value, 9, 2), "gwei"];
+  const isFine = token.decimals > 12;
+  return [
+    units(value, token.decimals - (isFine ? 9 : 0), isFine ? 2 : 4),
+    isFine ? `nano ${token.symbol}` : token.symbol,
+  ];
+}
 
 /**
  * Parse an amount as it was typed.
@@ -62,6 +82,9 @@ export function parseUnits(text, decimals = 18) {
   if (rest.length > decimals) throw new Error(`At most ${decimals} digits after the point.`);
   return BigInt((match[1] ?? "0") + rest.padEnd(decimals, "0"));
 }
+
+/** @param {number[]} values */
+export const medianOf = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /** @param {string} value a hash or an address */
 export const short = (value) => `${value.slice(0, 6)}…${value.slice(-4)}`;

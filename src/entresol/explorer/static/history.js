@@ -1,11 +1,11 @@
 /** The transactions of an address on both floors, live. */
 
-import { PRIORITY, what } from "./describe.js";
-import { h, isHeld, keyed, show } from "./dom.js";
-import { ago, big, byOurClock, count, int, units } from "./format.js";
-import { live } from "./live.js";
-import { floors } from "./rpc.js";
-import { addressLink, badge, empty, section, table, txLink } from "./view.js";
+import { deed, PRIORITY } from "./describe.js";
+import { h, isHeld, keyed, show, table } from "./dom.js";
+import { ago, amount, big, byOurClock, int } from "./format.js";
+import { heads, stateOf } from "./houses.js";
+import { floors, isUpper, tokenAt } from "./rpc.js";
+import { addressLink, badge, empty, section, txLink } from "./view.js";
 
 const PAGE = 25;
 const AGAIN_MS = 1000;
@@ -31,7 +31,6 @@ export function history(address) {
   let shown = [];
   /** @type {Item[]} */
   let found = [];
-  const heads = () => `${live.l1.head}/${live.l2.head}`;
   let readAt = "";
   let timer = 0;
   /** @type {Map<string, {number: number, hash?: string}>} the last block of each layer that was searched */
@@ -88,10 +87,10 @@ const keyOf = ({ tx, layer }) => layer + tx.hash;
 const readable = () => floors().filter((it) => !it.remote);
 
 /** @param {import("./rpc.js").Floor} floor */
-const stateOf = (floor) => live[floor.name === "l1" ? "l1" : "l2"];
-
-/** @param {import("./rpc.js").Floor} floor */
-const headOf = (floor) => ({ number: stateOf(floor).head, hash: stateOf(floor).blocks.get(stateOf(floor).head)?.hash });
+function headOf({ name }) {
+  const { head, blocks } = stateOf(name);
+  return { number: head, hash: blocks.get(head)?.hash };
+}
 
 /**
  * Whether a block that was searched is still in the chain.
@@ -100,7 +99,7 @@ const headOf = (floor) => ({ number: stateOf(floor).head, hash: stateOf(floor).b
  */
 function isThere(floor, block) {
   if (!block?.hash) return false;
-  const { head, blocks } = stateOf(floor);
+  const { head, blocks } = stateOf(floor.name);
   return head >= block.number && (blocks.get(block.number)?.hash ?? block.hash) === block.hash;
 }
 
@@ -140,7 +139,7 @@ async function read(address, searched) {
  * @param {any} receipt
  */
 async function changeOf(floor, address, tx, receipt) {
-  const isDeposit = int(tx.type) === PRIORITY && floor.name === "l2";
+  const isDeposit = int(tx.type) === PRIORITY && isUpper(floor.name);
   const failed = receipt && int(receipt.status) === 0;
   if (failed && !isDeposit) return 0n;
   if (failed) {
@@ -159,18 +158,19 @@ async function changeOf(floor, address, tx, receipt) {
  * @param {string} address
  */
 function row({ tx, layer, receipt, change }, address) {
-  const { verb, batch } = what(tx, layer);
   const isSender = tx.from === address;
   const failed = receipt && int(receipt.status) === 0;
   return h(
     "tr",
     h("td", badge(layer)),
     h("td", txLink(layer, tx.hash)),
-    h("td", batch === undefined ? verb : `${verb} ${count(batch)}`, failed ? h("span.badge.bad", "failed") : null),
+    h("td", deed(tx, layer), failed ? h("span.badge.bad", "failed") : null),
     h("td.mid-column", isSender ? addressLink(tx.to ?? receipt?.contractAddress, layer) : addressLink(tx.from, layer)),
     h(
       "td.end.mono",
-      change === 0n ? "0" : h(change > 0n ? "span.ok" : "span", `${change > 0n ? "+" : ""}${units(change)} ETH`),
+      change === 0n
+        ? "0"
+        : h(change > 0n ? "span.ok" : "span", `${change > 0n ? "+" : ""}${amount(change, tokenAt(layer))}`),
     ),
     h("td.end.muted", ago(at({ tx, receipt }), layer)),
   );

@@ -1,34 +1,37 @@
 /** Home: the floors, what just happened, how long finality takes. */
 
-import { crossings, followCrossings, isClaimable, isMoving } from "./crossings.js";
-import { what } from "./describe.js";
-import { choice, differs, h, isHeld, keyed, s, show } from "./dom.js";
-import { open } from "./events.js";
-import { ago, big, byOurClock, clockOffset, count, gwei, plural, units } from "./format.js";
+import { crossings, followCrossings, hasMoreOpen, isClaimable, isMoving } from "./crossings.js";
+import { differs, drawCells, h, s, show } from "./dom.js";
+import { amount, count, medianOf, plural, price, units } from "./format.js";
 import { house } from "./house.js";
-import { live, watch } from "./live.js";
-import { hasFailed } from "./outcomes.js";
-import { floors, node } from "./rpc.js";
-import { addressLink, badge, empty, table, txLink } from "./view.js";
+import { heads, houseOf, live, stateOf } from "./houses.js";
+import { watch } from "./live.js";
+import { transactions } from "./newest.js";
+import { ETHER, node } from "./rpc.js";
+import { badge } from "./view.js";
 
-const ROWS = 8;
+/** @typedef {import("./houses.js").House} House */
 
-/** @returns {import("./main.js").Page} */
-export function page() {
-  followCrossings();
-  const drawing = house();
+/**
+ * @param {string} [name] of one of several chains
+ * @returns {import("./main.js").Page}
+ */
+export function page(name = "l2") {
+  const of = node.l2 ? houseOf(name) : null;
+  if (of && node.l1) followCrossings([of]);
+  const drawing = house(of);
   const pulse = h("dl.pulse");
   const finality = h("div");
   const state = h("div");
-  const list = transactions();
+  const list = transactions(/** @type {any[]} */ ([of?.floor, node.l1].filter(Boolean)));
   const body = [
-    h("h1.unseen", "Floors"),
+    node.several && of ? houseTitle(of) : h("h1.unseen", "Floors"),
     pulse,
     drawing.element,
     h(
       "div.columns",
       list.element,
-      node.l2 && node.l1
+      of && node.l1
         ? h(
             "aside",
             h("section.part", h("header", h("h2", "Finality"), h("span.muted", "seconds, last 30 batches")), finality),
@@ -40,94 +43,114 @@ export function page() {
   const leave = watch(() => {
     drawing.draw();
     list.draw();
-    drawPulse(pulse);
-    drawFinality(finality);
-    drawNode(state);
+    drawPulse(pulse, of);
+    if (of) drawFinality(finality, of);
+    drawNode(state, of);
   });
-  return { title: "Floors", body, leave };
+  return { title: node.several && of ? of.floor.title : "Floors", body, leave };
 }
 
-/** @returns {number[]} the seconds to finality, the newest batch last */
-function finalities() {
-  const done = [...live.batches.values()].filter((it) => it.stage === 4).sort((a, b) => a.number - b.number);
-  // A batch is sealed by the clock of layer 2, and executed by that of layer 1.
-  const apart = Math.abs(clockOffset("l1") - clockOffset("l2")) > 5;
-  return done.slice(-30).map((it) => Math.max(0, it.executed - (apart ? it.committed : Math.min(it.committed, it.at))));
-}
+/** @param {House} of */
+const houseTitle = ({ floor }) =>
+  h(
+    "div.head.of-house",
+    h("h1.plain", badge(floor.name), " ", floor.title, h("small.muted", ` pays in ${floor.token.symbol}`)),
+    h("a.button.small", { href: "#/" }, "The street"),
+  );
 
 /** @returns {[string, any[], string][]} what a chain alone shows in place of finality */
 function aloneCells() {
-  const { head, blocks } = live[node.own.name === "l1" ? "l1" : "l2"];
+  const { head, blocks, pending } = stateOf(node.own.name);
   const block = blocks.get(head);
   const used = block ? `${Math.round((100 * block.gas) / block.limit)} % of its gas` : "";
   return [
     ["Newest block", [count(head)], `${plural(block?.txs.length ?? 0, "transaction")}, ${used}`],
-    ["Pending", [`${count(live.pending)} `, h("small", "tx")], "in the pool"],
+    ["Pending", [`${count(pending)} `, h("small", "tx")], "in the pool"],
   ];
 }
 
-/** @param {Element} element */
-function drawPulse(element) {
+/**
+ * @param {Element} element
+ * @param {House | null} of
+ */
+function drawPulse(element, of) {
   if (!live.ready) return;
-  const both = node.l1 && node.l2;
-  const durations = finalities().sort((a, b) => a - b);
-  const median = durations.length ? durations[Math.floor(durations.length / 2)] : null;
-  const moving = crossings().filter(isMoving);
-  const early = live.l2.head - Math.max(0, live.executedBlock);
-  const claim = crossings().filter(isClaimable).length;
-  const ups = moving.filter((it) => it.kind === "deposit").length;
   /** @type {[string, any[], string][]} */
-  const cells = [];
-  if (both) {
-    cells.push([
-      "Final on L1 after",
-      median === null ? ["–"] : [`${count(median)} `, h("small", "s")],
-      `median of ${plural(durations.length, "batch", "batches")}`,
-    ]);
-    cells.push([
-      "Not yet final",
-      [`${count(early)} `, h("small", early === 1 ? "block" : "blocks")],
-      early ? `${count(live.l2.head - early + 1)} to ${count(live.l2.head)}` : "all stand on the ground",
-    ]);
+  const cells = of && node.l1 ? settledCells(of) : aloneCells();
+  if (of) cells.push(priceCell(2, of.l2.price, of.floor.token, ""));
+  if (node.l1) {
+    const [pubdata, unit] = price(of?.pubdata ?? 0n, ETHER);
+    cells.push(priceCell(1, live.l1.price, ETHER, of ? `pubdata ${pubdata} ${unit} per byte` : ""));
   }
-  if (!both) cells.push(...aloneCells());
-  if (node.l2)
-    cells.push([
-      "L2 gas price",
-      [`${gwei(live.l2.price)} `, h("small", "gwei")],
-      `a transfer ${units(live.l2.price * 21000n)} ETH`,
-    ]);
-  if (node.l1)
-    cells.push([
-      "L1 gas price",
-      [`${gwei(live.l1.price)} `, h("small", "gwei")],
-      both ? `pubdata ${gwei(live.pubdata)} gwei per byte` : `a transfer ${units(live.l1.price * 21000n)} ETH`,
-    ]);
-  if (both) {
-    cells.push([
-      "On the stairs",
-      [`${ups} `, h("small", "up"), ` ${moving.length - ups} `, h("small", "down")],
-      claim ? `${claim}${open.more ? " or more" : ""} to be claimed` : "none to be claimed",
-    ]);
-    if (live.held !== null)
-      cells.push([
-        "Held by the bridge",
-        [`${units(live.held, 18, 2)} `, h("small", "ETH")],
-        `for chain ${node.l2?.chainId}`,
-      ]);
-  }
-  keyed(
-    element,
-    cells,
-    (it) => it[0],
-    (it) => it[1].map((part) => part.textContent ?? part).concat(it[2]),
-    ([name, value, note]) => h("div", h("dt", name), h("dd", value), h("dd.small.faint", note)),
-  );
+  if (of && node.l1) cells.push(...crossingCells(of));
+  drawCells(element, cells);
 }
 
-/** @param {Element} element */
-function drawFinality(element) {
-  const durations = finalities();
+/**
+ * @param {House} of
+ * @returns {[string, any[], string][]}
+ */
+function settledCells(of) {
+  const durations = of.finalities();
+  const { early } = of;
+  const { head } = of.l2;
+  return [
+    [
+      "Final on L1 after",
+      durations.length ? [`${count(medianOf(durations))} `, h("small", "s")] : ["–"],
+      `median of ${plural(durations.length, "batch", "batches")}`,
+    ],
+    [
+      "Not yet final",
+      [`${count(early)} `, h("small", early === 1 ? "block" : "blocks")],
+      early ? `${count(head - early + 1)} to ${count(head)}` : "all stand on the ground",
+    ],
+  ];
+}
+
+/**
+ * @param {1 | 2} layer
+ * @param {bigint} value
+ * @param {import("./rpc.js").Token} token
+ * @param {string} note
+ * @returns {[string, any[], string]}
+ */
+function priceCell(layer, value, token, note) {
+  const [text, unit] = price(value, token);
+  return [`L${layer} gas price`, [`${text} `, h("small", unit)], note || `a transfer ${amount(value * 21000n, token)}`];
+}
+
+/**
+ * @param {House} of
+ * @returns {[string, any[], string][]}
+ */
+function crossingCells(of) {
+  const all = crossings(of);
+  const moving = all.filter(isMoving);
+  const claim = all.filter(isClaimable).length;
+  const ups = moving.filter((it) => it.kind === "deposit").length;
+  /** @type {[string, any[], string][]} */
+  const cells = [
+    [
+      "On the stairs",
+      [`${ups} `, h("small", "up"), ` ${moving.length - ups} `, h("small", "down")],
+      claim ? `${claim}${hasMoreOpen(of) ? " or more" : ""} to be claimed` : "none to be claimed",
+    ],
+  ];
+  if (of.held !== null) {
+    const { token, chainId } = of.floor;
+    const held = [`${units(of.held, token.decimals, 2)} `, h("small", token.symbol)];
+    cells.push(["Held by the bridge", held, `for chain ${chainId}`]);
+  }
+  return cells;
+}
+
+/**
+ * @param {Element} element
+ * @param {House} of
+ */
+function drawFinality(element, of) {
+  const durations = of.finalities();
   const text = durations.join();
   if (!differs(element, text)) return;
   if (!durations.length) {
@@ -159,25 +182,25 @@ function drawFinality(element) {
   );
 }
 
-/** @param {Element} element */
-function drawNode(element) {
-  const health = live.health;
-  const text = JSON.stringify([health, live.l1.head, live.sealed, live.executedBatch]);
+/**
+ * @param {Element} element
+ * @param {House | null} of
+ */
+function drawNode(element, of) {
+  const health = of?.health ?? live.health;
+  const text = JSON.stringify([health, heads(), of?.sealed, of?.executedBatch]);
   if (!differs(element, text)) return;
   const rows = /** @type {[string, any][]} */ (
-    node.l1 && node.l2 && node.own.layer === 2
+    node.l1 && of && (node.several || node.own.layer === 2)
       ? [
           ["Deposits", health?.deposits ? h("span.bad", health.deposits) : `reading, L1 block ${count(live.l1.head)}`],
-          ["Batches", health?.batches ? h("span.bad", health.batches) : `${count(live.sealed)} sealed`],
-          [
-            "Settlement",
-            health?.settlement ? h("span.bad", health.settlement) : `${count(live.executedBatch)} executed`,
-          ],
+          ["Batches", health?.batches ? h("span.bad", health.batches) : `${count(of.sealed)} sealed`],
+          ["Settlement", health?.settlement ? h("span.bad", health.settlement) : `${count(of.executedBatch)} executed`],
           health?.operator ? ["Operator", h("span.warn", health.operator)] : null,
         ]
       : [["Status", health?.status ?? "unknown"]]
   ).filter(Boolean);
-  if (node.l2) rows.push(["Validity proof", h("span.warn", "none: the operator is trusted")]);
+  if (of) rows.push(["Validity proof", h("span.warn", "none: the operator is trusted")]);
   show(
     element,
     h(
@@ -188,103 +211,5 @@ function drawNode(element) {
         rows.map(([name, value]) => h("div", h("dt", name), h("dd", value))),
       ),
     ),
-  );
-}
-
-/** The newest transactions of both floors. */
-function transactions() {
-  let layer = "both";
-  /** @type {any[]} */
-  let shown = [];
-  const body = h("tbody");
-  const more = h("button.small.fresh", { type: "button", hidden: true, onclick: () => draw(true) });
-  const options = /** @type {[string, any][]} */ ([
-    ["both", "Both"],
-    ["l2", "L2"],
-    ["l1", "L1"],
-  ]);
-  const pick =
-    floors().length > 1
-      ? choice("Layer", options, layer, (it) => {
-          layer = it;
-          draw(true);
-        })
-      : null;
-  const holder = h("div");
-  const columns = /** @type {[string, string?][]} */ ([
-    ["", ""],
-    ["Hash"],
-    ["What"],
-    ["From", "mid-column"],
-    ["To", "mid-column"],
-    ["Value", "end"],
-    ["Age", "end"],
-  ]);
-  const grid = table("Newest transactions", columns, []);
-  grid.querySelector("tbody")?.replaceWith(body);
-  const element = h("section.part", h("header", h("h2", "Transactions"), h("div.actions", more, pick)), holder);
-  const newest = () =>
-    floors()
-      .filter((it) => layer === "both" || it.name === layer)
-      .flatMap((it) =>
-        [...live[it.name === "l1" ? "l1" : "l2"].blocks.values()].flatMap((block) =>
-          block.txs.map((tx) => ({ tx, layer: it.name, block })),
-        ),
-      )
-      .sort(
-        (a, b) =>
-          byOurClock(b.block.at, b.layer) - byOurClock(a.block.at, a.layer) ||
-          b.block.number - a.block.number ||
-          Number(b.tx.transactionIndex) - Number(a.tx.transactionIndex),
-      )
-      .slice(0, ROWS);
-  /** @param {boolean} [forced] */
-  function draw(forced = false) {
-    if (!live.ready) return;
-    const found = newest();
-    const held = !forced && shown.length > 0 && isHeld(body);
-    const fresh = found.filter((it) => !shown.some((old) => old.tx.hash === it.tx.hash)).length;
-    more.hidden = !(held && fresh);
-    if (held && fresh) {
-      show(more, `${fresh} new`);
-      return;
-    }
-    shown = found;
-    if (!found.length) {
-      show(
-        holder,
-        empty(
-          "Nothing has happened yet",
-          node.l1 && node.l2 ? "A transaction shows here as soon as a block has it." : "The first block shows here.",
-        ),
-      );
-      return;
-    }
-    if (!grid.isConnected) show(holder, grid);
-    keyed(
-      body,
-      found,
-      (it) => it.layer + it.tx.hash,
-      (it) => [it.block.hash, hasFailed(it.layer, it.tx)],
-      rowOf,
-    );
-  }
-  return { element, draw };
-}
-
-/** @param {{tx: any, layer: string, block: import("./live.js").Block}} item */
-function rowOf({ tx, layer, block }) {
-  const { verb, batch } = what(tx, layer);
-  const failed = hasFailed(layer, tx);
-  const value = failed ? 0n : big(tx.value);
-  return h(
-    "tr",
-    h("td", badge(layer)),
-    h("td", txLink(layer, tx.hash)),
-    h("td", batch === undefined ? verb : `${verb} ${count(batch)}`, failed ? h("span.badge.bad", "failed") : null),
-    h("td.mid-column", addressLink(tx.from, layer, { copies: false })),
-    h("td.mid-column", addressLink(tx.to, layer, { copies: false })),
-    h("td.end", value ? `${units(value)} ETH` : "0"),
-    h("td.end.muted", ago(block.at, layer)),
   );
 }

@@ -9,7 +9,7 @@ import { parseAbi, parseLine, signatureOf } from "./abi.js";
 import { decode, encode } from "./codec.js";
 import { checksum } from "./format.js";
 import { keccakText } from "./keccak.js";
-import { floors, node } from "./rpc.js";
+import { floors, isUpper, node } from "./rpc.js";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "Dave", "Erin", "Frank", "Grace", "Heidi", "Ivan", "Judy", "Kim", "Leo"];
 const STORED = "entresol-abis";
@@ -38,7 +38,8 @@ export async function loadNames() {
     floor.accounts.slice(0, PEOPLE.length).forEach((it, at) => {
       for (const layer of ["l1", "l2"]) names.set(`${layer}:${it}`, PEOPLE[at]);
     });
-  for (const it of node.info.operators) if (!names.has(`l1:${it}`)) names.set(`l1:${it.toLowerCase()}`, "Operator");
+  const operators = [...node.info.operators, ...node.info.chains.flatMap((it) => it.operators)];
+  for (const it of operators) if (!names.has(`l1:${it}`)) names.set(`l1:${it.toLowerCase()}`, "Operator");
   for (const { name, json, at } of stored()) remember(name, json, at);
 }
 
@@ -97,7 +98,9 @@ function remember(name, json, at) {
  * @param {string} layer
  * @returns {string | undefined}
  */
-export const nameOf = (address, layer) => names.get(`${layer}:${address.toLowerCase()}`);
+export const nameOf = (address, layer) =>
+  names.get(`${layer}:${address.toLowerCase()}`) ??
+  (isUpper(layer) ? names.get(`l2:${address.toLowerCase()}`) : undefined);
 
 /**
  * @param {string} name
@@ -106,7 +109,10 @@ export const nameOf = (address, layer) => names.get(`${layer}:${address.toLowerC
 export function named(name) {
   const wanted = name.toLowerCase();
   const found = [...names].filter(([, it]) => it.toLowerCase().startsWith(wanted));
-  return found.map(([place]) => [place.slice(0, 2), checksum(place.slice(3))]);
+  return found.map(([place]) => {
+    const [layer, address] = place.split(":");
+    return [layer, checksum(address)];
+  });
 }
 
 /** @param {string} short `0xf39F…2266` as the pages write it */
@@ -114,9 +120,26 @@ export function unshortened(short) {
   const match = /^(0x[0-9a-f]{4})(?:…|\.\.\.?)([0-9a-f]{4})$/i.exec(short);
   if (!match) return null;
   const place = [...names.keys()].find(
-    (it) => it.slice(3).startsWith(match[1].toLowerCase()) && it.endsWith(match[2].toLowerCase()),
+    (it) => it.includes(`:${match[1].toLowerCase()}`) && it.endsWith(match[2].toLowerCase()),
   );
-  return place ? checksum(place.slice(3)) : null;
+  return place ? checksum(place.split(":")[1]) : null;
+}
+
+/**
+ * Learn the names of the facets of a chain's contract, which calls go through: all chains have the same.
+ * @param {string} contract
+ */
+export async function nameFacets(contract) {
+  for (const [facet, name] of [
+    ["MailboxFacet", "requestL2Transaction"],
+    ["ExecutorFacet", "commitBatchesSharedBridge"],
+  ]) {
+    const data = callData("ZKChain", "facetAddress", selectorOf(entry(facet, name)));
+    const found = await node.l1?.maybe("eth_call", { to: contract, data }, "latest");
+    const address = `0x${(found ?? "").slice(26)}`;
+    // A contract of an earlier version is whole: it has none.
+    if (BigInt(found && found !== "0x" ? found : 0) && address !== contract) names.set(`l1:${address}`, facet);
+  }
 }
 
 /** @param {string} contract */

@@ -1,9 +1,11 @@
 /** One line of the bridge: what it is, its steps, where it is. */
 
-import { isClaimable, isMoving, STEPS, stageName } from "./crossings.js";
+import { isClaimable, isMoving, linkOf, STEPS, stageName } from "./crossings.js";
 import { called } from "./describe.js";
 import { h, ICONS, icon, s } from "./dom.js";
 import { count } from "./format.js";
+import { node } from "./rpc.js";
+import { badge } from "./view.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 
@@ -26,18 +28,18 @@ function placeOf(it) {
 export function lineView(it, isChosen) {
   const about =
     isUp(it) || it.kind === "withdrawal"
-      ? ["to ", called(it.to, isUp(it) ? "l2" : "l1")]
-      : ["from ", called(it.from, "l2")];
+      ? ["to ", called(it.to, isUp(it) ? it.house : "l1")]
+      : ["from ", called(it.from, it.house)];
   const tone = it.failed && !it.returned ? ".bad" : isClaimable(it) ? ".ok" : isMoving(it) ? "" : ".muted";
   return h(
     "li",
     h(
       "a",
-      { href: `#/bridge/${it.id}`, "aria-current": isChosen ? "true" : null },
+      { href: linkOf(it), "aria-current": isChosen ? "true" : null },
       h(
         "span.what",
         h(isUp(it) ? "span.up" : "span.down", icon(isUp(it) ? ICONS.up : ICONS.down)),
-        h("span", h("b", title(it)), h("span.small.muted", about)),
+        h("span", h("b", title(it)), h("span.small.muted", node.several ? [badge(it.house), " "] : null, about)),
       ),
       steps(it),
       h("span.where", h(`span${tone}`, stageName(it)), h("span.small.muted", placeOf(it))),

@@ -1,60 +1,29 @@
-/**
- * What both layers are doing now: blocks, batches, prices. Loaded when a head arrives, never on a timer.
- *
- * @typedef {{number: number, hash: string, parent: string, at: number, gas: number, limit: number, txs: any[],
- *   fee: bigint}} Block
- * @typedef {{number: number, first: number, last: number, at: number, l1Txs: number, l2Txs: number, stage: number,
- *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string}} Batch
- * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, state: string,
- *   revertedTo: number}} FloorState what was reverted since the crossings were read
- */
+/** Follow all layers: blocks, batches, prices. Loaded when a head arrives, never on a timer. */
 
 import { bridgeBalance } from "./describe.js";
 import { say } from "./dom.js";
 import { big, count, hex, int, setClock } from "./format.js";
-import { floors, node } from "./rpc.js";
+import { House, houseOf, live, stateOf } from "./houses.js";
+import { floorOf, floors, isUpper, node } from "./rpc.js";
 
-export const STAGES = ["Open", "Sealed", "Committed", "Proven", "Executed"];
+/** @typedef {import("./houses.js").Block} Block */
+/** @typedef {import("./houses.js").FloorState} FloorState */
+
 const WINDOW = 24;
 const MAX_BLOCKS = 200;
 const MAX_BATCHES = 30;
 const DRAW_MS = 250;
 const NOTICE_MS = 8000;
 
-/** @returns {FloorState} */
-const newFloor = () => ({ head: -1, blocks: new Map(), price: 0n, state: "connecting", revertedTo: Infinity });
-
-export const live = {
-  l1: newFloor(),
-  l2: newFloor(),
-  /** @type {Map<number, Batch>} */
-  batches: new Map(),
-  sealed: 0,
-  executedBlock: -1,
-  executedBatch: 0,
-  pending: 0,
-  pubdata: 0n,
-  /** @type {bigint | null} */
-  held: null,
-  /** @type {any} */
-  health: null,
-  retryAt: 0,
-  awaySince: 0,
-  /** What the banner says for a moment. */
-  notice: "",
-  /** @type {unknown} */
-  error: null,
-  ready: false,
-};
-
 /** @type {Set<() => void>} */
 const watchers = new Set();
-/** @type {Set<() => unknown>} */
+/** @type {Set<(houses: House[]) => unknown>} */
 const loaders = new Set();
 let drawAt = 0;
 let drawing = 0;
 let loading = false;
-let again = false;
+/** @type {Set<string>} the layers whose head has changed since they were loaded */
+const changedLayers = new Set();
 
 /**
  * Call `draw` now and after each change, at most four times a second and not in a hidden tab.
@@ -68,8 +37,8 @@ export function watch(draw) {
 }
 
 /**
- * Call `load` with each refresh, before the drawing.
- * @param {() => unknown} load
+ * Call `load` with each refresh, before the drawing, with the houses that have changed.
+ * @param {(houses: House[]) => unknown} load
  */
 export const alsoLoad = (load) => loaders.add(load);
 
@@ -99,26 +68,45 @@ export function changed() {
   );
 }
 
-/** Follow both floors. */
+/** Follow layer 1 and the houses that are drawn. */
 export function follow() {
-  for (const floor of floors()) {
-    const state = live[floor.name === "l1" ? "l1" : "l2"];
-    floor.follow(
-      (head) => onHead(floor.name, state, head),
-      (status, retryAt) => {
-        const back = status === "live" && state.state === "away";
-        state.state = status;
-        live.awaySince = status === "away" ? live.awaySince || Date.now() : 0;
-        live.retryAt = retryAt ?? 0;
-        if (back) refresh();
-        changed();
-      },
-    );
-  }
+  live.houses = node.l2s.map((it) => new House(it));
+  if (node.l1) followFloor(node.l1);
+  if (!node.several) followHouses(live.houses);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) refresh();
   });
   return refresh();
+}
+
+/**
+ * Have a socket for each house that is drawn, and for no other; those are loaded with each block of layer 1.
+ * @param {House[]} drawn
+ */
+export function followHouses(drawn) {
+  for (const house of live.houses) {
+    if (drawn.includes(house)) followFloor(house.floor);
+    else if (house.floor.socket) {
+      house.floor.unfollow();
+      house.l2.state = "live";
+    }
+  }
+}
+
+/** @param {import("./rpc.js").Floor} floor */
+function followFloor(floor) {
+  const state = stateOf(floor.name);
+  floor.follow(
+    (head) => onHead(floor.name, state, head),
+    (status, retryAt) => {
+      const back = status === "live" && state.state === "away";
+      state.state = status;
+      live.awaySince = status === "away" ? live.awaySince || Date.now() : 0;
+      live.retryAt = retryAt ?? 0;
+      if (back) refresh();
+      changed();
+    },
+  );
 }
 
 /**
@@ -130,65 +118,93 @@ function onHead(layer, state, head) {
   if (!head) return;
   const number = int(head.number);
   const known = state.blocks.get(number);
-  if (number <= state.head && known?.hash !== head.hash) revertTo(state, number - 1);
+  if (number <= state.head && known?.hash !== head.hash) revertTo(layer, number - 1);
   if (state.head >= 0 && known?.hash !== head.hash) setClock(layer, int(head.timestamp), true);
   state.head = number;
-  if (!document.hidden) refresh();
+  // What settles is on layer 1, so all houses may have changed with it.
+  if (!document.hidden) refresh(node.several && isUpper(layer) ? [layer] : undefined);
 }
 
 /**
- * @param {FloorState} state
+ * @param {string} layer
  * @param {number} to
  */
-function revertTo(state, to) {
+function revertTo(layer, to) {
+  const state = stateOf(layer);
   state.revertedTo = Math.min(state.revertedTo, to);
   for (const number of state.blocks.keys()) if (number > to) state.blocks.delete(number);
-  if (state === live.l2) {
-    for (const [number, batch] of live.batches) if (batch.last > to) live.batches.delete(number);
+  if (isUpper(layer)) {
+    const { batches } = houseOf(layer);
+    for (const [number, batch] of batches) if (batch.last > to) batches.delete(number);
   } else {
-    for (const batch of live.batches.values()) batch.stage = Math.min(batch.stage, 1);
+    for (const { batches } of live.houses) for (const batch of batches.values()) batch.stage = Math.min(batch.stage, 1);
   }
 }
 
-/** Load what is missing: one batch of requests a floor. */
-export async function refresh() {
-  if (loading) {
-    again = true;
-    return;
-  }
+/**
+ * Load what is missing: one batch of requests a floor.
+ * @param {string[]} [layers] those that have changed; all if none are named
+ */
+export async function refresh(layers = floors().map((it) => it.name)) {
+  for (const it of layers) changedLayers.add(it);
+  if (loading) return;
   loading = true;
   try {
-    await Promise.all([refreshL2(), refreshL1(), refreshHealth()]);
+    const wanted = new Set(changedLayers);
+    changedLayers.clear();
+    const houses = live.houses.filter((it) => wanted.has(it.name));
+    await Promise.all([
+      ...houses.map(node.several ? tryHouse : refreshHouse),
+      wanted.has("l1") || !node.several ? refreshL1() : null,
+      refreshHealth(),
+    ]);
     live.error = null;
     live.ready = true;
-    for (const load of loaders) await load();
+    for (const load of loaders) await load(houses);
   } catch (error) {
     live.error = error;
   } finally {
     loading = false;
     changed();
-    if (again) {
-      again = false;
-      setTimeout(refresh, DRAW_MS);
-    }
+    if (changedLayers.size) setTimeout(() => refresh([]), DRAW_MS);
   }
 }
 
 async function refreshHealth() {
-  const response = await fetch("/health").catch(() => null);
-  live.health = response ? await response.json().catch(() => null) : null;
+  if (node.several) return;
+  live.health = await healthAt("/health");
+  for (const house of live.houses) house.health = live.health;
+}
+
+/** @param {string} path */
+async function healthAt(path) {
+  const response = await fetch(path).catch(() => null);
+  return response ? await response.json().catch(() => null) : null;
 }
 
 /**
- * @param {"l1" | "l2"} layer
+ * One of several houses may be away while the others are not: what was known of it stays.
+ * @param {House} house
  */
+async function tryHouse(house) {
+  try {
+    await refreshHouse(house);
+    house.awaySince = 0;
+  } catch (error) {
+    console.info(error);
+    house.awaySince = house.awaySince || Date.now();
+  }
+}
+
+/** @param {string} layer */
 async function refreshBlocks(layer) {
-  const floor = /** @type {import("./rpc.js").Floor} */ (node[layer]);
-  const state = live[layer];
+  const floor = /** @type {import("./rpc.js").Floor} */ (floorOf(layer));
+  const state = stateOf(layer);
   const latest = await floor.call("eth_getBlockByNumber", "latest", true);
   if (int(latest.number) < state.head) {
-    notify(`Layer ${floor.layer} was reverted to block ${count(int(latest.number))}.`);
-    revertTo(state, int(latest.number));
+    const title = node.several && isUpper(layer) ? floor.title : `Layer ${floor.layer}`;
+    notify(`${title} was reverted to block ${count(int(latest.number))}.`);
+    revertTo(layer, int(latest.number));
   }
   addBlock(state, latest);
   setClock(layer, int(latest.timestamp), false);
@@ -196,7 +212,7 @@ async function refreshBlocks(layer) {
   const child = /** @type {Block} */ (state.blocks.get(state.head));
   // The parent that we have is another one: what we have is gone.
   if (state.blocks.has(state.head - 1) && state.blocks.get(state.head - 1)?.hash !== child.parent) {
-    revertTo(state, -1);
+    revertTo(layer, -1);
     addBlock(state, latest);
   }
   const missing = [];
@@ -224,74 +240,46 @@ function addBlock(state, block) {
   });
 }
 
-async function refreshL2() {
-  const floor = node.l2;
-  if (!floor) return;
-  const [, price, pool, fees, sealed, finality] = await Promise.all([
-    refreshBlocks("l2"),
+/** @param {any} pool */
+const pendingIn = (pool) => (pool ? int(pool.pending) + int(pool.queued) : 0);
+
+/** @param {House} house */
+async function refreshHouse(house) {
+  const { floor, batches } = house;
+  const [, price, pool, fees, sealed, finality, held, health] = await Promise.all([
+    refreshBlocks(house.name),
     floor.maybe("eth_gasPrice"),
     floor.maybe("txpool_status"),
     floor.maybe("zks_getFeeParams"),
     floor.maybe("zks_L1BatchNumber"),
     floor.maybe("zks_getFinalityStatus"),
+    bridgeBalance(floor),
+    node.several ? healthAt(`${floor.chain?.path}/health`) : null,
   ]);
-  live.l2.price = big(price);
-  live.pending = pool ? int(pool.pending) + int(pool.queued) : 0;
-  live.pubdata = BigInt(fees?.V2?.l1_pubdata_price ?? 0);
-  live.sealed = int(sealed);
-  live.executedBlock = finality?.lastExecutedBlock ?? -1;
-  live.executedBatch = finality?.lastExecutedBatch ?? 0;
-  for (const number of live.batches.keys()) if (number > live.sealed) live.batches.delete(number);
+  house.l2.price = big(price);
+  house.l2.pending = pendingIn(pool);
+  house.pubdata = BigInt(fees?.V2?.l1_pubdata_price ?? 0);
+  house.sealed = int(sealed);
+  house.executedBlock = finality?.lastExecutedBlock ?? -1;
+  house.executedBatch = finality?.lastExecutedBatch ?? 0;
+  house.held = held;
+  if (node.several) house.health = health;
+  for (const number of batches.keys()) if (number > house.sealed) batches.delete(number);
   const wanted = [];
-  for (let at = Math.max(1, live.sealed - MAX_BATCHES + 1); at <= live.sealed; at++)
-    if ((live.batches.get(at)?.stage ?? 0) < 4) wanted.push(at);
-  await Promise.all(wanted.map(loadBatch));
-  for (const at of [...live.batches.keys()].sort((a, b) => a - b).slice(0, -4 * MAX_BATCHES)) live.batches.delete(at);
-}
-
-/**
- * @param {number} number
- * @returns {Promise<Batch | null>}
- */
-export async function loadBatch(number) {
-  const floor = /** @type {import("./rpc.js").Floor} */ (node.l2);
-  const known = live.batches.get(number);
-  if (known?.stage === 4) return known;
-  const [details, range] = await Promise.all([
-    floor.call("zks_getL1BatchDetails", number),
-    known ? [known.first, known.last] : floor.call("zks_getL1BatchBlockRange", number),
-  ]);
-  if (!details || !range) return null;
-  const seconds = (/** @type {string | null} */ text) => (text ? Date.parse(text) / 1000 : 0);
-  const hashes = [details.commitTxHash, details.proveTxHash, details.executeTxHash];
-  const batch = {
-    number,
-    first: int(range[0]),
-    last: int(range[1]),
-    at: details.timestamp,
-    l1Txs: details.l1TxCount,
-    l2Txs: details.l2TxCount,
-    stage: 1 + hashes.filter(Boolean).length,
-    committed: seconds(details.committedAt),
-    proven: seconds(details.provenAt),
-    executed: seconds(details.executedAt),
-    hashes,
-    root: details.rootHash,
-  };
-  live.batches.set(number, batch);
-  return batch;
+  for (let at = Math.max(1, house.sealed - MAX_BATCHES + 1); at <= house.sealed; at++)
+    if ((batches.get(at)?.stage ?? 0) < 4) wanted.push(at);
+  await Promise.all(wanted.map((it) => house.loadBatch(it)));
+  for (const at of [...batches.keys()].sort((a, b) => a - b).slice(0, -4 * MAX_BATCHES)) batches.delete(at);
 }
 
 async function refreshL1() {
   const floor = node.l1;
   if (!floor) return;
-  const [, price, held, pool] = await Promise.all([
+  const [, price, pool] = await Promise.all([
     refreshBlocks("l1"),
     floor.maybe("eth_gasPrice"),
-    bridgeBalance(),
     node.l2 ? null : floor.maybe("txpool_status"),
   ]);
-  if (pool) live.pending = int(pool.pending) + int(pool.queued);
   live.l1.price = big(price);
-  live.held = held;
+  live.l1.pending = pendingIn(pool);
 }

@@ -1,10 +1,11 @@
 /** The explorer: load what it knows, then show the page that the address names. */
 
 import { h, icon, s, say, show } from "./dom.js";
+import { houseOf, live, MAX_DRAWN } from "./houses.js";
 import { keys } from "./keys.js";
 import { learn, loadNames } from "./known.js";
-import { follow, live, notify, watch } from "./live.js";
-import { connect, node, RpcError } from "./rpc.js";
+import { follow, followHouses, notify, watch } from "./live.js";
+import { connect, floorOf, node, RpcError } from "./rpc.js";
 import { searchBox } from "./search.js";
 import { errorBox } from "./view.js";
 
@@ -19,22 +20,51 @@ export const TABS = [
   ["x", "Controls", "#/controls", "M2 4h7M13 4h1M11 2v4M2 12h1M7 12h7M5 10v4"],
 ];
 
-/** @type {[RegExp, (match: string[], query: URLSearchParams) => Promise<Page>][]} */
+/**
+ * Layers in addresses are `l1`, the id of a chain, or `l2`, which is the first chain.
+ * @type {[RegExp, (match: string[], query: URLSearchParams) => Promise<Page>][]}
+ */
 const ROUTES = [
-  [/^$/, async () => (await import("./home.js")).page()],
+  [/^$/, async () => (node.several ? (await import("./street.js")).page() : (await import("./home.js")).page())],
+  [/^(\d+)$/, async ([, chain]) => (await import("./home.js")).page(chain)],
   [/^bridge$/, async () => (await import("./bridge.js")).page()],
   [
-    /^bridge\/(0x[0-9a-f]{64}|d\d+)(?:\/(\d+))?$/i,
-    async ([, id, log]) => (await import("./bridge.js")).page(log ? `${id}/${log}` : id),
+    /^(?:(l2|\d+)\/)?bridge\/(0x[0-9a-f]{64}|d\d+)(?:\/(\d+))?$/i,
+    async ([, chain, id, log]) => (await import("./bridge.js")).page(log ? `${id}/${log}` : id, chain),
   ],
-  [/^batch\/(\d+)$/, async ([, number]) => (await import("./batch.js")).page(Number(number))],
-  [/^(l1|l2)\/block\/(\w+)$/, async ([, layer, id]) => (await import("./block.js")).page(layer, id)],
-  [/^(l1|l2)\/tx\/(0x[0-9a-f]{64})$/i, async ([, layer, hash]) => (await import("./transaction.js")).page(layer, hash)],
+  [
+    /^(?:(l2|\d+)\/)?batch\/(\d+)$/,
+    async ([, chain, number]) => (await import("./batch.js")).page(chain ?? "l2", Number(number)),
+  ],
+  [/^(l1|l2|\d+)\/block\/(\w+)$/, async ([, layer, id]) => (await import("./block.js")).page(layer, id)],
+  [
+    /^(l1|l2|\d+)\/tx\/(0x[0-9a-f]{64})$/i,
+    async ([, layer, hash]) => (await import("./transaction.js")).page(layer, hash),
+  ],
+  [/^token\/(l1|l2|\d+)\/(0x[0-9a-f]{40})$/i, async ([, , address]) => (await import("./address.js")).page(address)],
   [/^address\/(0x[0-9a-f]{40})$/i, async ([, address]) => (await import("./address.js")).page(address)],
   [/^pool$/, async () => (await import("./pool.js")).page()],
-  [/^console(?:\/([\w.]+))?$/, async ([, method], query) => (await import("./console.js")).page(method, query)],
-  [/^controls$/, async () => (await import("./controls.js")).page()],
+  [/^console(?:\/([\w.]+))?$/, async ([, method], query) => (await styled(import("./console.js"))).page(method, query)],
+  [/^controls$/, async () => (await styled(import("./controls.js"))).page()],
 ];
+
+/**
+ * Load the style of the tools with one of them.
+ * @template T
+ * @param {Promise<T>} module
+ */
+async function styled(module) {
+  const href = "/explorer/tools.css";
+  if (!document.querySelector(`link[href="${href}"]`)) {
+    const link = h("link", { rel: "stylesheet", href });
+    const loaded = new Promise((resolve) => {
+      for (const event of ["load", "error"]) link.addEventListener(event, resolve);
+    });
+    document.head.append(link);
+    await loaded;
+  }
+  return module;
+}
 
 const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 8000;
@@ -77,19 +107,23 @@ async function route() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   if (path === "main") return;
   const mine = ++visit;
+  const [first, second = ""] = path.split("/");
   for (const tab of document.querySelectorAll("#tabs a")) {
     const target = /** @type {HTMLAnchorElement} */ (tab).hash.slice(2);
-    const isHere = target === path.split("/")[0];
+    const isHere = target === (/^\d+$/.test(first) ? second : first);
     if (isHere) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");
   }
   try {
+    const known = !/^\d+$/.test(first) || floorOf(first);
     const found = ROUTES.map(([pattern, open]) => ({ match: pattern.exec(decodeURIComponent(path)), open })).find(
       (it) => it.match,
     );
-    const page = found
-      ? await found.open([.../** @type {any} */ (found.match)], new URLSearchParams(query))
-      : nowhere(path);
+    if (node.several && path) followHouses(floorOf(first) ? [houseOf(first)] : live.houses.slice(0, MAX_DRAWN));
+    const page =
+      found && known
+        ? await found.open([.../** @type {any} */ (found.match)].map(nameIn), new URLSearchParams(query))
+        : nowhere(path);
     if (mine !== visit) {
       page.leave?.();
       return;
@@ -114,6 +148,13 @@ async function route() {
 }
 
 /**
+ * A chain by the name that its floor has, whichever the address of a page calls it by.
+ * @param {string} part of an address
+ * @param {number} at
+ */
+const nameIn = (part, at) => (at === 1 && /^(l2|\d+)$/.test(part ?? "") ? (floorOf(part)?.name ?? part) : part);
+
+/**
  * @param {string} path
  * @returns {Page}
  */
@@ -123,12 +164,13 @@ const nowhere = (path) => ({
     "div.empty",
     h("h1", "There is no such room"),
     h("p", `Nothing is at “${path.slice(0, 80)}”.`),
-    h("div.actions", h("a.button", { href: "#/" }, "To the floors")),
+    h("div.actions", h("a.button", { href: "#/" }, node.several ? "To the street" : "To the floors")),
   ),
 });
 
 function tabs() {
   const nav = /** @type {HTMLElement} */ (document.getElementById("tabs"));
+  if (node.several) TABS[0] = ["f", "Street", "#/", "M1 14h14M2 14V7l3-3 3 3v7M8 14V8l3-2 3 2v6"];
   const shown = TABS.filter(([, name]) => name !== "Bridge" || (node.l1 && node.l2));
   show(
     nav,
@@ -171,7 +213,10 @@ function lamp() {
   const banner = /** @type {HTMLElement} */ (document.getElementById("banner"));
   let before = "";
   const draw = () => {
-    const states = [node.l2 && live.l2.state, node.l1 && live.l1.state];
+    const drawn = live.houses.filter((it) => it.floor.socket).map((it) => it.l2.state);
+    // One of several houses that is away says so itself.
+    const houses = node.several && drawn.some((it) => it === "live") ? ["live"] : drawn;
+    const states = [...houses, node.l1 && live.l1.state];
     const state = states.includes("away") ? "away" : states.includes("connecting") ? "connecting" : "live";
     if (state !== before) {
       before = state;
@@ -183,12 +228,13 @@ function lamp() {
       const acting = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button.acts"));
       for (const it of acting) it.disabled = state === "away";
     }
-    const stopped = live.health?.settlement;
+    const stopped = live.houses.filter((it) => it.stopped);
+    const whose = node.several ? ` of ${stopped.map((it) => it.floor.title).join(", ")}` : "";
     const text =
       state === "away"
         ? `The node has not responded since ${new Date(live.awaySince).toLocaleTimeString("en-GB")}. What you see is from then. Trying again in ${Math.max(0, Math.ceil((live.retryAt - Date.now()) / 1000))} s.`
-        : stopped
-          ? `Settlement has stopped: ${stopped}`
+        : stopped.length
+          ? `Settlement${whose} has stopped: ${stopped[0].stopped}`
           : live.notice;
     banner.hidden = !text;
     banner.className = text === live.notice ? "note" : "";

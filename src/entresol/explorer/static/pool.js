@@ -1,11 +1,12 @@
 /** The pool: what is pending on each floor, and what is queued behind a missing nonce. */
 
 import { what } from "./describe.js";
-import { h, keyed, show } from "./dom.js";
-import { big, count, gwei, int, plural, units } from "./format.js";
-import { live, watch } from "./live.js";
-import { floors } from "./rpc.js";
-import { addressLink, empty, errorBox, table, txLink } from "./view.js";
+import { h, keyed, show, table } from "./dom.js";
+import { amount, big, count, int, plural, price } from "./format.js";
+import { heads, live } from "./houses.js";
+import { watch } from "./live.js";
+import { floors, node } from "./rpc.js";
+import { addressLink, badge, empty, errorBox, txLink } from "./view.js";
 
 const MAX = 200;
 
@@ -16,7 +17,7 @@ export function page() {
     .map(floorPart);
   let loaded = "";
   const load = () => {
-    const now = `${live.l1.head}/${live.l2.head}/${live.pending}`;
+    const now = `${heads()} ${live.houses.map((it) => it.l2.pending)}`;
     if (now === loaded) return;
     loaded = now;
     for (const part of parts) part.load();
@@ -51,7 +52,7 @@ function floorPart(floor) {
   const body = h("tbody");
   const note = h("span.muted");
   const grid = table(
-    `Pool of layer ${floor.layer}`,
+    node.several ? `Pool of ${floor.title}` : `Pool of layer ${floor.layer}`,
     [
       ["Hash"],
       ["What"],
@@ -68,7 +69,7 @@ function floorPart(floor) {
   const holder = h("div");
   const element = h(
     "section.part",
-    h("header", h("h2", floor.layer === 2 ? "Upper floor" : "Ground floor"), note),
+    h("header", h("h2", node.several ? [badge(floor.name), " "] : null, floor.title), note),
     holder,
   );
   const load = async () => {
@@ -102,8 +103,8 @@ function floorPart(floor) {
             h("td", addressLink(tx.from, floor.name)),
             h("td.mid-column", addressLink(tx.to, floor.name)),
             h("td.end", count(int(tx.nonce))),
-            h("td.end", `${gwei(tip(tx))} gwei`),
-            h("td.end", `${units(big(tx.value))} ETH`),
+            h("td.end", price(tip(tx), floor.token).join(" ")),
+            h("td.end", amount(big(tx.value), floor.token)),
             h("td.end", h(state === "pending" ? "span.badge.mid" : "span.badge", state)),
           ),
       );

@@ -1,9 +1,20 @@
 /**
- * The floors: JSON-RPC to this node's layer at `/`, and to the other one at the path that the node names.
+ * The floors: JSON-RPC to this node's layer at `/`, and to the others at the paths that the node names.
  *
- * @typedef {{version: string, layer: 1 | 2, other: string | null, remote: boolean, l1: Record<string, string>,
- *   l2: Record<string, string>, operators: string[]}} NodeInfo
+ * @typedef {{name: string, symbol: string, decimals: number, address: string}} Token by its address on layer 1
+ * @typedef {{id: number, name: string, first: boolean, path: string, port: number, contract: string | null,
+ *   operators: string[], token: Token}} ChainInfo
+ * @typedef {{version: string, layer: 1 | 2, id: number, other: string | null, remote: boolean,
+ *   l1: Record<string, string>, l2: Record<string, string>, operators: string[], chains: ChainInfo[]}} NodeInfo
  */
+
+/** @type {Token} */
+export const ETHER = {
+  name: "Ether",
+  symbol: "ETH",
+  decimals: 18,
+  address: "0x0000000000000000000000000000000000000001",
+};
 
 const MAX_BATCH = 100;
 const RETRY_SECONDS = [1, 2, 4, 8];
@@ -31,13 +42,20 @@ export class Floor {
    * @param {1 | 2} layer
    * @param {string} path
    * @param {boolean} remote whether it only passes reads on
+   * @param {ChainInfo} [chain] what the node says of a layer 2
    */
-  constructor(layer, path, remote) {
+  constructor(layer, path, remote, chain) {
     this.layer = layer;
     this.path = path;
     this.remote = remote;
-    this.name = layer === 2 ? "l2" : "l1";
-    this.chainId = 0;
+    /** What addresses of pages call it: `l1`, `l2`, or the id of one of several chains. */
+    this.name = layer === 1 ? "l1" : node.several ? String(chain?.id) : "l2";
+    /** What people call it. */
+    this.title = layer === 1 ? "Ground floor" : node.several ? (chain?.name ?? "") : "Upper floor";
+    /** What pays for its gas. */
+    this.token = chain?.token ?? ETHER;
+    this.chain = chain ?? null;
+    this.chainId = chain?.id ?? 0;
     /** @type {string[]} */
     this.accounts = [];
     /** @type {Set<string> | null} the methods it has, once known */
@@ -112,7 +130,13 @@ export class Floor {
    */
   follow(onhead, onstate) {
     if (this.remote) this.poll(onhead, onstate);
-    else this.socket = new Socket(this.path, onhead, onstate);
+    else this.socket ??= new Socket(this.path, onhead, onstate);
+  }
+
+  /** Report nothing any more. */
+  unfollow() {
+    this.socket?.close();
+    this.socket = null;
   }
 
   /**
@@ -144,11 +168,19 @@ class Socket {
     this.onhead = onhead;
     this.onstate = onstate;
     this.failures = 0;
+    this.isWanted = true;
     this.connect();
   }
 
+  close() {
+    this.isWanted = false;
+    this.socket?.close();
+  }
+
   connect() {
+    if (!this.isWanted) return;
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${this.path}`);
+    this.socket = socket;
     socket.onopen = () => {
       this.failures = 0;
       socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');
@@ -159,6 +191,7 @@ class Socket {
       if (message.method === "eth_subscription") this.onhead(message.params.result);
     };
     socket.onclose = () => {
+      if (!this.isWanted) return;
       const seconds = RETRY_SECONDS[Math.min(this.failures++, RETRY_SECONDS.length - 1)];
       this.onstate("away", Date.now() + seconds * 1000);
       setTimeout(() => this.connect(), seconds * 1000);
@@ -166,19 +199,28 @@ class Socket {
   }
 }
 
-/** @type {{info: NodeInfo, l1: Floor | null, l2: Floor | null, own: Floor}} */
-export const node = /** @type {any} */ ({ info: null, l1: null, l2: null, own: null });
+/**
+ * The layers of the node; `l2` is the first of `l2s`, and of most nodes the only one.
+ * @type {{info: NodeInfo, l1: Floor | null, l2: Floor | null, l2s: Floor[], own: Floor, several: boolean}}
+ */
+export const node = /** @type {any} */ ({ info: null, l1: null, l2: null, l2s: [], own: null, several: false });
 
 /** Learn which floors there are. */
 export async function connect() {
   const response = await fetch("/explorer/node.json");
-  const info = await response.json();
+  const info = /** @type {NodeInfo} */ (await response.json());
   node.info = info;
-  const own = new Floor(info.layer, "/", false);
-  node.own = own;
-  const other = info.other ? new Floor(info.layer === 2 ? 1 : 2, info.other, info.remote) : null;
-  node.l2 = own.layer === 2 ? own : other;
-  node.l1 = own.layer === 1 ? own : other;
+  node.several = info.chains.length > 1;
+  const [only] = info.chains;
+  const ownPath = (/** @type {ChainInfo} */ it) => (info.layer === 2 && it.id === info.id ? "/" : it.path);
+  node.l1 = info.layer === 1 ? new Floor(1, "/", false) : info.other ? new Floor(1, info.other, info.remote) : null;
+  if (node.several) node.l2s = info.chains.map((it) => new Floor(2, ownPath(it), false, it));
+  else if (info.layer === 2) node.l2s = [new Floor(2, "/", false, only)];
+  else node.l2s = info.other ? [new Floor(2, info.other, false, only)] : [];
+  node.l2 = node.l2s[0] ?? null;
+  node.own = /** @type {Floor} */ (
+    info.layer === 1 ? node.l1 : (node.l2s.find((it) => it.chainId === info.id) ?? node.l2)
+  );
   await Promise.all(floors().map(greet));
 }
 
@@ -188,17 +230,54 @@ async function greet(floor) {
     floor.call("eth_chainId").catch(() => 0),
     floor.remote ? [] : floor.maybe("eth_accounts"),
   ]);
-  floor.chainId = Number(chainId);
+  floor.chainId = Number(chainId) || floor.chainId;
   floor.accounts = accounts ?? [];
 }
 
-/** @returns {Floor[]} the upper one first */
-export function floors() {
-  return /** @type {Floor[]} */ ([node.l2, node.l1].filter(Boolean));
-}
+/** @returns {Floor[]} the upper ones first */
+export const floors = () => (node.l1 ? [...node.l2s, node.l1] : node.l2s);
 
 /**
- * @param {string} name `l1` or `l2`
+ * @param {string} name `l1`, the id of a chain, or `l2`, which is the first one
  * @returns {Floor | null}
  */
-export const floorOf = (name) => (name === "l1" ? node.l1 : name === "l2" ? node.l2 : null);
+export const floorOf = (name) =>
+  name === "l1"
+    ? node.l1
+    : name === "l2"
+      ? node.l2
+      : (node.l2s.find((it) => it.name === name || String(it.chainId) === name) ?? null);
+
+/** @param {string} layer */
+export const isUpper = (layer) => layer !== "l1";
+
+/**
+ * The token that pays for gas on a floor.
+ * @param {string} layer
+ */
+export const tokenAt = (layer) => floorOf(layer)?.token ?? ETHER;
+
+/**
+ * The address of a contract on layer 1.
+ * @param {string} name
+ */
+export const addressOf = (name) => Object.entries(node.info.l1).find(([, it]) => it === name)?.[0] ?? "";
+
+/**
+ * The contract of a chain on layer 1.
+ * @param {Floor} floor
+ */
+export const contractOf = (floor) => floor.chain?.contract ?? addressOf("ZKChain");
+
+/**
+ * The colour of a layer: where a thing was born.
+ * @param {string} layer
+ */
+export const toneOf = (layer) => (isUpper(layer) ? "l2" : "l1");
+
+/**
+ * The page of a batch.
+ * @param {string} layer of its chain
+ * @param {number} number
+ */
+export const batchHref = (layer, number) => `#/${node.several ? `${layer}/` : ""}batch/${number}`;

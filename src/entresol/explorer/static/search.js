@@ -2,9 +2,9 @@
 
 import { h, ICONS, icon, show } from "./dom.js";
 import { checksum, count, int, short } from "./format.js";
+import { stateOf } from "./houses.js";
 import { named, nameOf, unshortened } from "./known.js";
-import { live } from "./live.js";
-import { floors, node } from "./rpc.js";
+import { batchHref, floorOf, floors, isUpper, node } from "./rpc.js";
 
 /** @typedef {{text: string, kind: string, href: string}} Hit */
 
@@ -71,7 +71,7 @@ export function searchBox() {
         : h(
             "li.muted",
             { role: "option", "aria-disabled": "true", "aria-selected": "false" },
-            "Neither floor knows this.",
+            node.several ? "No house knows this." : "Neither floor knows this.",
           ),
     );
     list.hidden = false;
@@ -100,15 +100,24 @@ export function searchBox() {
  */
 export async function find(text) {
   const plain = text.replaceAll(",", "");
-  const block = /^(?:(l[12])\s+)?(?:block\s+)?(\d+)$/i.exec(plain);
-  if (block) return blocks(Number(block[2]), block[1]?.toLowerCase());
-  const batch = /^(?:b|batch\s*)(\d+)$/i.exec(plain);
+  const block = /^(?:(l[12]|\d+)\s+)?(?:block\s+)?(\d+)$/i.exec(plain);
+  if (block) {
+    const layer = block[1] && floorOf(block[1].toLowerCase())?.name;
+    return [...(block[1] ? [] : houses(block[2])), ...(block[1] && !layer ? [] : blocks(Number(block[2]), layer))];
+  }
+  const batch = /^(?:(\d+)\s+)?(?:b|batch\s*)(\d+)$/i.exec(plain);
   if (batch && node.l2)
-    return [{ text: `Batch ${count(Number(batch[1]))}`, kind: "batch", href: `#/batch/${batch[1]}` }];
+    return node.l2s
+      .filter((it) => !batch[1] || it === floorOf(batch[1]))
+      .map((it) => ({
+        text: `Batch ${count(Number(batch[2]))}`,
+        kind: node.several ? `batch of ${it.title}` : "batch",
+        href: batchHref(it.name, Number(batch[2])),
+      }));
   if (["latest", "safe", "finalized"].includes(plain))
     return floors().map((it) => ({
       text: plain,
-      kind: `block of ${it.name.toUpperCase()}`,
+      kind: `block of ${placeOf(it)}`,
       href: `#/${it.name}/block/${plain}`,
     }));
   const digits = /^(?:0x)?([0-9a-f]+)$/i.exec(plain)?.[1];
@@ -123,8 +132,26 @@ export async function find(text) {
     kind: layer.toUpperCase(),
     href: `#/address/${address}`,
   }));
-  return [...unique(names), ...(await methods(text))];
+  return [...houses(text), ...unique(names), ...(await methods(text))];
 }
+
+/**
+ * A floor as a hit names it.
+ * @param {import("./rpc.js").Floor} floor
+ */
+const placeOf = (floor) => (node.several && isUpper(floor.name) ? floor.title : floor.name.toUpperCase());
+
+/**
+ * The houses that a text is the number or the beginning of the name of.
+ * @param {string} text
+ * @returns {Hit[]}
+ */
+const houses = (text) =>
+  node.several
+    ? node.l2s
+        .filter((it) => it.name === text || it.title.toLowerCase().startsWith(text.toLowerCase()))
+        .map((it) => ({ text: it.title, kind: `chain ${it.chainId}`, href: `#/${it.name}` }))
+    : [];
 
 /** @param {Hit[]} hits */
 const unique = (hits) => hits.filter((it, at) => hits.findIndex((other) => other.href === it.href) === at);
@@ -142,10 +169,10 @@ const addressHit = (address) => ({
  */
 function blocks(number, layer) {
   const wanted = floors().filter((it) => !layer || it.name === layer);
-  const known = wanted.filter((it) => number <= live[it.name === "l1" ? "l1" : "l2"].head);
+  const known = wanted.filter((it) => number <= stateOf(it.name).head);
   return known.map((it) => ({
     text: `Block ${count(number)}`,
-    kind: it.name.toUpperCase(),
+    kind: placeOf(it),
     href: `#/${it.name}/block/${number}`,
   }));
 }
@@ -161,13 +188,13 @@ async function byHash(hash) {
       if (tx)
         return {
           text: short(hash),
-          kind: `transaction on ${floor.name.toUpperCase()}`,
+          kind: `transaction ${node.several && isUpper(floor.name) ? "in" : "on"} ${placeOf(floor)}`,
           href: `#/${floor.name}/tx/${hash}`,
         };
       return block
         ? {
             text: `Block ${count(int(block.number))}`,
-            kind: floor.name.toUpperCase(),
+            kind: placeOf(floor),
             href: `#/${floor.name}/block/${int(block.number)}`,
           }
         : null;

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { count } from "./format.js";
-import { floorOf } from "./rpc.js";
+import { floorOf, node } from "./rpc.js";
 
 const MAX_ITEMS = 100;
 const MAX_TEXT = 300;
@@ -14,10 +14,15 @@ const MAX_TEXT = 300;
  * @param {string} layer
  */
 export function snippet(language, method, params, layer) {
-  const url = `${location.origin}${floorOf(layer)?.path ?? "/"}`.replace(/\/$/, "");
+  const floor = floorOf(layer);
+  const port = node.several && floor?.chain?.port;
+  const url = port
+    ? `${location.protocol}//${location.hostname}:${port}`
+    : `${location.origin}${floor?.path ?? "/"}`.replace(/\/$/, "");
+  const variable = /^\d/.test(layer) ? "l2" : layer;
   if (language === "python") {
     const list = params.map((it) => `    ${python(it)},\n`).join("");
-    return `from web3 import Web3\n\n${layer} = Web3(Web3.HTTPProvider("${url}"))\n${layer}.provider.make_request(\n    "${method}",\n    [${list ? `\n${list.replace(/^/gm, "    ").trimEnd()}\n    ` : ""}],\n)`;
+    return `from web3 import Web3\n\n${variable} = Web3(Web3.HTTPProvider("${url}"))\n${variable}.provider.make_request(\n    "${method}",\n    [${list ? `\n${list.replace(/^/gm, "    ").trimEnd()}\n    ` : ""}],\n)`;
   }
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   if (language === "javascript")

@@ -1,6 +1,6 @@
 /** The stairs between the floors: crossings in progress, arrived and paid. */
 
-import { crossings, isClaimable, isMoving, STEPS, stageName } from "./crossings.js";
+import { crossings, isClaimable, isMoving, linkOf, STEPS, stageName } from "./crossings.js";
 import { append, differs, h, keyed, s, show } from "./dom.js";
 import { count } from "./format.js";
 
@@ -10,26 +10,31 @@ const GAP = 0.19;
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 
-/** @returns {{element: HTMLElement, draw: () => void}} */
-export function stairs() {
+/**
+ * @param {import("./houses.js").House} house
+ * @param {boolean} [isSmall] whether they are those of a house in the street
+ * @returns {{element: HTMLElement, draw: () => void}}
+ */
+export function stairs(house, isSmall = false) {
   const element = h("div.stairs");
   const [up, down] = [s("g"), s("g")];
   let isNarrow = /** @type {boolean | null} */ (null);
   const draw = () => {
-    const narrow = matchMedia("(max-width: 719px)").matches;
+    const narrow = isSmall || matchMedia("(max-width: 719px)").matches;
     const [from, to, width] = narrow ? [14, 104, 118] : [128, 318, 360];
-    if (narrow !== isNarrow) show(element, staircase(from, to, width, [up, down]));
+    if (narrow !== isNarrow) show(element, staircase(house.name, from, to, width, [up, down]));
     isNarrow = narrow;
-    const moving = crossings().filter((it) => isMoving(it) || isClaimable(it));
+    const moving = crossings(house).filter((it) => isMoving(it) || isClaimable(it));
     const text = moving.map((it) => `${it.kind} of ${it.what}: ${stageName(it)}`).join("; ");
     element.firstElementChild?.setAttribute("aria-label", `The stairs. ${text || "Nothing is on them."}`);
     const place = (/** @type {number} */ t) => [from + t * (to - from), HEIGHT * (1 - t)];
-    travellers(up, moving.filter(isUp), true, place);
+    travellers(up, moving.filter(isUp), true, place, isSmall);
     travellers(
       down,
       moving.filter((it) => !isUp(it)),
       false,
       place,
+      isSmall,
     );
   };
   return { element, draw };
@@ -39,22 +44,23 @@ export function stairs() {
 const isUp = (it) => it.kind === "deposit";
 
 /**
+ * @param {string} name of the house
  * @param {number} from
  * @param {number} to
  * @param {number} width
  * @param {Node[]} people
  */
-function staircase(from, to, width, people) {
+function staircase(name, from, to, width, people) {
   const steps = `v${-HEIGHT / STAIRS}h${(to - from) / STAIRS}`.repeat(STAIRS);
-  const ends = { id: "climb", gradientUnits: "userSpaceOnUse", x1: from, y1: HEIGHT, x2: to, y2: 0 };
+  const ends = { id: `climb-${name}`, gradientUnits: "userSpaceOnUse", x1: from, y1: HEIGHT, x2: to, y2: 0 };
   const stops = ["a", "b", "c"].map((it, at) => s(`stop.${it}`, { offset: at / 2 }));
   return s(
     "svg",
     { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img" },
-    s("defs", s("linearGradient", ends, stops)),
+    s("defs", s("linearGradient.climb", ends, stops)),
     s("path.level", { d: `M0 1H${to}` }),
     s("path.slope", { d: `M${from + 14} ${HEIGHT}L${to + 10} 10` }),
-    s("path.steps", { d: `M${from} ${HEIGHT}${steps}H${width}` }),
+    s("path.steps", { d: `M${from} ${HEIGHT}${steps}H${width}`, stroke: `url(#climb-${name})` }),
     people,
   );
 }
@@ -65,8 +71,9 @@ function staircase(from, to, width, people) {
  * @param {Crossing[]} all
  * @param {boolean} up
  * @param {(t: number) => number[]} place
+ * @param {boolean} isSmall
  */
-function travellers(group, all, up, place) {
+function travellers(group, all, up, place, isSmall) {
   const height = (/** @type {Crossing} */ it) =>
     up ? 0.3 + 0.3 * it.stage : 0.78 - (0.66 * it.stage) / (STEPS[it.kind].length - 1);
   const shown = all.slice(0, 3).sort((a, b) => height(a) - height(b));
@@ -77,13 +84,13 @@ function travellers(group, all, up, place) {
     shown,
     (it) => it.id,
     (it) => [it.what, it === shown[0] && rest],
-    (it) => traveller(it, up, it === shown[0] ? rest : 0),
+    (it) => traveller(it, up, it === shown[0] ? rest : 0, isSmall),
   );
   shown.forEach((it, at) => {
     last = Math.max(height(it), last + GAP);
     const [x, y] = place(last);
     const drawn = /** @type {SVGElement} */ (group.children[at]);
-    drawn.style.transform = `translate(${up ? x - 4 : x + 30}px, ${y}px)`;
+    drawn.style.transform = `translate(${up ? x - 4 : x + (isSmall ? 14 : 30)}px, ${y}px)`;
   });
 }
 
@@ -91,27 +98,31 @@ function travellers(group, all, up, place) {
  * @param {Crossing} it
  * @param {boolean} up
  * @param {number} rest how many more there are
+ * @param {boolean} isSmall
  */
-function traveller(it, up, rest) {
+function traveller(it, up, rest, isSmall) {
   const label = (it.kind === "message" ? "message" : it.what) + (rest ? `, +${rest}` : "");
   return s(
     `g.traveller.${up ? "rises" : "sinks"}`,
     s("circle", { r: 10 }),
     s("path", { d: up ? "M0 4v-8m-3 3l3-3 3 3" : "M0-4v8m-3-3l3 3 3-3" }),
-    s("text", { x: up ? -16 : 16, y: 4, "text-anchor": up ? "end" : "start" }, label),
+    isSmall
+      ? s("text", { x: up ? 14 : -18, y: up ? 18 : 23 }, label)
+      : s("text", { x: up ? -16 : 16, y: 4, "text-anchor": up ? "end" : "start" }, label),
   );
 }
 
 /**
+ * @param {import("./houses.js").House} house
  * @param {Element} arrived
  * @param {Element} paid
  */
-export function drawLists(arrived, paid) {
-  const all = crossings();
+export function drawLists(house, arrived, paid) {
+  const all = crossings(house);
   const ups = all.filter((it) => it.kind === "deposit" && it.stage === 2).slice(0, 3);
   const outs = all.filter((it) => it.kind === "withdrawal" && it.stage === 5).slice(0, 3);
   const row = (/** @type {import("./crossings.js").Crossing} */ it, /** @type {any} */ end) =>
-    h("li", h("a", { href: `#/bridge/${it.id}` }, h("b", it.what)), end);
+    h("li", h("a", { href: linkOf(it) }, h("b", it.what)), end);
   const fill = (/** @type {Element} */ element, /** @type {string} */ title, /** @type {Node[]} */ rows) => {
     show(element, h("h3.small.muted", title));
     append(element, rows.length ? h("ul.small", rows) : h("p.small.faint", "nothing yet"));

@@ -39,7 +39,7 @@ export function timePanel(act, button) {
   const element = h(
     "section.panel",
     h("header", h("h2", "Time"), now),
-    movable.length > 1 ? h("p.muted", "Both floors move together.") : null,
+    movable.length > 1 ? h("p.muted", `${node.several ? "All" : "Both"} floors move together.`) : null,
     h(
       "div.actions",
       steps.map(([text, seconds]) => button(text, () => by(seconds))),
@@ -52,7 +52,7 @@ export function timePanel(act, button) {
     element,
     draw: () => {
       show(now, moment(timeOf(node.own.name)));
-      const ahead = node.l1 && node.l2 ? clockOffset("l2") - clockOffset("l1") : 0;
+      const ahead = node.l1 ? Math.max(0, ...node.l2s.map((it) => clockOffset(it.name))) - clockOffset("l1") : 0;
       show(
         warning,
         ahead > 600

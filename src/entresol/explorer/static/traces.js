@@ -2,10 +2,11 @@
 
 import { decode } from "./codec.js";
 import { called } from "./describe.js";
-import { h } from "./dom.js";
-import { big, count, int, short, units } from "./format.js";
-import { decodeCall, decodeError } from "./known.js";
-import { addressLink, empty, table, valueText } from "./view.js";
+import { h, table } from "./dom.js";
+import { amount, big, count, int, short, units } from "./format.js";
+import { decodeCall, decodeError, nameFacets } from "./known.js";
+import { contractOf, node, tokenAt } from "./rpc.js";
+import { addressLink, empty, valueText } from "./view.js";
 
 const MAX_CALLS = 200;
 const KINDS = /** @type {Record<string, string>} */ ({
@@ -26,7 +27,10 @@ const KINDS = /** @type {Record<string, string>} */ ({
 export async function callTree(floor, tx, receipt) {
   if (!tx.to && !receipt) return null;
   if (floor.remote) return null;
-  const trace = await floor.call("debug_traceTransaction", tx.hash, { tracer: "callTracer" });
+  const [trace] = await Promise.all([
+    floor.call("debug_traceTransaction", tx.hash, { tracer: "callTracer" }),
+    floor.layer === 1 && node.l2 ? nameFacets(contractOf(node.l2)) : null,
+  ]);
   /** @type {Node[]} */
   const rows = [];
   let hidden = 0;
@@ -77,7 +81,7 @@ function callRow(frame, depth, layer) {
     frame.to ? h("a", { href: `#/address/${frame.to}` }, called(frame.to, layer)) : "",
     ".",
     text,
-    value ? h("span.muted", ` ${units(value)} ETH`) : null,
+    value ? h("span.muted", ` ${amount(value, tokenAt(layer))}`) : null,
     result,
     failure ? h("span.bad", ` ✕ ${failure}`) : null,
   );
@@ -138,7 +142,7 @@ export async function stateChanges(floor, tx) {
  * @param {boolean} isEther
  */
 function amountRow(floor, address, name, before, after, isEther) {
-  const write = (/** @type {bigint} */ it) => (isEther ? units(it, 18, 7) : count(it));
+  const write = (/** @type {bigint} */ it) => (isEther ? units(it, floor.token.decimals, 7) : count(it));
   return row(floor, address, name, write(before), write(after), change(after - before, write));
 }
 

@@ -2,12 +2,12 @@
 
 import { PRIORITY, sentence, tokenOf } from "./describe.js";
 import { choice, h, show } from "./dom.js";
-import { ago, big, byteLength, count, gwei, int, moment, short, textOf, units } from "./format.js";
+import { ago, amount, big, byteLength, count, int, moment, price, short, textOf } from "./format.js";
 import { decodeCall, decodeLog } from "./known.js";
-import { floorOf, node } from "./rpc.js";
+import { floorOf, isUpper, node, tokenAt } from "./rpc.js";
 import { standing } from "./standing.js";
 import { callTree, stateChanges } from "./traces.js";
-import { addressLink, blockLink, copyButton, facts, fields, section } from "./view.js";
+import { addressLink, blockLink, copyButton, crumb, facts, fields, section } from "./view.js";
 
 const TYPES = /** @type {Record<number, string>} */ ({
   0: "legacy",
@@ -39,7 +39,7 @@ export async function page(layer, hash) {
   const failed = Boolean(receipt) && !int(receipt.status);
   const number = int(tx.blockNumber);
   const crumbs = [
-    layer === "l2" ? "Upper floor" : "Ground floor",
+    crumb(layer),
     " / ",
     tx.blockNumber ? h("a", { href: `#/${layer}/block/${number}` }, `block ${count(number)}`) : "pool",
     " / transaction",
@@ -61,7 +61,7 @@ export async function page(layer, hash) {
       h("pre.raw", { tabindex: 0 }, JSON.stringify({ transaction: tx, receipt }, null, 2)),
     ),
   ];
-  const rail = layer === "l2" ? standing(tx) : null;
+  const rail = isUpper(layer) ? standing(layer, tx) : null;
   const console = `#/console/eth_getTransactionByHash?l=${layer}&p=${encodeURIComponent(JSON.stringify([hash]))}`;
   return {
     title: `Transaction ${short(hash)}`,
@@ -121,12 +121,13 @@ function index(parts) {
 /**
  * @param {any} tx
  * @param {any} receipt
+ * @param {import("./rpc.js").Token} token
  */
-function moved(tx, receipt) {
-  const amount = `${units(big(tx.value), 18, 18)} ETH`;
-  if (!receipt || int(receipt.status)) return amount;
+function moved(tx, receipt, token) {
+  const sent = amount(big(tx.value), token, token.decimals);
+  if (!receipt || int(receipt.status)) return sent;
   const stays = int(tx.type) === PRIORITY ? "it was refunded" : "it stayed with the sender";
-  return ["0 ETH ", h("span.muted", `of ${amount}: ${stays}`)];
+  return [`0 ${token.symbol} `, h("span.muted", `of ${sent}: ${stays}`)];
 }
 
 /**
@@ -138,7 +139,8 @@ function moved(tx, receipt) {
 function overview(tx, receipt, block, layer) {
   const at = int(block?.timestamp);
   const used = int(receipt?.gasUsed);
-  const price = big(receipt?.effectiveGasPrice ?? tx.gasPrice);
+  const paid = big(receipt?.effectiveGasPrice ?? tx.gasPrice);
+  const token = tokenAt(layer);
   const kind = int(tx.type);
   return facts([
     [
@@ -157,15 +159,15 @@ function overview(tx, receipt, block, layer) {
             receipt?.contractAddress ? addressLink(receipt.contractAddress, layer, { both: true }) : null,
           ],
     ],
-    ["Value", big(tx.value) ? moved(tx, receipt) : null],
+    ["Value", big(tx.value) ? moved(tx, receipt, token) : null],
     [
       "Fee",
       receipt
         ? [
-            `${units(BigInt(used) * price, 18, 12)} ETH `,
+            `${amount(BigInt(used) * paid, token, 12)} `,
             h(
               "span.muted",
-              `${count(used)} gas at ${gwei(price)} gwei, ${Math.round((100 * used) / int(tx.gas))} % of the limit`,
+              `${count(used)} gas at ${price(paid, token).join(" ")}, ${Math.round((100 * used) / int(tx.gas))} % of the limit`,
             ),
           ]
         : `at most ${count(int(tx.gas))} gas`,
@@ -207,9 +209,7 @@ function inputSection(tx, layer) {
       fields(entry.inputs, values, layer),
     );
     if (entry.name === "transfer" && values.length === 2)
-      tokenOf(layer, tx.to).then(
-        (token) => token && body.append(h("p.muted", `${units(values[1], token.decimals)} ${token.symbol}`)),
-      );
+      tokenOf(layer, tx.to).then((token) => token && body.append(h("p.muted", amount(values[1], token))));
   };
   draw(decoded ? "decoded" : "hex");
   const options = /** @type {["decoded" | "hex", string][]} */ ([

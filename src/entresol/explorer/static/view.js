@@ -4,7 +4,7 @@ import { typeName } from "./abi.js";
 import { h, ICONS, icon, say, show } from "./dom.js";
 import { checksum, count, short, textOf } from "./format.js";
 import { decodeError, nameOf } from "./known.js";
-import { RpcError } from "./rpc.js";
+import { floorOf, isUpper, node, RpcError, toneOf } from "./rpc.js";
 
 const SKELETON_MS = 150;
 const FIRST_DELAY_MS = 1000;
@@ -81,8 +81,23 @@ export function addressLink(address, layer, { both = false, copies = true } = {}
  */
 export const blockLink = (layer, number) => h("a.mono", { href: `#/${layer}/block/${number}` }, count(number));
 
-/** @param {string} layer */
-export const badge = (layer) => h(`span.badge.${layer}`, layer.toUpperCase());
+/**
+ * The number of a house on its enamel plate; of a node with one chain, the layer.
+ * @param {string} layer
+ */
+export const badge = (layer) =>
+  node.several
+    ? h(`span.plate.${toneOf(layer)}`, { title: floorOf(layer)?.title }, isUpper(layer) ? layer : "L1")
+    : h(`span.badge.${layer}`, layer.toUpperCase());
+
+/**
+ * A floor by its name, for the way to a page.
+ * @param {string} layer
+ */
+export const crumb = (layer) =>
+  node.several && isUpper(layer)
+    ? h("a", { href: `#/${layer}` }, badge(layer), " ", floorOf(layer)?.title)
+    : (floorOf(layer)?.title ?? "");
 
 /**
  * A decoded value.
@@ -264,29 +279,4 @@ export const facts = (rows) =>
     rows
       .filter(([, value]) => value !== null && value !== undefined)
       .map(([name, value]) => h("div", h("dt", name), h("dd", value))),
-  );
-
-/**
- * @param {string} label
- * @param {[string, string?][]} columns their titles and classes
- * @param {Node[]} rows
- */
-export const table = (label, columns, rows) =>
-  h(
-    "div.scroll",
-    { tabindex: 0, role: "region", "aria-label": label },
-    h(
-      "table",
-      { "aria-label": label },
-      h(
-        "thead",
-        h(
-          "tr",
-          columns.map(([title, kind]) =>
-            h(kind ? `th.${kind}` : "th", { scope: "col" }, title || h("span.unseen", "Layer")),
-          ),
-        ),
-      ),
-      h("tbody", rows),
-    ),
   );

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.execution.call.limits import CallLimits
 from entresol.execution.trace.budget import TraceLimits
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.system_contracts import (
-    ASSET_ROUTER,
-    MULTICALL,
-    TESTNET_PAYMASTER,
-    base_token_of,
-)
+from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PAYMASTER
 from entresol.rpc.cache.block_logs import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.node.settlement.l2_components import SettledView
+from entresol.rpc.namespaces.base_token import EntresolBaseToken
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
 from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
@@ -44,11 +45,11 @@ def development_namespaces(
     rollup: RollupParts | SettledView | None,
     set_logging: Callable[[bool], None],
 ) -> list[Namespace]:
-    """Return the namespaces that both layers have, and on an L2 that runs its rollup the one that settles."""
+    """Return the namespaces that both layers have, and on an L2 that runs its rollup those that act on L1."""
     namespaces = _both_layers(services, control, set_logging)
     if rollup is None or isinstance(rollup, SettledView):
         return namespaces
-    return [*namespaces, AnvilSettlement(rollup)]
+    return [*namespaces, AnvilSettlement(rollup), EntresolBaseToken(rollup)]
 
 
 def _both_layers(

@@ -128,7 +128,7 @@ async def unwind(config: NodeConfig, number: int) -> str:
 
 
 async def _new_chain(config: NodeConfig) -> ClusterChain:
-    layer = await connect_remote(config)
+    (layer,) = await connect_remote(config)
     try:
         chain, _ = open_layer_two(config, layer.l1_chain_id, layer.contracts)
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
 from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
@@ -18,12 +19,11 @@ from entresol.node.config.secrets import operator_keys
 from entresol.node.open_chains import OPERATOR, open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
-from entresol.node.settlement.settlement_layer import SettlementLayer
+from entresol.node.settlement.settlement_layer import SettlementLayer, ether_price_watcher
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.tables import ClusterChain, read_chain
 from entresol.rollup.batches import genesis_batch
-from entresol.rollup.system_contracts import base_token_of
 from entresol.storage.replication.position import START
 
 if TYPE_CHECKING:
@@ -96,6 +96,9 @@ async def join(config: NodeConfig) -> Joined:
         layer = _settlement_layer(config, row)
         cleanup.push_async_callback(layer.l1.close)
         await _check_l1(layer)
+        if (ether_price := ether_price_watcher(layer, fees, config.l1)) is not None:
+            # The genesis has no price, and whoever takes over seals blocks before it has read one.
+            await ether_price.refresh()
         cleanup.pop_all()
     return Joined(config, database, chain, fees, layer, row.genesis)
 

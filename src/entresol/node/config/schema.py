@@ -268,8 +268,23 @@ class L1Config(Struct, frozen=True, kw_only=True):
             description="Address of the Bridgehub on the L1 of --l1-url that the chain is registered with.",
         ),
     ] = None
+    bridgehub_owner_key: Annotated[
+        str | None,
+        Meta(
+            title="KEY",
+            description="Private key of the owner of --bridgehub, which registers a chain there that it does not know.",
+        ),
+    ] = None
+    bridgehub_owner_key_file: Annotated[
+        str | None,
+        Meta(title="FILE", description="File with the private key of the Bridgehub's owner."),
+    ] = None
     deploy_l1: Annotated[
-        bool, Meta(description="Deploy the settlement contracts to the L1 of --l1-url.")
+        bool,
+        Meta(
+            description="Deploy the settlement contracts to the L1 of --l1-url; with --bridgehub, only that of the "
+            "chain itself."
+        ),
     ] = False
     operator_key: Annotated[
         str | None,

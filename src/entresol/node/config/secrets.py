@@ -33,7 +33,7 @@ def read_secret_files(config: NodeConfig) -> NodeConfig:
     """
     chain = _from_file(config.chain, "mnemonic", DEVELOPMENT_MNEMONIC)
     l1 = config.l1
-    for name in ("operator_key", "prove_key", "execute_key"):
+    for name in ("operator_key", "prove_key", "execute_key", "bridgehub_owner_key"):
         l1 = _from_file(l1, name)
     chains = tuple(map(read_secret_files, config.chains))
     return msgspec.structs.replace(config, chain=chain, l1=l1, chains=chains)
@@ -41,9 +41,17 @@ def read_secret_files(config: NodeConfig) -> NodeConfig:
 
 def operator_keys(config: L1Config, default: Hash32) -> OperatorKeys:
     """Return the keys that deploy and settle; `default` is that of an operator without flags."""
-    commit = _key(config.operator_key, "--operator-key") or default
-    prove = _key(config.prove_key, "--prove-key")
-    return OperatorKeys.of(commit, prove, _key(config.execute_key, "--execute-key"))
+    commit, prove, execute = step_keys(config)
+    return OperatorKeys.of(commit or default, prove, execute)
+
+
+def step_keys(config: L1Config) -> tuple[Hash32 | None, Hash32 | None, Hash32 | None]:
+    """Return the keys that commit, prove and execute; None for one that is not given."""
+    return (
+        _key(config.operator_key, "--operator-key"),
+        _key(config.prove_key, "--prove-key"),
+        _key(config.execute_key, "--execute-key"),
+    )
 
 
 def parse_private_key(text: str, source: str) -> Hash32:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from entresol.explorer.files import FOLDER
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.rollup.system_contracts import CONTRACTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.l1.deployment import SettlementContracts
     from entresol.primitives.values import Address
     from entresol.server.handler import Page
@@ -22,15 +25,32 @@ INFO_PATH: Final = f"{FOLDER}node.json"
 _L1_NAMES: Final = {
     "bridgehub": "Bridgehub",
     "chain": "ZKChain",
+    # Chains but the first have no other bridge of earlier versions than the router, so that comes later.
+    "legacy_bridge": "L1ERC20Bridge",
     "asset_router": "L1AssetRouter",
     "nullifier": "L1Nullifier",
     "native_token_vault": "L1NativeTokenVault",
     "validator_timelock": "ValidatorTimelock",
     "chain_type_manager": "ChainTypeManager",
     "verifier": "DevelopmentVerifier",
-    "legacy_bridge": "L1ERC20Bridge",
     "bytecodes_supplier": "BytecodesSupplier",
 }
+
+_HOUSES: Final = (
+    "Harbour",
+    "Mill",
+    "Orchard",
+    "Foundry",
+    "Lighthouse",
+    "Bakery",
+    "Library",
+    "Granary",
+    "Smithy",
+    "Brewery",
+    "Observatory",
+    "Chandlery",
+)
+"""What the page calls the chains of a node that has several, by their order, as it calls accounts by names."""
 
 OtherLayer = Literal["here", "remote"]
 """Where the other layer is: in this node, or behind a URL, from which the explorer only reads."""
@@ -42,29 +62,85 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
     layer: Literal[1, 2]
     other: OtherLayer | None = None
     """The other layer, if there is one."""
+    chain_id: int = 0
+    base_token: BaseToken = ETHER_TOKEN
+    """What pays for the gas of an L2."""
     contracts: SettlementContracts | None = None
     operators: tuple[Address, ...] = ()
 
     def pages(self) -> dict[str, Page]:
-        """Return the page with the explorer's settings."""
-        body = msgspec.json.encode(self._info())
-        return {INFO_PATH: lambda: (200, "application/json; charset=utf-8", body)}
+        """Return the page with the explorer's settings, of a chain that has no other beside it."""
+        return {INFO_PATH: self.info_page(())}
 
-    def _info(self) -> dict[str, Any]:
+    def info_page(self, houses: Sequence[House]) -> Page:
+        """Return the page with the explorer's settings; the L2s of the node are the `houses`."""
+        return lambda: (
+            200,
+            "application/json; charset=utf-8",
+            msgspec.json.encode(self._info(houses)),
+        )
+
+    def _info(self, houses: Sequence[House]) -> dict[str, Any]:
+        names: dict[str, str] = {}
+        for page in (*(it.page for it in reversed(houses)), self):
+            names |= page.l1_names()
         return {
             "version": metadata.version("entresol"),
             "layer": self.layer,
+            "id": self.chain_id,
             "other": self.other and (L1_PATH if self.layer == 2 else L2_PATH),
             "remote": self.other == "remote",
-            "l1": self._l1_names(),
+            "l1": names,
             "l2": {str(address): name for address, name in CONTRACTS.items()},
             "operators": [str(address) for address in self.operators],
+            "chains": [it.entry(index) for index, it in enumerate(houses)],
         }
 
-    def _l1_names(self) -> dict[str, str]:
+    def l1_names(self) -> dict[str, str]:
+        """Return the names of the contracts on L1, by their addresses."""
         if self.contracts is None:
             return {}
         addresses = msgspec.structs.asdict(self.contracts)
         return {
             str(addresses[field]): name for field, name in _L1_NAMES.items() if addresses[field]
+        }
+
+
+class Listener(Protocol):
+    """What serves a chain."""
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        ...
+
+
+class House(NamedTuple):
+    """An L2 of a node, as the explorers of all its layers list it."""
+
+    page: ExplorerPage
+    service: Listener
+
+    @property
+    def path(self) -> str:
+        """The path of its requests, on every port of the node."""
+        return f"{FOLDER}{self.page.chain_id}"
+
+    def entry(self, index: int) -> dict[str, Any]:
+        """Return what the page has to know of it; `index` is its place among the L2s."""
+        page, token = self.page, self.page.base_token
+        return {
+            "id": page.chain_id,
+            "name": _HOUSES[index] if index < len(_HOUSES) else f"House {index + 1}",
+            "first": index == 0,
+            "path": self.path,
+            "port": self.service.port,
+            "contract": None if page.contracts is None else str(page.contracts.chain),
+            "operators": [str(address) for address in page.operators],
+            "token": {
+                "name": token.name,
+                "symbol": token.symbol,
+                "decimals": token.decimals,
+                "address": str(token.l1_address),
+            },
         }

@@ -1,37 +1,51 @@
-"""The explorer of each layer of a node, and its way to the other layer."""
+"""The explorer of each layer of a node, and its way to the other layers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.node.api.adapters import request_limits
-from entresol.node.explorer.explorer_page import L1_PATH, L2_PATH, ExplorerPage
+from entresol.node.explorer.explorer_page import (
+    INFO_PATH,
+    L1_PATH,
+    L2_PATH,
+    ExplorerPage,
+    House,
+)
+from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import L1Reads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from entresol.chain.chain import Chain
     from entresol.l1.layer_one import LayerOne
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.rollup import Rollup
     from entresol.server.handler import Handler
 
+HEALTH_PATH = "/health"
+
 
 def explorer_page(
-    config: NodeConfig, layer: Literal[1, 2], rollup: Rollup | None
+    config: NodeConfig, layer: Literal[1, 2], chain: Chain, rollup: Rollup | None
 ) -> ExplorerPage | None:
     """Return the settings of the explorer of a layer; None if there is no explorer."""
     if not config.api.explorer:
         return None
+    base_token = base_token_of(chain.genesis.alloc) if layer == 2 else ETHER_TOKEN
     if rollup is None:
-        return ExplorerPage(layer=layer)
+        return ExplorerPage(layer=layer, chain_id=chain.rules.chain_id, base_token=base_token)
     settlement_layer = rollup.settlement_layer
     return ExplorerPage(
         layer=layer,
         other="here" if config.l1.l1_url is None else "remote",
+        chain_id=chain.rules.chain_id,
+        base_token=base_token,
         contracts=settlement_layer.contracts,
         operators=tuple(key.address for key in settlement_layer.operator_keys.keys),
     )
@@ -40,13 +54,27 @@ def explorer_page(
 def connect_layers(
     layer_twos: Sequence[ChainService], layer_one: ChainService | None, remote: Handler | None
 ) -> None:
-    """Let the explorer of each layer reach the other one; `remote` reads from an L1 elsewhere, if there is one."""
+    """Let the explorer of each layer reach all others; `remote` reads from an L1 elsewhere, if there is one."""
     l1 = remote if layer_one is None else layer_one.handler
     for it in layer_twos:
         if l1 is not None:
             it.routes.add(L1_PATH, l1)
     if layer_one is not None:
         layer_one.routes.add(L2_PATH, layer_twos[0].handler)
+    _connect_houses(layer_twos, layer_one)
+
+
+def _connect_houses(layer_twos: Sequence[ChainService], layer_one: ChainService | None) -> None:
+    """Let every port of the node reach each of its L2s by its id, and list them."""
+    houses = [(it, House(it.explorer, it)) for it in layer_twos if it.explorer is not None]
+    for service in (*layer_twos, *([] if layer_one is None else [layer_one])):
+        if service.explorer is None:
+            continue
+        for it, house in houses:
+            service.routes.add(house.path, it.handler)
+            service.doors.append(house.path)
+            service.pages[f"{house.path}{HEALTH_PATH}"] = it.pages[HEALTH_PATH]
+        service.pages[INFO_PATH] = service.explorer.info_page([house for _, house in houses])
 
 
 def remote_reads(config: NodeConfig, l1: LayerOne) -> Handler | None:

@@ -49,6 +49,16 @@ def name_of(chain: Chain, count: int) -> str:
     return "" if count == 1 else str(chain.rules.chain_id)
 
 
+def join_rollups(rollups: Sequence[Rollup], l1_chain: Chain | None) -> None:
+    """Give the rollups of one L1 what they share: the admin's key, and the blocks of an L1 in this process."""
+    settlers = [it.settler for it in rollups]
+    for rollup in rollups:
+        # The deployer, which is the operator of the first, administers all.
+        rollup.settlers = settlers
+        if l1_chain is not None and rollup.ether_price is not None:
+            rollup.ether_price.listen(l1_chain.events)
+
+
 def serve_layer_two(
     builder: NodeBuilder,
     layer_two: LayerTwo,
@@ -80,7 +90,7 @@ def serve_layer_two(
         config.server,
         layer=name,
         hooks=hooks,
-        explorer=explorer_page(config, 2, rollup),
+        explorer=explorer_page(config, 2, chain, rollup),
         role=role,
     )
 
@@ -136,7 +146,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         # The settler logs the operator's transactions.
         hidden=hidden,
         hooks=_hooks(builder, name, None, workers) if name else None,
-        explorer=explorer_page(config, 1, rollup),
+        explorer=explorer_page(config, 1, chain, rollup),
         role=None if workers is None else builder.opened(workers.share(chain)),
         is_layer_one=True,
         extra_port=l1.l1_extra_port,

@@ -6,21 +6,22 @@ import logging
 from typing import TYPE_CHECKING
 
 from entresol.dev.control import DevControl
-from entresol.errors import InvalidConfig
 from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
 from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
 from entresol.node.layer_twos import layer_two_configs
-from entresol.node.open_chains import is_publicly_known, open_layer_one, open_layer_two, operator_of
+from entresol.node.open_chains import open_layer_one, open_layer_two, operator_of
 from entresol.node.parts.layers import (
     LayerTwo,
     embedded_settlement_layer,
+    join_rollups,
     name_of,
     serve_layer_one,
     serve_layer_two,
 )
 from entresol.node.parts.part import Closing
+from entresol.node.settlement.chain_operators import is_public
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
@@ -52,7 +53,7 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
     """Return a node; a remote L1 is connected first, and what the L1 has of the chain is checked."""
     if not config.l1.l1:
         return ecosystem(config, log)
-    remote = None
+    remote: Sequence[SettlementLayer] = ()
     if config.l1.l1_url is None:
         check_development_l1(config)
     else:
@@ -60,18 +61,20 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
     try:
         node = ecosystem(config, log, remote)
     except BaseException:
-        if remote is not None:
-            await remote.l1.close()
+        for layer in remote:
+            await layer.l1.close()
         raise
     try:
-        if remote is not None:
-            await verify_registration(config, remote, node.chain)
-            _warn_of_public_keys(config, remote)
-            await check_gas_limit(node.chain, remote)
-        for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
-            await check_batches(service.chain, rollup.settlement_layer)
-            if remote is None:
-                await check_agreement(service.chain, rollup.settlement_layer)
+        configs = layer_two_configs(config)
+        for it, service, rollup in zip(configs, node.layer_twos, node.rollups, strict=True):
+            chain, layer = service.chain, rollup.settlement_layer
+            if remote:
+                await verify_registration(it, layer, chain)
+                _warn_of_public_keys(it, layer)
+                await check_gas_limit(chain, layer)
+            await check_batches(chain, layer)
+            if not remote:
+                await check_agreement(chain, layer)
             await rollup.refresh_prices()
     except BaseException:
         await node.stop()
@@ -80,11 +83,10 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
 
 
 def ecosystem(
-    config: NodeConfig, log: NodeLog | None = None, remote: SettlementLayer | None = None
+    config: NodeConfig, log: NodeLog | None = None, remote: Sequence[SettlementLayer] = ()
 ) -> Node:
-    """Return a node that serves L2s, and the development L1 that they settle on unless there is a `remote` one."""
+    """Return a node that serves L2s, and the development L1 that they settle on; with `remote`, each on that."""
     settles, configs = config.l1.l1, layer_two_configs(config)
-    _check_several(config, configs)
     tokens = development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
@@ -93,7 +95,7 @@ def ecosystem(
         control = DevControl(
             *(chains if l1_chain is None else (l1_chain, *chains)),
             settling=chains if settles else (),
-            foreign_l1=remote is not None,
+            foreign_l1=bool(remote),
         )
         builder.opened(control)
         load_at_start(config, control.states, chains[0], l1_chain)
@@ -103,13 +105,15 @@ def ecosystem(
         l1_sequencer = None if l1_chain is None else LocalSequencer(l1_chain)
         layer_twos: list[LayerTwo] = []
         for index, (it, (chain, fees)) in enumerate(zip(configs, opened, strict=True)):
-            sequencer, settlement_layer, rollup = LocalSequencer(chain), remote, None
+            sequencer, rollup = LocalSequencer(chain), None
+            settlement_layer = remote[index] if remote else None
             if l1_chain is not None and l1_sequencer is not None:
                 settlement_layer = embedded_settlement_layer(l1_chain, l1_sequencer, index)
             if settlement_layer is not None:
                 rollup = Rollup(chain, sequencer, settlement_layer, fees, it)
             layer_twos.append(LayerTwo(it, chain, fees, sequencer, rollup))
         rollups = [it.rollup for it in layer_twos if it.rollup is not None]
+        join_rollups(rollups, l1_chain)
         workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.
@@ -132,7 +136,7 @@ def ecosystem(
                 name=l1_name,
                 workers=workers,
             )
-        remote_l1 = None if remote is None else remote_reads(config, remote.l1)
+        remote_l1 = remote_reads(config, remote[0].l1) if remote else None
         connect_layers(services, layer_one, remote_l1)
 
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
@@ -159,32 +163,22 @@ def ecosystem(
         return builder.build(*services, info=info, rollups=rollups, layer_one=layer_one)
 
 
-def _check_several(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
-    """Reject what several chains do not have yet."""
-    if len(chains) == 1:
-        return
-    if config.l1.l1_url is not None:
-        raise InvalidConfig(
-            "--chains", "the L1 of --l1-url takes one chain of a node; start a node for each"
-        )
-
-
 def _open_chains(
     builder: NodeBuilder,
     configs: Sequence[NodeConfig],
     tokens: Sequence[BaseToken],
-    remote: SettlementLayer | None,
+    remote: Sequence[SettlementLayer],
 ) -> tuple[list[tuple[Chain, FeeModel]], Chain | None]:
     """Open the L2s, which are paid in these tokens, and the development L1 if they settle on one."""
     config = builder.config
     directory = builder.opened(EcosystemDirectory.open(config, configs))
     opened: list[tuple[Chain, FeeModel]] = []
     for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
-        opened.append(_open_layer_two(it, index, remote, token))
+        opened.append(_open_layer_two(it, index, remote[index] if remote else None, token))
         directory.opened(builder.opened(opened[-1][0]))
     chains = [chain for chain, _ in opened]
     l1_chain = None
-    if config.l1.l1 and remote is None:
+    if config.l1.l1 and not remote:
         l1_chain = builder.opened(open_layer_one(config, chains, base_tokens=tokens))
     directory.complete(chains, l1_chain)
     for chain, token in zip(chains, tokens, strict=True):
@@ -205,7 +199,7 @@ def _open_layer_two(
 
 def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) -> None:
     for key in settlement_layer.operator_keys.keys:
-        if config.settlement.settle and is_publicly_known(key.secret):
+        if config.settlement.settle and is_public(key.secret, config.chain.chain_id):
             log.warning(
                 "the key of %s is publicly known: on an L1 where its account owns anything, anybody can "
                 "take it, and settle in its name; give another one by %s-file",

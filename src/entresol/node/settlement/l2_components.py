@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from entresol.chain.fees import FeeModel
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.settlement.settlement_layer import SettlementLayer
@@ -35,6 +37,9 @@ class RollupParts(Protocol):
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Send one settlement step of a batch; return L1's transaction."""
+
+    async def set_ratio(self, tokens: Fraction) -> Hash32:
+        """Let an ether cost so many base tokens on L1; return L1's transaction."""
 
 
 class SettledView(NamedTuple):

@@ -29,6 +29,8 @@ class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
     contracts: SettlementContracts
     first_nonce: int | None = None
     """The operator's nonce when the deployment began; None if the contracts existed before."""
+    creation_nonce: int | None = None
+    """The operator's nonce that creates the chain's contract beside those of a Bridgehub that was there before."""
     deployment_block: int | None = None
     """An L1 block before which the contracts did not exist; None in directories of earlier versions."""
 

@@ -1,16 +1,15 @@
-"""Set up settlement on a remote L1: find the contracts there, or deploy them."""
+"""Set up settlement on a remote L1: find the contracts of each L2 there, or deploy them."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
+from entresol.errors import ChainNotRegistered, InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.deployment import (
     Deployment,
-    RegisteredChain,
     SettlementContracts,
     addresses_of,
     deploy,
@@ -22,10 +21,13 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
-from entresol.l1.validators import add_validators, check_validators
-from entresol.node.config.secrets import operator_keys
+from entresol.l1.validators import add_validators, check_validators, fund
 from entresol.node.dev_features import funding
-from entresol.node.open_chains import OPERATOR, chain_id_of, genesis_batch_hash, open_layer_two
+from entresol.node.ecosystem_directory import EcosystemDirectory
+from entresol.node.layer_twos import layer_two_configs
+from entresol.node.open_chains import chain_id_of
+from entresol.node.settlement.chain_operators import ChainOperators
+from entresol.node.settlement.chain_registrar import ChainRegistrar, registered_chain
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,
@@ -36,69 +38,111 @@ from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
+    from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import NodeConfig
 
 log = logging.getLogger(__name__)
 
 
-async def connect_remote(config: NodeConfig) -> SettlementLayer:
-    """Find the contracts on the L1 of `--l1-url`, or deploy them; retry until L1 can be reached."""
+async def connect_remote(config: NodeConfig) -> tuple[SettlementLayer, ...]:
+    """Find the contracts of each L2 on the L1 of `--l1-url`, or deploy them; retry until L1 can be reached.
+
+    Each L2 has a connection to L1 of its own.
+    """
     setup = RemoteSetup(config)
+    # Nothing is created in a directory before it is known to be usable, nor while another process uses it.
+    directory = EcosystemDirectory.open(config, layer_two_configs(config))
     try:
         return await retry_until_reachable(setup.l1, setup.run)
     except BaseException:
         await setup.l1.close()
         raise
+    finally:
+        directory.close()
+
+
+class RemoteChain(NamedTuple):
+    """An L2 of the node: its settings, its operator's keys, and where its contracts are recorded."""
+
+    config: NodeConfig
+    keys: OperatorKeys
+    file: ManifestFile
+
+    @property
+    def chain_id(self) -> int:
+        """Its id."""
+        return chain_id_of(self.config.chain)
 
 
 class RemoteSetup:
     """Finds or deploys the contracts; it can be run again after L1 was unreachable.
 
-    Remembers: how far a deployment is. Persists: the manifest, unless the chain is temporary.
+    Remembers: how far a deployment is. Persists: a manifest for each chain, unless they are temporary.
     """
 
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
         self._bridgehub = _bridgehub(config)
-        self._keys = operator_keys(config.l1, OPERATOR.secret)
-        self._file = ManifestFile(config.chain)
+        chains = layer_two_configs(config)
+        self._operators = ChainOperators(config, chains)
+        self._chains = [
+            RemoteChain(it, keys, ManifestFile(it.chain))
+            for it, keys in zip(chains, self._operators.keys, strict=True)
+        ]
         self.l1: LayerOne = RemoteLayerOne(checked_url(config))
-        self._operator = self._operator_for(None)
+        self._l1_chain_id: int | None = None
         self._check_flags()
 
-    async def run(self) -> SettlementLayer:
-        """Return the settlement layer."""
+    async def run(self) -> tuple[SettlementLayer, ...]:
+        """Return the settlement layer of each chain."""
         l1_chain_id = await self.l1.chain_id()
         self._check_chain_id(l1_chain_id)
         # From now on it signs for no other chain, whatever L1 says.
-        self._operator = self._operator_for(l1_chain_id)
+        self._l1_chain_id = l1_chain_id
         if self._deploys:
             contracts = await self._deploy(l1_chain_id)
         else:
-            contracts = await self._discover()
-        manifest = self._file.manifest
-        block = None if manifest is None else manifest.deployment_block
-        if block is None:
-            block = await find_deployment_block(self.l1, contracts.chain)
-        return SettlementLayer(
-            l1=self.l1,
-            l1_chain_id=l1_chain_id,
-            contracts=contracts,
-            operator_keys=self._keys,
-            deployment_block=block,
+            contracts = [await self._discover(it, l1_chain_id) for it in self._chains]
+        blocks = [
+            await self._deployment_block(*it) for it in zip(self._chains, contracts, strict=True)
+        ]
+        return tuple(
+            SettlementLayer(
+                l1=RemoteLayerOne(checked_url(self._config)) if index else self.l1,
+                l1_chain_id=l1_chain_id,
+                contracts=found,
+                operator_keys=it.keys,
+                deployment_block=block,
+            )
+            for index, (it, found, block) in enumerate(
+                zip(self._chains, contracts, blocks, strict=True)
+            )
         )
 
-    def _operator_for(self, l1_chain_id: int | None) -> Operator:
-        secret, limits = self._keys.deployer.secret, fee_limits(self._config.l1)
-        return Operator(self.l1, secret, limits, chain_id=l1_chain_id)
+    async def _deployment_block(self, chain: RemoteChain, contracts: SettlementContracts) -> int:
+        manifest = chain.file.manifest
+        block = None if manifest is None else manifest.deployment_block
+        return await find_deployment_block(self.l1, contracts.chain) if block is None else block
+
+    @property
+    def _deployer(self) -> Operator:
+        return self._operator_of(self._operators.deployer)
+
+    def _operator_of(self, secret: bytes) -> Operator:
+        return Operator(self.l1, secret, fee_limits(self._config.l1), chain_id=self._l1_chain_id)
+
+    @property
+    def _manifests(self) -> list[SettlementManifest]:
+        """Those that exist; a start that was interrupted may have written a part of them, and sent nothing yet."""
+        return [it.file.manifest for it in self._chains if it.file.manifest is not None]
 
     @property
     def _deploys(self) -> bool:
-        manifest = self._file.manifest
-        return self._config.l1.deploy_l1 and (manifest is None or manifest.first_nonce is not None)
+        is_ours = all(it.first_nonce is not None for it in self._manifests)
+        return self._config.l1.deploy_l1 and self._bridgehub is None and is_ours
 
-    async def _discover(self) -> SettlementContracts:
-        manifest, bridgehub = self._file.manifest, self._bridgehub
+    async def _discover(self, chain: RemoteChain, l1_chain_id: int) -> SettlementContracts:
+        manifest, bridgehub = chain.file.manifest, self._bridgehub
         if bridgehub is None:
             if manifest is None:
                 raise InvalidConfig(
@@ -109,127 +153,166 @@ class RemoteSetup:
         elif manifest is not None and bridgehub != manifest.contracts.bridgehub:
             raise InvalidConfig(
                 "--bridgehub",
-                f"the chain in {self._config.chain.data_dir} is registered with "
+                f"the chain in {chain.config.chain.data_dir} is registered with "
                 f"{manifest.contracts.bridgehub.checksummed()}",
             )
-        return await self._registered(bridgehub)
+        try:
+            return await self._registered(chain, bridgehub)
+        except ChainNotRegistered:
+            if manifest is not None and manifest.creation_nonce is None:
+                # It was registered before: this is another L1, or a deployment that --deploy-l1 continues.
+                raise
+        await self._register(chain, bridgehub, l1_chain_id)
+        return await self._registered(chain, bridgehub)
 
-    async def _registered(self, bridgehub: Address) -> SettlementContracts:
-        chain_id = chain_id_of(self._config.chain)
-        contracts = await find_contracts(self.l1, bridgehub, chain_id)
-        if self._config.settlement.settle:
-            if self._config.l1.deploy_l1:
-                await add_validators(self.l1, self._operator, contracts, self._keys, log.info)
-            await check_validators(self.l1, contracts, self._keys)
+    async def _register(self, chain: RemoteChain, bridgehub: Address, l1_chain_id: int) -> None:
+        """Register a chain that the Bridgehub does not know, if the flags say so."""
+        if self._registers:
+            problem = self._problem_of(l1_chain_id)
+            if problem is not None:
+                raise InvalidConfig("--bridgehub", problem)
+            await fund(self.l1, self._deployer, self._operators.derived, log.info)
+        registrar = ChainRegistrar(self.l1, l1_chain_id, bridgehub)
+        await registrar.register(chain.config, chain.keys, chain.file)
+
+    @property
+    def _registers(self) -> bool:
+        """Whether it may create the contract of a chain, and add validators."""
+        return self._config.l1.deploy_l1 or self._config.l1.bridgehub_owner_key is not None
+
+    async def _registered(self, chain: RemoteChain, bridgehub: Address) -> SettlementContracts:
+        contracts, manifest = (
+            await find_contracts(self.l1, bridgehub, chain.chain_id),
+            chain.file.manifest,
+        )
+        if manifest is not None and contracts.chain != manifest.contracts.chain:
+            raise LayerOneMismatch(
+                f"the contract of chain {chain.chain_id} is {contracts.chain.checksummed()} on {self.l1.name}, and "
+                f"{manifest.contracts.chain.checksummed()} in {chain.file.path or 'this deployment'}"
+            )
+        if chain.config.settlement.settle:
+            if self._registers:
+                # Whichever of the two is the chain's admin.
+                for admin in (self._deployer, self._operator_of(chain.keys.deployer.secret)):
+                    await add_validators(self.l1, admin, contracts, chain.keys, log.info)
+            await check_validators(self.l1, contracts, chain.keys)
         return contracts
 
-    async def _deploy(self, l1_chain_id: int) -> SettlementContracts:
+    async def _deploy(self, l1_chain_id: int) -> list[SettlementContracts]:
         """Deploy the contracts, or resume a deployment that was interrupted."""
-        nonce, manifest = await self.l1.nonce(self._operator.address), self._file.manifest
-        recorded = None if manifest is None else manifest.first_nonce
-        first = nonce if recorded is None else recorded
-        contracts = self._deployed_contracts(first)
-        self._check_deployment(contracts, first, nonce)
-        deployment = msgspec.structs.replace(
-            self._deployment(l1_chain_id, first, contracts),
-            has_facets=await is_divided(self.l1, self._operator.address, first),
+        nonce = await self.l1.nonce(self._deployer.address)
+        first = next(
+            (it.first_nonce for it in self._manifests if it.first_nonce is not None), nonce
         )
-        if manifest is None:
-            head = await self.l1.block_number()
-            self._file.write(
+        # Before the chains are opened, whose genesis is that of these contracts.
+        self._check_deployment(first, nonce)
+        deployment = msgspec.structs.replace(
+            self._deployment(l1_chain_id, first),
+            has_facets=await is_divided(self.l1, self._deployer.address, first),
+        )
+        contracts = [deployment.contracts_of(it.chain_id) for it in self._chains]
+        # All of them before the first transaction, so that every chain knows its deployment.
+        await self._record(deployment, contracts)
+        await deploy(self.l1, self._deployer, deployment, _log_progress, done=nonce - first)
+        await fund(self.l1, self._deployer, self._operators.derived, log.info)
+        for it, expected in zip(self._chains, contracts, strict=True):
+            # Another process may have used the account between the steps, and a step may have failed meanwhile.
+            if await self._registered(it, expected.bridgehub) != expected:
+                raise LayerOneMismatch(
+                    f"the contracts on {self.l1.name} are not those of the deployment"
+                )
+        return contracts
+
+    async def _record(self, deployment: Deployment, contracts: list[SettlementContracts]) -> None:
+        new = [
+            (it, found)
+            for it, found in zip(self._chains, contracts, strict=True)
+            if it.file.manifest is None
+        ]
+        if not new:
+            return
+        block = max(0, await self.l1.block_number() - MAX_REORG_DEPTH)
+        for it, found in new:
+            it.file.write(
                 SettlementManifest(
-                    l1_chain_id=l1_chain_id,
-                    contracts=contracts,
-                    first_nonce=first,
-                    deployment_block=max(0, head - MAX_REORG_DEPTH),
+                    l1_chain_id=deployment.l1_chain_id,
+                    contracts=found,
+                    first_nonce=deployment.first_nonce,
+                    deployment_block=block,
                 )
             )
-            for name, address in msgspec.structs.asdict(contracts).items():
-                log.info("%s: %s", name.replace("_", " "), address.checksummed())
-        await deploy(self.l1, self._operator, deployment, _log_progress, done=nonce - first)
-        # Another process may have used the account between the steps, and a step may have failed meanwhile.
-        if await self._registered(contracts.bridgehub) != contracts:
-            raise LayerOneMismatch(
-                f"the contracts on {self.l1.name} are not those of the deployment"
-            )
-        return contracts
+        for name, address in msgspec.structs.asdict(contracts[0]).items():
+            log.info("%s: %s", name.replace("_", " "), address.checksummed())
+        for it, found in zip(self._chains[1:], contracts[1:], strict=True):
+            log.info("chain %d: %s", it.chain_id, found.chain.checksummed())
 
-    def _check_deployment(self, contracts: SettlementContracts, first: int, nonce: int) -> None:
-        manifest = self._file.manifest
-        if manifest is not None and manifest.contracts != contracts:
-            raise InvalidConfig(
-                "--operator-key",
-                f"the contracts in {self._file.path} were deployed by another account: give its "
-                "key, or omit --deploy-l1",
-            )
+    def _check_deployment(self, first: int, nonce: int) -> None:
+        bridgehub = addresses_of(self._deployer.address, first).bridgehub
+        for it in self._chains:
+            manifest = it.file.manifest
+            if manifest is not None and manifest.contracts.bridgehub != bridgehub:
+                raise InvalidConfig(
+                    "--operator-key",
+                    f"the contracts in {it.file.path} were deployed by another account: give its "
+                    "key, or omit --deploy-l1",
+                )
         if nonce < first:
             raise LayerOneMismatch(
                 f"{self.l1.name} was reset to before the deployment: the operator's nonce was "
                 f"{first} when it began, and is {nonce} now"
             )
 
-    def _deployed_contracts(self, first_nonce: int) -> SettlementContracts:
-        """Return the contracts of the deployment; one that an earlier version began has fewer."""
-        contracts, manifest = addresses_of(self._operator.address, first_nonce), self._file.manifest
-        if manifest is None or manifest.contracts.bytecodes_supplier is not None:
-            return contracts
-        return contracts.without_supplier()
-
-    def _deployment(
-        self, l1_chain_id: int, first_nonce: int, contracts: SettlementContracts
-    ) -> Deployment:
-        operator = self._operator.address
-        # The genesis has to be known before the chain can be registered.
-        chain, _ = open_layer_two(self._config, l1_chain_id, contracts)
-        try:
-            registered = RegisteredChain(
-                chain_id=chain.rules.chain_id,
-                operator=operator,
-                genesis_batch_hash=genesis_batch_hash(chain),
-                priority_tx_max_gas=chain.rules.gas_limit,
-            )
-            return Deployment(
-                l1_chain_id=l1_chain_id,
-                deployer=operator,
-                chains=(registered,),
-                first_nonce=first_nonce,
-                has_bytecodes_supplier=contracts.bytecodes_supplier is not None,
-            )
-        finally:
-            chain.close()
+    def _deployment(self, l1_chain_id: int, first_nonce: int) -> Deployment:
+        """Return the deployment; one that an earlier version began has fewer contracts."""
+        deployer = self._deployer.address
+        contracts = addresses_of(deployer, first_nonce)
+        has_supplier = all(it.contracts.bytecodes_supplier is not None for it in self._manifests)
+        return Deployment(
+            l1_chain_id=l1_chain_id,
+            deployer=deployer,
+            chains=tuple(
+                registered_chain(it.config, it.keys, l1_chain_id, contracts) for it in self._chains
+            ),
+            first_nonce=first_nonce,
+            has_bytecodes_supplier=has_supplier,
+        )
 
     def _check_flags(self) -> None:
-        if self._config.chain.base_token is not None:
+        if any(it.config.chain.base_token is not None for it in self._chains):
             raise InvalidConfig("--base-token", "it needs the development L1")
-        if self._config.l1.deploy_l1 and self._bridgehub is not None:
-            raise InvalidConfig("--bridgehub", "this cannot be combined with --deploy-l1")
-        if self._file.manifest is None and self._file.has_development_l1:
+        if self._config.l1.bridgehub_owner_key is not None and self._bridgehub is None:
+            raise InvalidConfig("--bridgehub-owner-key", "this needs --bridgehub")
+        if not self._manifests and ManifestFile(self._config.chain).has_development_l1:
             raise InvalidConfig(
                 "--l1-url",
                 f"the chain in {self._config.chain.data_dir} settles on its development L1",
             )
 
     def _check_chain_id(self, l1_chain_id: int) -> None:
-        manifest = self._file.manifest
-        if manifest is not None and manifest.l1_chain_id != l1_chain_id:
-            raise InvalidConfig(
-                "--l1-url",
-                f"its chain id is {l1_chain_id}, but the chain in {self._config.chain.data_dir} "
-                f"settles on chain {manifest.l1_chain_id}",
-            )
-        if l1_chain_id == chain_id_of(self._config.chain):
+        for manifest in self._manifests:
+            if manifest.l1_chain_id != l1_chain_id:
+                raise InvalidConfig(
+                    "--l1-url",
+                    f"its chain id is {l1_chain_id}, but the chain in {self._config.chain.data_dir} "
+                    f"settles on chain {manifest.l1_chain_id}",
+                )
+        if l1_chain_id in {it.chain_id for it in self._chains}:
             raise InvalidConfig(
                 "--l1-url", f"its chain id is {l1_chain_id}, the same as that of the L2"
             )
-        problem = development_problem(
-            l1_chain_id, is_development=self._config.settlement.l1_development
-        )
+        problem = self._problem_of(l1_chain_id)
         if problem is not None and self._deploys:
             raise InvalidConfig("--deploy-l1", problem)
-        if problem is not None and manifest is None and funding(self._config):
+        is_new = len(self._manifests) < len(self._chains)
+        if problem is not None and is_new and any(funding(it.config) for it in self._chains):
             raise InvalidConfig(
                 "--accounts", f"they would have ether that nobody deposited: {problem}"
             )
+
+    def _problem_of(self, l1_chain_id: int) -> str | None:
+        """Return why an L1 is not for contracts of development."""
+        is_development = self._config.settlement.l1_development
+        return development_problem(l1_chain_id, is_development=is_development)
 
 
 def _log_progress(done: int, steps: int, step: str) -> None:

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 from entresol.background_task import BackgroundTask, stop_all
 from entresol.chain.events import BlocksReverted
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.errors import LayerOneFailed
-from entresol.l1.contracts import ZkChain
 from entresol.l1.operator import Operator
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
+from entresol.node.settlement.base_token_ratio import BaseTokenRatio
 from entresol.node.settlement.l1_clock import L1Clock
 from entresol.node.settlement.operator_balance import OperatorBalance
-from entresol.node.settlement.settlement_layer import fee_limits, required_confirmations
+from entresol.node.settlement.settlement_layer import (
+    ether_price_watcher,
+    fee_limits,
+    required_confirmations,
+)
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
-from entresol.rollup.ether_price import EtherPriceWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from fractions import Fraction
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
@@ -66,9 +72,7 @@ class Rollup:
             max_blocks=settings.batch_blocks,
             max_logs=settings.batch_messages,
         )
-        contract = ZkChain(
-            settlement_layer.l1, settlement_layer.contracts.chain, settlement_layer.deployment_block
-        )
+        contract = settlement_layer.contract
         confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality
         self.settlement_layer = settlement_layer
         self.prover = LogProver(chain.blocks, chain.batches)
@@ -101,6 +105,8 @@ class Rollup:
             ),
             journal=journal,
         )
+        self.settlers: Sequence[Settler] = (self.settler,)
+        """Those that may have the key of the chain's admin: its own, and those of the chains beside it."""
         self.batcher = Batcher(
             chain.blocks,
             chain.batches,
@@ -110,17 +116,14 @@ class Rollup:
         )
         self.sealed = self.batcher.sealed
         self._chain = chain
+        self._contract = contract
+        self._fees = fees
         self._gas_price = GasPriceWatcher(settlement_layer.l1, fees, limits)
-        self.ether_price: EtherPriceWatcher | None = None
-        """None if gas is paid in ether."""
-        if not fees.is_in_ether:
-            self.ether_price = EtherPriceWatcher(
-                *(contract, fees),
-                confirmations=confirmations,
-                finality=finality,
-                # Cheaper gas may be what a transaction was waiting for.
-                on_repriced=sequencer.wake,
-            )
+        self.ether_price = ether_price_watcher(
+            *(settlement_layer, fees, config.l1),
+            # Cheaper gas may be what a transaction was waiting for. Not while L1 seals a block.
+            on_repriced=lambda: asyncio.get_running_loop().call_soon(sequencer.wake),
+        )
         self._settles = settings.settle
         self._is_remote = config.l1.l1_url is not None
         self._tasks: list[BackgroundTask] = []
@@ -138,7 +141,6 @@ class Rollup:
 
     async def start(self) -> None:
         """Start the services."""
-        await self.refresh_prices()
         services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
@@ -174,6 +176,15 @@ class Rollup:
             last = self.batcher.last.number
             raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
         return (await self.settler.settle(step, batch)).transaction
+
+    async def set_ratio(self, tokens: Fraction) -> Hash32:
+        """Let an ether cost so many base tokens on L1, and return L1's transaction; raises `ValueError`."""
+        decimals = base_token_of(self._chain.genesis.alloc).decimals
+        ratio = BaseTokenRatio(self._contract, self._fees, decimals, self.settlers)
+        sent = await ratio.set(tokens)
+        # If it is confirmed, the caller finds every price changed.
+        await self.refresh_prices()
+        return sent
 
     def health(self) -> dict[str, Any]:
         """Return the problem of each service; None if it works."""

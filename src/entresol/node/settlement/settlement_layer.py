@@ -20,11 +20,14 @@ from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of, contracts_of_chain
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
+from entresol.rollup.ether_price import EtherPriceWatcher
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.chain.fees import FeeModel
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import L1Config, NodeConfig
@@ -50,6 +53,11 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
     deployment_block: int = 0
     """An L1 block before which the contracts did not exist."""
 
+    @property
+    def contract(self) -> ZkChain:
+        """The contract of this chain."""
+        return ZkChain(self.l1, self.contracts.chain, self.deployment_block)
+
 
 def fee_limits(config: L1Config) -> FeeLimits:
     """Return the limits of what the operator offers for gas on L1."""
@@ -64,6 +72,23 @@ def required_confirmations(config: L1Config) -> int:
         return config.l1_confirmations
     counts = config.l1_url is not None and config.l1_finality == "latest"
     return REMOTE_CONFIRMATIONS if counts else 0
+
+
+def ether_price_watcher(
+    layer: SettlementLayer,
+    fees: FeeModel,
+    config: L1Config,
+    on_repriced: Callable[[], object] = lambda: None,
+) -> EtherPriceWatcher | None:
+    """Return what follows the price of ether in the base token of this chain; None if gas is paid in ether."""
+    if fees.is_in_ether:
+        return None
+    return EtherPriceWatcher(
+        *(layer.contract, fees),
+        confirmations=required_confirmations(config),
+        finality=config.l1_finality,
+        on_repriced=on_repriced,
+    )
 
 
 def development_contracts(index: int = 0) -> SettlementContracts:
@@ -94,29 +119,30 @@ def configured_contracts(
 
 def check_development_l1(config: NodeConfig) -> None:
     """Reject flags and data directories that need a remote L1, if there is no `--l1-url`."""
-    file = ManifestFile(config.chain)
-    manifest = file.manifest
-    if manifest is not None:
-        raise InvalidConfig(
-            "--l1-url",
-            f"the chain in {config.chain.data_dir} settles on chain {manifest.l1_chain_id}: "
-            "give the URL of that L1",
-        )
-    flags = {
-        "--bridgehub": config.l1.bridgehub is not None,
-        "--deploy-l1": config.l1.deploy_l1,
-        "--operator-key": config.l1.operator_key is not None,
-        "--prove-key": config.l1.prove_key is not None,
-        "--execute-key": config.l1.execute_key is not None,
-    }
-    for flag, is_set in flags.items():
-        if is_set:
-            raise InvalidConfig(flag, "this needs the L1's --l1-url")
+    for it in (config, *layer_two_configs(config)):
+        manifest = ManifestFile(it.chain).manifest
+        if manifest is not None:
+            raise InvalidConfig(
+                "--l1-url",
+                f"the chain in {it.chain.data_dir} settles on chain {manifest.l1_chain_id}: "
+                "give the URL of that L1",
+            )
+        flags = {
+            "--bridgehub": it.l1.bridgehub is not None,
+            "--bridgehub-owner-key": it.l1.bridgehub_owner_key is not None,
+            "--deploy-l1": it.l1.deploy_l1,
+            "--operator-key": it.l1.operator_key is not None,
+            "--prove-key": it.l1.prove_key is not None,
+            "--execute-key": it.l1.execute_key is not None,
+        }
+        for flag, is_set in flags.items():
+            if is_set:
+                raise InvalidConfig(flag, "this needs the L1's --l1-url")
     # An older chain keeps the contracts that it has.
     problem = development_problem(
         config.l1.l1_chain_id, is_development=config.settlement.l1_development
     )
-    if problem is not None and not file.has_development_l1:
+    if problem is not None and not ManifestFile(config.chain).has_development_l1:
         raise InvalidConfig("--l1-chain-id", problem)
 
 

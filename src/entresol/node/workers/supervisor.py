@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import msgspec
 
 from entresol.background_task import cancel
+from entresol.chain.genesis.base_token import base_token_of
 from entresol.node.config.api import worker_count
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample
@@ -24,7 +25,6 @@ from entresol.node.workers.worker_process import (
 )
 from entresol.replication.workers.clients import NUMBER_BYTES
 from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
-from entresol.rollup.system_contracts import base_token_of
 from entresol.rpc.jsonrpc.connection import LocalConnection
 
 if TYPE_CHECKING:

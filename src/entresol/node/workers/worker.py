@@ -122,7 +122,3 @@ def _end_with_parent() -> None:
 
 def _report(error: BaseException) -> None:
     logger.error("a call of the producer failed", exc_info=error)
-
-
-if __name__ == "__main__":
-    main()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MODULE: Final = "entresol.node.workers.worker"
+MODULE: Final = "entresol.node.workers"
 
 STOP_SECONDS: Final = 5.0
 """How long a process may take to end after it has closed its socket."""
@@ -85,7 +85,9 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _without_secrets(config: NodeConfig) -> NodeConfig:
-    l1 = msgspec.structs.replace(config.l1, operator_key=None, prove_key=None, execute_key=None)
+    l1 = msgspec.structs.replace(
+        config.l1, operator_key=None, prove_key=None, execute_key=None, bridgehub_owner_key=None
+    )
     cluster = msgspec.structs.replace(config.cluster, cluster=None)
     chains = tuple(map(_without_secrets, config.chains))
     return msgspec.structs.replace(config, l1=l1, cluster=cluster, chains=chains)

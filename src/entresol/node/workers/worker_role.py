@@ -23,6 +23,7 @@ from entresol.server.shared_page import SharedPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
@@ -166,3 +167,7 @@ class FollowedRollup:
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Raise: the producer settles."""
         raise LayerOneFailed(f"a worker does not settle: {step.name} of batch {batch}")
+
+    async def set_ratio(self, tokens: Fraction) -> Hash32:
+        """Raise: the producer has the keys."""
+        raise LayerOneFailed(f"a worker has no key: {tokens} tokens for an ether")

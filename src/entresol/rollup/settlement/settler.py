@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from entresol.chain.journal import Journal
     from entresol.l1.contracts import BatchTotals, ZkChain
     from entresol.l1.operator import Operator
-    from entresol.primitives.values import Address
+    from entresol.primitives.values import Address, Hash32
 
 log = logging.getLogger(__name__)
 
@@ -198,6 +198,22 @@ class Settler:
             # For `finalized`: if batches are settled on request only, the next step may never come.
             await self._l1_sync.refresh()
         return by
+
+    def has_key_of(self, account: Address) -> bool:
+        """Return whether one of the keys is that of an account."""
+        return any(it.transactions.address == account for it in self._senders)
+
+    async def send_call(self, account: Address, to: Address, data: bytes) -> Hash32:
+        """Send a call that settles nothing by the key of an account, once none of its steps is pending.
+
+        Until L1 includes it, a step has the same nonce, and is signed again. Raises why it fails.
+        """
+        sender = next(it for it in self._senders if it.transactions.address == account)
+        while True:
+            async with self._exclusively():
+                if sender.transactions.pending is None:
+                    return await sender.transactions.send_call(to, data)
+            await self._step_or_wait(sender, time.monotonic())
 
     # The loop
 

@@ -104,6 +104,12 @@ class TxManager:
         self._sent_at = now
         await self._operator.send(signed)
 
+    async def send_call(self, to: Address, data: bytes) -> Hash32:
+        """Sign and send a call that settles nothing, while nothing is pending; it is not followed."""
+        signed = await self._operator.sign_call(to, data)
+        await self._operator.send(signed)
+        return signed.hash
+
     async def resend(self, pending: PendingSettlement, head: L1Block, now: float) -> None:
         """Send the pending transaction again, as L1 may have dropped it; replace it if it is stuck.
 

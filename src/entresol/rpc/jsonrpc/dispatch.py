@@ -41,6 +41,7 @@ from entresol.rpc.jsonrpc.native_methods import (
 )
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.request_batch import (
+    BatchTurns,
     DeferredResponse,
     RequestBatch,
     Response,
@@ -153,6 +154,7 @@ class Dispatcher:
         self._last = {name for name, method in self._methods.items() if method.is_last}
         self._forwarding = None if router is None else Forwarding(router, self._methods)
         self._batches = RequestBatchReader(limits.batch)
+        self._turns = BatchTurns()
         self._scans = ScanOrder()
         self._native = native_dispatcher(
             own_methods(self._methods.values(), router),
@@ -334,6 +336,7 @@ class Dispatcher:
             self._limits.response_bytes,
             self._is_grouped,
             self._is_last,
+            self._turns,
         )
         return self._joined(batch) if batch.advance() else self._finish(batch)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from itertools import islice
@@ -63,10 +64,46 @@ class StartableResponse:
         return self._response.__await__()
 
 
+class BatchTurns:
+    """Lets batches go on after their first slice: one in a turn of the event loop, one after another.
+
+    Without it each of a hundred clients would have a slice in every turn, and a new one, which needs some turns to be
+    accepted and read, would wait for seconds.
+
+    Remembers: who waits. Persists: nothing. Assumes: one event loop. Fails: never; who is cancelled is skipped.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_scheduled = False
+
+    async def next(self) -> None:
+        """Wait for a turn."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._schedule()
+        await turn
+
+    def _schedule(self) -> None:
+        if self._waiting and not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._admit)
+
+    def _admit(self) -> None:
+        self._is_scheduled = False
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                break
+        self._schedule()
+
+
 class RequestBatch(Generic[_T]):
     """The calls of one batch and their responses so far.
 
-    Calls that respond at once run one after another, for a slice of time, before the event loop serves others.
+    Calls that respond at once run one after another, for a slice of time, before the event loop serves others; further
+    slices are had in `turns` with other batches.
     The rest run concurrently, except that a call which is not grouped starts after the grouped ones before it: what
     reads the chain sees the transactions that the batch has sent. Calls that are `last` start after all others have
     their responses, wherever they stand. The responses stand as the calls do. Once they exceed `limit` bytes, no more
@@ -80,8 +117,10 @@ class RequestBatch(Generic[_T]):
         limit: int,
         is_grouped: Callable[[_T], bool] = lambda _item: False,
         is_last: Callable[[_T], bool] = lambda _item: False,
+        turns: BatchTurns | None = None,
     ) -> None:
         self._items = items
+        self._turns = turns or BatchTurns()
         self._is_grouped = is_grouped
         last = [index for index, item in enumerate(items) if is_last(item)]
         self._order = _with_last(len(items), last) if last else range(len(items))
@@ -132,7 +171,7 @@ class RequestBatch(Generic[_T]):
                     await self._finish_started()
                     self._waits = False
                 else:
-                    await asyncio.sleep(0)
+                    await self._turns.next()
                 self.advance()
             await self._finish_group()
             for task in self._tasks:

@@ -126,6 +126,7 @@ class ClientThreads:
         self._max_queued = max_queued
         self._max_all = MAX_CLIENTS_QUEUED * max_queued
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="call")
+        self._is_closed = False
         self._lock = Lock()
         self.started = 0
         """How many calls have had a thread."""
@@ -141,6 +142,9 @@ class ClientThreads:
 
         If the client disconnects, work that `ends_with_client` is cancelled; all work is with the task.
         """
+        if self._is_closed:
+            # A batch of a client that is gone may still go on.
+            raise ExecutionCancelled("the node has stopped")
         client = current_client()
         line = self._own if client is None else self._line_of(client)
         if len(line.queued) >= self._max_queued:
@@ -159,7 +163,8 @@ class ClientThreads:
             raise
 
     def close(self, *, wait: bool = False) -> None:
-        """Cancel everything, and `wait` until it has ended."""
+        """Cancel everything, also what comes later, and `wait` until it has ended."""
+        self._is_closed = True
         with self._lock:
             for job in self._running:
                 job.flag.set()

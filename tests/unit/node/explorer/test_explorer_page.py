@@ -3,12 +3,23 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from entresol.node.explorer.explorer_page import INFO_PATH, ExplorerPage
+from entresol.node.explorer.explorer_page import INFO_PATH, ExplorerPage, House
 from entresol.node.settlement.settlement_layer import development_contracts
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.values import Address
+
+MILL = BaseToken(l1_address=Address(b"\x11" * 20), name="Mill", symbol="MILL", decimals=6)
 
 
-def info(page: ExplorerPage) -> Any:
-    response = page.pages()[INFO_PATH]()
+class Listening:
+    """A service that listens."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+
+def info(page: ExplorerPage, *houses: House) -> Any:
+    response = page.info_page(houses)() if houses else page.pages()[INFO_PATH]()
     assert isinstance(response, tuple)
     status, _, body = response
     assert status == 200
@@ -34,3 +45,54 @@ def test_contracts_of_both_layers_have_names() -> None:
     found = info(ExplorerPage(layer=2, other="here", contracts=contracts))
     assert found["l1"][str(contracts.bridgehub)] == "Bridgehub"
     assert found["l2"]["0x0000000000000000000000000000000000008008"] == "L1Messenger"
+
+
+def houses_on_one_ground() -> list[House]:
+    pages = [
+        ExplorerPage(
+            layer=2,
+            other="here",
+            chain_id=270 + index,
+            contracts=development_contracts(index),
+            base_token=MILL if index else ETHER_TOKEN,
+        )
+        for index in range(2)
+    ]
+    return [House(page, Listening(3050 + index)) for index, page in enumerate(pages)]
+
+
+def test_each_chain_of_several_is_listed_with_its_path_its_port_and_its_token() -> None:
+    first, second = info(ExplorerPage(layer=1, other="here"), *houses_on_one_ground())["chains"]
+    assert (first["id"], first["path"], first["port"], first["first"]) == (
+        270,
+        "/explorer/270",
+        3050,
+        True,
+    )
+    assert first["token"]["symbol"] == "ETH"
+    assert (second["id"], second["name"], second["first"]) == (271, "Mill", False)
+    assert second["contract"] == str(development_contracts(1).chain)
+    assert second["token"] == {
+        "name": "Mill",
+        "symbol": "MILL",
+        "decimals": 6,
+        "address": "0x" + "11" * 20,
+    }
+
+
+def test_every_port_has_the_names_of_all_chains_contracts() -> None:
+    houses = houses_on_one_ground()
+    for page in (*(it.page for it in houses), ExplorerPage(layer=1, other="here")):
+        names = info(page, *houses)["l1"]
+        contracts = development_contracts()
+        assert names[str(contracts.asset_router)] == "L1AssetRouter"
+        assert names[str(contracts.legacy_bridge)] == "L1ERC20Bridge"
+        assert {names[str(development_contracts(index).chain)] for index in range(2)} == {"ZKChain"}
+
+
+def test_more_chains_than_there_are_names_have_numbers() -> None:
+    page = ExplorerPage(layer=2, other="here", chain_id=270)
+    houses = [House(page, Listening(3050))] * 16
+    names = [it["name"] for it in info(page, *houses)["chains"]]
+    assert len(set(names)) == 16
+    assert names[-1] == "House 16"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from entresol.node.startup.garbage_collector import collect_less
+from entresol.node.startup.garbage_collector import collect_less, collect_rarely
 from entresol.primitives.values import Hash32
 
 MAX_SECONDS = 0.02
@@ -44,3 +46,22 @@ def test_no_collection_visits_all_values_of_a_long_request() -> None:
         gc.callbacks.remove(measure)
     assert len(words) == WORDS
     assert longest < MAX_SECONDS
+
+
+def test_a_start_makes_fewer_objects_than_a_collection_waits_for() -> None:
+    """Count them in a process of its own, because here everything is imported."""
+    program = (
+        "import gc;"
+        "from entresol.node.startup.garbage_collector import collect_rarely;"
+        "collect_rarely(); began = gc.get_stats();"
+        "import entresol.node.recipes.ecosystem, entresol.cli;"
+        "assert [it['collections'] for it in gc.get_stats()] == [it['collections'] for it in began]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_collections_are_rarer_while_a_process_starts_than_after_it() -> None:
+    collect_rarely()
+    starting = gc.get_threshold()
+    collect_less()
+    assert starting[0] > gc.get_threshold()[0] > 1_000

@@ -8,7 +8,14 @@ import pytest
 
 from entresol.offload import POLICY
 from entresol.rpc.jsonrpc import request_batch as module
-from entresol.rpc.jsonrpc.request_batch import DeferredResponse, RequestBatch, Response
+from entresol.rpc.jsonrpc.request_batch import (
+    BatchTurns,
+    DeferredResponse,
+    RequestBatch,
+    Response,
+)
+
+BATCHES = 5
 
 
 @pytest.fixture(autouse=True)
@@ -153,3 +160,40 @@ def test_a_deferred_response_is_given_now_if_it_is_there(is_there: bool) -> None
         return await deferred
 
     assert asyncio.run(live()) == b"sent"
+
+
+def test_batches_that_go_on_have_one_slice_together_in_a_turn_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "POLICY", msgspec.structs.replace(POLICY, batch_seconds=-1.0))
+    served: list[int] = []
+
+    def respond(item: int) -> bytes:
+        served.append(item)
+        return b"1"
+
+    async def most_in_a_turn() -> int:
+        turns, most = BatchTurns(), 0
+        batches = [RequestBatch([it] * 3, respond, 1 << 20, turns=turns) for it in range(BATCHES)]
+        tasks = [asyncio.create_task(it.finish()) for it in batches]
+        while not all(it.done() for it in tasks):
+            before = len(served)
+            await asyncio.sleep(0)
+            most = max(most, len(served) - before)
+        return most
+
+    assert asyncio.run(most_in_a_turn()) == 1
+    # One after another, so that none waits for all of another one.
+    assert served == [*range(BATCHES)] * 3
+
+
+def test_a_batch_whose_client_is_gone_keeps_no_other_from_its_turn() -> None:
+    async def live() -> bool:
+        turns = BatchTurns()
+        gone, waiting = asyncio.create_task(turns.next()), asyncio.create_task(turns.next())
+        await asyncio.sleep(0)
+        gone.cancel()
+        await waiting
+        return gone.cancelled()
+
+    assert asyncio.run(live())

@@ -200,6 +200,12 @@ def test_what_runs_cooperatively_stops_when_its_client_disconnects(threads: Clie
     asyncio.run(stops_with_its_client(threads, endless, started))
 
 
+def test_work_that_comes_after_the_end_is_cancelled(threads: ClientThreads) -> None:
+    threads.close()
+    with pytest.raises(errors.ExecutionCancelled, match="the node has stopped"):
+        asyncio.run(threads.run(lambda: "never"))
+
+
 def test_work_that_changes_something_later_outlives_its_client(threads: ClientThreads) -> None:
     async def scenario() -> None:
         client, gate = Client(), Gate()

@@ -1,0 +1,131 @@
+/**
+ * What is known of all layers: the ground, and a house for each chain.
+ *
+ * @typedef {{number: number, hash: string, parent: string, at: number, gas: number, limit: number, txs: any[],
+ *   fee: bigint}} Block
+ * @typedef {{number: number, first: number, last: number, at: number, l1Txs: number, l2Txs: number, stage: number,
+ *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string}} Batch
+ * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, pending: number, state: string,
+ *   revertedTo: number}} FloorState what was reverted since the crossings were read
+ */
+
+import { clockOffset, int } from "./format.js";
+import { floorOf, isUpper } from "./rpc.js";
+
+export const STAGES = ["Open", "Sealed", "Committed", "Proven", "Executed"];
+/** How many houses a street has room for. */
+export const MAX_DRAWN = 5;
+
+/** @returns {FloorState} */
+const newFloor = () => ({
+  head: -1,
+  blocks: new Map(),
+  price: 0n,
+  pending: 0,
+  state: "connecting",
+  revertedTo: Infinity,
+});
+
+/** A chain: its blocks, its batches, what the bridge holds for it. */
+export class House {
+  /** @param {import("./rpc.js").Floor} floor */
+  constructor(floor) {
+    this.floor = floor;
+    this.name = floor.name;
+    this.l2 = newFloor();
+    /** @type {Map<number, Batch>} */
+    this.batches = new Map();
+    this.sealed = 0;
+    this.executedBlock = -1;
+    this.executedBatch = 0;
+    this.pubdata = 0n;
+    /** @type {bigint | null} */
+    this.held = null;
+    /** @type {any} */
+    this.health = null;
+    /** When it did not respond for the first time, in milliseconds; 0 if it does. */
+    this.awaySince = 0;
+  }
+
+  /** Why its settlement has stopped; null if it has not. */
+  get stopped() {
+    return this.health?.settlement ?? null;
+  }
+
+  /** How many blocks do not stand on the ground yet. */
+  get early() {
+    return Math.max(0, this.l2.head - Math.max(0, this.executedBlock));
+  }
+
+  /** @returns {number[]} the seconds to finality, the newest batch last */
+  finalities() {
+    const done = [...this.batches.values()].filter((it) => it.stage === 4).sort((a, b) => a.number - b.number);
+    // A batch is sealed by the clock of layer 2, and executed by that of layer 1.
+    const apart = Math.abs(clockOffset("l1") - clockOffset(this.name)) > 5;
+    return done
+      .slice(-30)
+      .map((it) => Math.max(0, it.executed - (apart ? it.committed : Math.min(it.committed, it.at))));
+  }
+
+  /**
+   * @param {number} number
+   * @returns {Promise<Batch | null>}
+   */
+  async loadBatch(number) {
+    const known = this.batches.get(number);
+    if (known?.stage === 4) return known;
+    const [details, range] = await Promise.all([
+      this.floor.call("zks_getL1BatchDetails", number),
+      known ? [known.first, known.last] : this.floor.call("zks_getL1BatchBlockRange", number),
+    ]);
+    if (!details || !range) return null;
+    const seconds = (/** @type {string | null} */ text) => (text ? Date.parse(text) / 1000 : 0);
+    const hashes = [details.commitTxHash, details.proveTxHash, details.executeTxHash];
+    const batch = {
+      number,
+      first: int(range[0]),
+      last: int(range[1]),
+      at: details.timestamp,
+      l1Txs: details.l1TxCount,
+      l2Txs: details.l2TxCount,
+      stage: 1 + hashes.filter(Boolean).length,
+      committed: seconds(details.committedAt),
+      proven: seconds(details.provenAt),
+      executed: seconds(details.executedAt),
+      hashes,
+      root: details.rootHash,
+    };
+    this.batches.set(number, batch);
+    return batch;
+  }
+}
+
+export const live = {
+  l1: newFloor(),
+  /** @type {House[]} */
+  houses: [],
+  /** @type {any} */
+  health: null,
+  retryAt: 0,
+  awaySince: 0,
+  /** What the banner says for a moment. */
+  notice: "",
+  /** @type {unknown} */
+  error: null,
+  ready: false,
+};
+
+/**
+ * @param {string} name the id of a chain, or `l2`, which is the first one
+ * @returns {House}
+ */
+export const houseOf = (name) => live.houses.find((it) => it.floor === floorOf(name)) ?? live.houses[0];
+
+/**
+ * @param {string} layer
+ * @returns {FloorState}
+ */
+export const stateOf = (layer) => (isUpper(layer) ? houseOf(layer).l2 : live.l1);
+
+/** The newest blocks of all layers, as one text that changes when one of them does. */
+export const heads = () => [live.l1, ...live.houses.map((it) => it.l2)].map((it) => it.head).join("/");

@@ -1,0 +1,109 @@
+/** The newest transactions of some floors, live. */
+
+import { deed, hasFailed } from "./describe.js";
+import { choice, h, isHeld, keyed, show, table } from "./dom.js";
+import { ago, amount, big, byOurClock } from "./format.js";
+import { live, stateOf } from "./houses.js";
+import { isUpper, node, tokenAt } from "./rpc.js";
+import { addressLink, badge, empty, txLink } from "./view.js";
+
+const ROWS = 8;
+
+/**
+ * The newest transactions of some floors.
+ * @param {import("./rpc.js").Floor[]} both
+ */
+export function transactions(both) {
+  let layer = "both";
+  /** @type {any[]} */
+  let shown = [];
+  const body = h("tbody");
+  const more = h("button.small.fresh", { type: "button", hidden: true, onclick: () => draw(true) });
+  const options = /** @type {[string, any][]} */ ([
+    ["both", both.length > 2 ? "All" : "Both"],
+    ...both.map((it) => [it.name, node.several && isUpper(it.name) ? it.title : `L${it.layer}`]),
+  ]);
+  const pick =
+    both.length > 1
+      ? choice("Layer", options, layer, (it) => {
+          layer = it;
+          draw(true);
+        })
+      : null;
+  const holder = h("div");
+  const columns = /** @type {[string, string?][]} */ ([
+    ["", ""],
+    ["Hash"],
+    ["What"],
+    ["From", "mid-column"],
+    ["To", "mid-column"],
+    ["Value", "end"],
+    ["Age", "end"],
+  ]);
+  const grid = table("Newest transactions", columns, []);
+  grid.querySelector("tbody")?.replaceWith(body);
+  const element = h("section.part", h("header", h("h2", "Transactions"), h("div.actions", more, pick)), holder);
+  const newest = () =>
+    both
+      .filter((it) => layer === "both" || it.name === layer)
+      .flatMap((it) =>
+        [...stateOf(it.name).blocks.values()].flatMap((block) =>
+          block.txs.map((tx) => ({ tx, layer: it.name, block })),
+        ),
+      )
+      .sort(
+        (a, b) =>
+          byOurClock(b.block.at, b.layer) - byOurClock(a.block.at, a.layer) ||
+          b.block.number - a.block.number ||
+          Number(b.tx.transactionIndex) - Number(a.tx.transactionIndex),
+      )
+      .slice(0, ROWS);
+  /** @param {boolean} [forced] */
+  function draw(forced = false) {
+    if (!live.ready) return;
+    const found = newest();
+    const held = !forced && shown.length > 0 && isHeld(body);
+    const fresh = found.filter((it) => !shown.some((old) => old.tx.hash === it.tx.hash)).length;
+    more.hidden = !(held && fresh);
+    if (held && fresh) {
+      show(more, `${fresh} new`);
+      return;
+    }
+    shown = found;
+    if (!found.length) {
+      show(
+        holder,
+        empty(
+          "Nothing has happened yet",
+          both.length > 1 ? "A transaction shows here as soon as a block has it." : "The first block shows here.",
+        ),
+      );
+      return;
+    }
+    if (!grid.isConnected) show(holder, grid);
+    keyed(
+      body,
+      found,
+      (it) => it.layer + it.tx.hash,
+      (it) => [it.block.hash, hasFailed(it.layer, it.tx)],
+      rowOf,
+    );
+  }
+  return { element, draw };
+}
+
+/** @param {{tx: any, layer: string, block: import("./houses.js").Block}} item */
+function rowOf({ tx, layer, block }) {
+  const failed = hasFailed(layer, tx);
+  const value = failed ? 0n : big(tx.value);
+  return h(
+    "tr",
+    h("td", badge(layer)),
+    h("td", txLink(layer, tx.hash)),
+    h("td", deed(tx, layer), failed ? h("span.badge.bad", "failed") : null),
+    h("td.mid-column", addressLink(tx.from, layer, { copies: false })),
+    h("td.mid-column", addressLink(tx.to, layer, { copies: false })),
+    h("td.end", value ? amount(value, tokenAt(layer)) : "0"),
+    h("td.end.muted", ago(block.at, layer)),
+  );
+}

@@ -1,0 +1,133 @@
+"""The contracts of the bridge between the layers of a devnet, by web3.py."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from web3 import Web3
+
+from entresol.contracts import artifact
+from entresol.errors import BridgeFailed
+from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
+
+if TYPE_CHECKING:
+    from hexbytes import HexBytes
+    from web3.types import TxReceipt
+
+PATIENCE_SECONDS: Final = 120.0
+"""Far longer than a devnet takes for anything, also on a busy machine."""
+POLL_SECONDS: Final = 0.005
+
+
+def address_of(token: str) -> str:
+    """Return the address of a token on L1, which is 0x…01 for "ETH"."""
+    address = ETH_TOKEN if token.upper() == "ETH" else Address.parse(token)
+    return address.checksummed()
+
+
+class BridgeClient:
+    """Clients of two layers, the contracts between them, and transactions to these that have to succeed.
+
+    Remembers: addresses. Fails: with `BridgeFailed`, or with what web3.py raises.
+    """
+
+    def __init__(self, l1: Web3, l2: Web3) -> None:
+        self.l1 = l1
+        self.l2 = l2
+
+    @cached_property
+    def bridgehub(self) -> Any:
+        """The Bridgehub on L1."""
+        return self._contract(self.l1, "Bridgehub", self._rpc("zks_getBridgehubContract"))
+
+    @cached_property
+    def main(self) -> Any:
+        """The contract of the chain on L1."""
+        return self._contract(self.l1, "ZKChain", self._rpc("zks_getMainContract"))
+
+    @cached_property
+    def nullifier(self) -> Any:
+        """The contract on L1 that pays withdrawals."""
+        address = self._rpc("zks_getBridgeContracts")["l1Nullifier"]
+        return self._contract(self.l1, "L1Nullifier", address)
+
+    @cached_property
+    def base_token_on_l1(self) -> str:
+        """The address on L1 of what pays for gas on L2; 0x…01 stands for ether."""
+        return Web3.to_checksum_address(self._rpc("zks_getBaseTokenL1Address"))
+
+    @cached_property
+    def l1_asset_router(self) -> Any:
+        """The contract on L1 that collects deposits, for which they are approved."""
+        address = self._rpc("zks_getBridgeContracts")["l1SharedDefaultBridge"]
+        return self._contract(self.l1, "L1AssetRouter", address)
+
+    @cached_property
+    def l1_vault(self) -> Any:
+        """The contract on L1 that holds what was deposited."""
+        address = self._rpc("zks_getBridgeContracts")["l1NativeTokenVault"]
+        return self._contract(self.l1, "L1NativeTokenVault", address)
+
+    @cached_property
+    def l2_asset_router(self) -> Any:
+        """The contract on L2 that tokens come and go by."""
+        return self._contract(self.l2, "L2AssetRouter", str(ASSET_ROUTER))
+
+    def l1_token(self, token: str) -> Any:
+        """Return a token on L1."""
+        return self._contract(self.l1, "TestERC20", token)
+
+    def l2_token(self, token: str) -> Any:
+        """Return what a token of L1, "ETH" or its address, is on L2; it has to have been deposited there."""
+        vault = self._contract(self.l2, "L2NativeTokenVault", str(NATIVE_TOKEN_VAULT))
+        address = vault.functions.tokenAddress(self._asset(token)).call()
+        if not int(address, 16):
+            raise BridgeFailed(f"the token {token} of L1 has not been deposited to this L2")
+        return self._contract(self.l2, "BridgedStandardERC20", address)
+
+    @cached_property
+    def messenger(self) -> Any:
+        """The contract on L2 that sends messages."""
+        return self._contract(self.l2, "L1Messenger", str(L1_MESSENGER))
+
+    @cached_property
+    def base_token(self) -> Any:
+        """The contract on L2 that burns what pays for gas."""
+        return self._contract(self.l2, "L2BaseToken", str(BASE_TOKEN))
+
+    def _is_base(self, token: str) -> bool:
+        return address_of(token) == self.base_token_on_l1
+
+    def _asset(self, token: str) -> bytes:
+        """Return the asset id of a token on L1, which may be one that was never deposited."""
+        address = address_of(token)
+        known: bytes = self.l1_vault.functions.assetId(address).call()
+        return known if any(known) else asset_id(self.l1.eth.chain_id, Address.parse(address))
+
+    @staticmethod
+    def _contract(layer: Web3, name: str, address: str) -> Any:
+        return layer.eth.contract(Web3.to_checksum_address(address), abi=artifact(name).abi)
+
+    def _sender(self, sender: str | None) -> str:
+        return sender or self.l2.eth.accounts[0]
+
+    def _rpc(self, method: str, *params: Any) -> Any:
+        return self.l2.manager.request_blocking(method, params)  # type: ignore[arg-type]
+
+    def _send(self, layer: Web3, call: Any, transaction: dict[str, Any]) -> TxReceipt:
+        receipt = self._receipt(layer, call.transact(transaction))
+        if not receipt["status"]:
+            raise BridgeFailed(
+                f"{call.fn_name} has reverted: {receipt['transactionHash'].to_0x_hex()}"
+            )
+        return receipt
+
+    @staticmethod
+    def _receipt(layer: Web3, transaction: HexBytes) -> TxReceipt:
+        return layer.eth.wait_for_transaction_receipt(
+            transaction, timeout=PATIENCE_SECONDS, poll_latency=POLL_SECONDS
+        )

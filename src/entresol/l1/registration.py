@@ -1,0 +1,96 @@
+"""Register a chain on a Bridgehub that others have deployed: the chain's contract, and the call of the owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from entresol.errors import ExecutionFailed, LayerOneMismatch
+from entresol.l1.contracts import Bridgehub, read_contract
+from entresol.l1.custom_errors import failure_reason
+from entresol.l1.deployment import DeploymentStep, SettlementContracts, send_step
+from entresol.l1.discovery import find_contracts
+from entresol.primitives import abi
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from entresol.l1.layer_one import LayerOne
+    from entresol.l1.operator import Operator
+
+_FUNCTION: Final = "registerChain(uint256,address,address,bytes32,bytes32)"
+_FACETS: Final = 3
+"""The chain's contract itself, its mailbox and its executor."""
+_ATTEMPTS: Final = 20
+"""Another node may settle with the owner's account, and take the nonce."""
+
+
+class Ecosystem(NamedTuple):
+    """What the chains of a Bridgehub share."""
+
+    owner: Address
+    contracts: SettlementContracts
+    """With the contract of the first chain."""
+    facets: tuple[Address, Address]
+
+
+class Registration(NamedTuple):
+    """The call of the Bridgehub's owner that registers a chain."""
+
+    bridgehub: Address
+    chain_id: int
+    chain_type_manager: Address
+    chain: Address | None
+    """Its contract; None as long as there is none."""
+    base_token: Hash32
+    genesis_batch_hash: Hash32
+
+    def __str__(self) -> str:
+        """Return the call as people write it."""
+        chain = "<the contract of the chain>" if self.chain is None else self.chain.checksummed()
+        arguments = (self.chain_type_manager.checksummed(), chain, self.base_token)
+        shown = ", ".join(map(str, (self.chain_id, *arguments, self.genesis_batch_hash)))
+        return f"{_FUNCTION.partition('(')[0]}({shown}) of {self.bridgehub.checksummed()}"
+
+    @property
+    def step(self) -> DeploymentStep:
+        """The transaction."""
+        assert self.chain is not None
+        arguments = (self.chain_id, self.chain_type_manager, self.chain, self.base_token)
+        data = abi.encode_call(_FUNCTION, *arguments, self.genesis_batch_hash)
+        return DeploymentStep(f"register chain {self.chain_id}", self.bridgehub, data)
+
+
+async def find_ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
+    """Return what chains of a Bridgehub share; raises `LayerOneMismatch` if it can take no other chain."""
+    ids = await read_contract(l1, bridgehub, "getAllZKChainChainIDs()", "uint256[]")
+    where = f"the Bridgehub {bridgehub.checksummed()} on {l1.name}"
+    if not ids:
+        raise LayerOneMismatch(f"{where} has no chain, whose contracts others could share")
+    contracts = await find_contracts(l1, bridgehub, int(ids[0]))
+    try:
+        own, *facets = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
+    except ExecutionFailed as error:
+        raise LayerOneMismatch(f"{where} takes no other chain: {failure_reason(error)}") from error
+    if own != contracts.chain or len(facets) + 1 != _FACETS:
+        raise LayerOneMismatch(
+            f"{where} is of an earlier version, and takes no other chain: deploy new contracts by --deploy-l1"
+        )
+    owner = Address(await read_contract(l1, bridgehub, "owner()", "address"))
+    return Ecosystem(owner, contracts, (Address(facets[0]), Address(facets[1])))
+
+
+async def register(l1: LayerOne, owner: Operator, call: Registration) -> None:
+    """Have the owner register a chain, unless it is registered; it can be interrupted and run again."""
+    hub = Bridgehub(l1, call.bridgehub)
+    for _ in range(_ATTEMPTS):
+        found = await hub.zk_chain(call.chain_id)
+        if found == call.chain:
+            return
+        if found != Address.zero():
+            break
+        await send_step(l1, owner, call.step, await l1.nonce(owner.address))
+    found = await hub.zk_chain(call.chain_id)
+    if found != call.chain:
+        raise LayerOneMismatch(
+            f"chain {call.chain_id} is not registered at {call.bridgehub.checksummed()} on {l1.name} with the "
+            f"contract of this node, but with {found.checksummed()}"
+        )

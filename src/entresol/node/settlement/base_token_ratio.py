@@ -1,0 +1,71 @@
+"""Change on L1 what ether costs in the base token of an L2, by the key of the contract's admin."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import ExecutionFailed, LayerOneFailed
+from entresol.l1.custom_errors import failure_reason
+from entresol.primitives import abi
+from entresol.primitives.base_token import EtherPrice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from entresol.chain.fees import FeeModel
+    from entresol.l1.contracts import ZkChain
+    from entresol.primitives.values import Address, Hash32
+    from entresol.rollup.settlement.settler import Settler
+
+SEND_SECONDS: Final = 30.0
+"""How long a pending settlement step of the same key may delay the call."""
+
+
+class BaseTokenRatio:
+    """Sets the price of ether in the base token.
+
+    Remembers and persists: nothing. Assumes: the thread that changes the chain. Fails: with `ValueError` for a price
+    that L1 or a block could not hold, with `LayerOneFailed` if the node has not the key of the admin, or L1 fails.
+    """
+
+    def __init__(
+        self, contract: ZkChain, fees: FeeModel, decimals: int, settlers: Sequence[Settler]
+    ) -> None:
+        """`settlers` have the keys that may be the admin's; `decimals` are those of the token."""
+        self._contract = contract
+        self._fees = fees
+        self._decimals = decimals
+        self._settlers = settlers
+
+    async def set(self, tokens: Fraction) -> Hash32:
+        """Let an ether cost so many tokens, and return the hash of the L1 transaction."""
+        if self._fees.is_in_ether:
+            raise LayerOneFailed("gas on this chain is paid in ether, whose price in itself is 1")
+        price = EtherPrice.of_tokens(tokens, self._decimals)
+        self._fees.check_ether_price(price)
+        admin = await self._contract.admin()
+        settler = next((it for it in self._settlers if it.has_key_of(admin)), None)
+        if settler is None:
+            raise self._not_admin(admin, price)
+        numbers = price.nominator, price.denominator
+        data = abi.encode_call("setTokenMultiplier(uint128,uint128)", *numbers)
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                return await settler.send_call(admin, self._contract.address, data)
+        except TimeoutError:
+            raise LayerOneFailed(
+                f"a settlement step of {admin.checksummed()} is pending on {self._contract.l1.name}: try again later"
+            ) from None
+        except ExecutionFailed as error:
+            raise LayerOneFailed(
+                f"setTokenMultiplier fails on {self._contract.l1.name}: {failure_reason(error)}"
+            ) from error
+
+    def _not_admin(self, admin: Address, price: EtherPrice) -> LayerOneFailed:
+        return LayerOneFailed(
+            f"the node has no key of {admin.checksummed()}, the admin of the chain: have it call "
+            f"setTokenMultiplier({price.nominator}, {price.denominator}) of {self._contract.address.checksummed()} on "
+            f"{self._contract.l1.name}"
+        )

@@ -1,0 +1,55 @@
+// What checks measure of a page: accessibility by the rules of axe, what a visit costs, the sockets it has.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, visit } from "./harness.mjs";
+
+const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+// What violates WCAG 2.2 AA. The policy of the page forbids to add a script, so its text is evaluated.
+export async function violationsOf(page) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(source);
+  const { violations, passes } = await page.evaluate((tags) => window.axe.run(document, { runOnly: tags }), TAGS);
+  expect(passes.length > 15, `only ${passes.length} rules were tried`);
+  return violations.map(
+    (it) =>
+      `${it.id}: ${it.nodes
+        .map((node) => `${node.target} ${node.failureSummary}`)
+        .slice(0, 3)
+        .join(" | ")}`,
+  );
+}
+
+// The files that a browser receives that has nothing yet, and their bytes.
+export async function costOf(route) {
+  const seen = [];
+  const total = { bytes: 0, scripts: 0, styles: 0, files: 0 };
+  const measure = async (page) => {
+    await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
+    for (const request of seen.filter((it) => it.method() === "GET" && !/\/(health|openrpc\.json)$/.test(it.url()))) {
+      const { responseBodySize } = await request.sizes();
+      total.files++;
+      total.bytes += responseBodySize;
+      if (request.url().endsWith(".js")) total.scripts += responseBodySize;
+      if (request.url().endsWith(".css")) total.styles += responseBodySize;
+    }
+  };
+  await visit(route, measure, { before: (page) => page.on("requestfinished", (it) => seen.push(it)) });
+  return total;
+}
+
+// The paths of the sockets that a page has open.
+export async function socketsOf(route, options) {
+  const open = new Set();
+  const before = (page) =>
+    page.on("websocket", (it) => {
+      open.add(it);
+      it.on("close", () => open.delete(it));
+    });
+  const ready = async (page) => {
+    await page.locator(".home .tile, .bay").first().waitFor();
+    return [...open].map((it) => new URL(it.url()).pathname);
+  };
+  return visit(route, ready, { ...options, before });
+}

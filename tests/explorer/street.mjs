@@ -1,0 +1,312 @@
+// Two chains on one layer 1: a street of two houses, and every page knows which house it is in.
+
+import { ContractFactory, JsonRpcProvider, Wallet } from "ethers";
+import {
+  ALICE,
+  ALICE_KEY,
+  BASE_TOKEN,
+  BOB,
+  check,
+  expect,
+  l1Rpc,
+  l1Url,
+  rpc,
+  rpcAt,
+  run,
+  sees,
+  send,
+  until,
+  url,
+  visit,
+  withdrawData,
+} from "./harness.mjs";
+import { costOf, socketsOf, violationsOf } from "./measuring.mjs";
+
+const HALF = "0x6f05b59d3b20000";
+const { chains } = await (await fetch(`${url}/explorer/node.json`)).json();
+const mill = new URL(url);
+mill.port = String(chains[1].port);
+const onMill = (method, ...params) => rpcAt(mill.href, method, ...params);
+
+async function sendOnMill(transaction) {
+  const hash = await onMill("eth_sendTransaction", { from: ALICE, ...transaction });
+  return until(() => onMill("eth_getTransactionReceipt", hash));
+}
+
+const settledOnMill = (block) =>
+  until(async () => (await onMill("zks_getFinalityStatus")).lastExecutedBlock >= Number(block));
+
+check("the street has a house for each chain on one ground, and a socket for each", async () => {
+  await send({ to: BOB, value: HALF });
+  await settledOnMill((await sendOnMill({ to: BOB, value: HALF })).blockNumber);
+  for (const theme of ["dark", "light"])
+    await visit(
+      "",
+      async (page) => {
+        await sees(page, "#tabs", "Street");
+        await sees(page, ".home", "Harbour");
+        await sees(page, ".home", "Mill");
+        expect((await page.locator(".home .plate").allInnerTexts()).join() === "270,271", "the plates");
+        expect((await page.locator(".street > .slab.l1").count()) === 1, "there is one ground");
+        await sees(page, ".home:nth-child(2) .bay .batch", "Executed");
+        await sees(page, ".ground-tiles", "execute 1 of Mill");
+        await sees(page, ".node", "none: the operators are trusted");
+        await sees(page, "tbody tr", "transfer");
+        expect((await page.locator("main *").count()) < 900, "the street has too many nodes");
+        expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+      },
+      { theme, bypassCSP: true },
+    );
+  const sockets = await socketsOf("", { width: 1440 });
+  expect(sockets.length === 3, `sockets: ${sockets}`);
+});
+
+check("a block of either house arrives without a reload, and so does its settlement", async () => {
+  await visit("", async (page) => {
+    await page.locator(".home .bay").first().waitFor();
+    for (const [chain, sent] of [
+      [270, await send({ to: BOB, value: "0x1" })],
+      [271, await sendOnMill({ to: BOB, value: "0x1" })],
+    ]) {
+      await page.locator(`.home a[href="#/${chain}/block/${Number(sent.blockNumber)}"]`).waitFor();
+      await page.locator(`tbody a[href="#/${chain}/tx/${sent.transactionHash}"]`).waitFor();
+    }
+    await sees(page, ".pulse", "all stand on the ground");
+  });
+});
+
+check("addresses of pages name a house by its id, and the first one as l2 or not at all", async () => {
+  const { hash } = await onMill("eth_getBlockByNumber", "0x1", false);
+  const { transactions } = await onMill("eth_getBlockByNumber", "0x1", false);
+  const first = await rpc("eth_getBlockByNumber", "0x1", false);
+  await visit("271", async (page) => {
+    await sees(page, "h1", "Mill");
+    await sees(page, ".house h2", "Upper floor");
+    await sees(page, ".bay .batch", "Executed");
+    const go = (route, selector, text) => page.goto(`${url}/#/${route}`).then(() => sees(page, selector, text));
+    await go("271/block/1", ".whole", hash);
+    await go("270/block/1", ".whole", first.hash);
+    await go("l2/block/1", ".whole", first.hash);
+    await go(`271/tx/${transactions[0]}`, "h1", "Alice sent 0.50 ETH to Bob");
+    await sees(page, ".crumbs", "Mill");
+    await sees(page, ".stand", "It stands on the ground floor: it is final.");
+    await go("271/batch/1", "h1", "Batch 1");
+    await go("batch/1", ".crumbs", "Harbour");
+    await go("999", "h1", "There is no such room");
+    await page.goto(`${url}/explorer/271`);
+    await page.waitForFunction(() => location.hash === "#/271" && location.pathname === "/");
+    await sees(page, "h1", "Mill");
+  });
+  await visit("", (page) => sees(page, ".home", "Mill"), { base: l1Url });
+});
+
+check("search finds a house by its name and its number, and a block in it", async () => {
+  const cases = [
+    ["271 1", "Block 1", "#/271/block/1"],
+    ["mill", "Mill", "#/271"],
+    ["271", "Mill", "#/271"],
+    ["271 b1", "Batch 1", "#/271/batch/1"],
+  ];
+  await visit("", async (page) => {
+    for (const [text, hit, hash] of cases) {
+      await page.keyboard.press("/");
+      await page.locator("#search input").fill(text);
+      await sees(page, ".hits li", hit);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction((it) => location.hash === it, hash);
+      await page.locator("main h1").first().waitFor();
+      await page.evaluate(() => document.activeElement?.blur?.());
+    }
+  });
+});
+
+check("ether crosses to the second house and back by clicks", async () => {
+  const before = BigInt(await onMill("eth_getBalance", BOB, "latest"));
+  await visit("bridge", async (page) => {
+    await page.getByRole("button", { name: "Deposit", exact: true }).click();
+    await page.getByLabel("House", { exact: true }).selectOption("271");
+    await page.getByLabel("Amount in ether").fill("2.5");
+    await page.getByLabel("Receiver").fill(BOB);
+    await sees(page, "dialog", "pay for the gas on layer 2");
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.locator(".lines li").filter({ hasText: "Deposit, 2.50 ETH" }).filter({ hasText: "Arrived" }).waitFor();
+  });
+  const after = BigInt(await onMill("eth_getBalance", BOB, "latest"));
+  expect(after - before === 2_500_000_000_000_000_000n, `Bob got ${after - before}`);
+  const burnt = await sendOnMill({ to: BASE_TOKEN, value: HALF, data: withdrawData(BOB) });
+  await settledOnMill(burnt.blockNumber);
+  const paid = BigInt(await l1Rpc("eth_getBalance", BOB, "latest"));
+  await visit(`271/bridge/${burnt.transactionHash}/0`, async (page) => {
+    await sees(page, ".one", "Verified in your browser");
+    await page.getByRole("button", { name: "Claim on L1" }).click();
+    await page.locator(".lines li").filter({ hasText: "Paid" }).waitFor();
+  });
+  expect(BigInt(await l1Rpc("eth_getBalance", BOB, "latest")) - paid === BigInt(HALF), "Bob was not paid");
+});
+
+let token;
+
+check("another token of layer 1 crosses to a house and back by clicks", async () => {
+  const { abi, bytecode } = JSON.parse(process.env.CONTRACTS).token;
+  const alice = new Wallet(ALICE_KEY, new JsonRpcProvider(l1Url, undefined, { cacheTimeout: -1 }));
+  const made = await (await new ContractFactory(abi, bytecode, alice).deploy("Bread", "BRD", 2)).waitForDeployment();
+  await (await made.mint(ALICE, 10_000n)).wait();
+  token = await made.getAddress();
+  await visit("bridge", async (page) => {
+    await page.getByRole("button", { name: "Deposit", exact: true }).click();
+    await page.getByLabel("House", { exact: true }).selectOption("271");
+    await page.getByLabel("Token", { exact: true }).selectOption("other");
+    await page.getByLabel("Token’s address on layer 1").fill(token);
+    await page.getByLabel("Amount in BRD").fill("42.5");
+    await sees(page, "dialog", "the bridge is allowed to take 42.50 BRD");
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.locator(".lines li").filter({ hasText: "Deposit, 42.50 BRD" }).filter({ hasText: "Arrived" }).waitFor();
+    await page.getByRole("button", { name: "Withdraw", exact: true }).click();
+    await page.getByLabel("House", { exact: true }).selectOption("271");
+    await page.getByLabel("Token", { exact: true }).selectOption({ label: "BRD" });
+    await page.getByLabel("Amount in BRD").fill("2.5");
+    await sees(page, "dialog", "The fee is about");
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    const line = page.locator(".lines li").filter({ hasText: "Withdrawal, 2.50 BRD" });
+    await line.filter({ hasText: "Claimable" }).locator("a").click();
+    await page.getByRole("button", { name: "Claim on L1" }).click();
+    await line.filter({ hasText: "Paid" }).waitFor();
+  });
+  const left = await made.balanceOf(ALICE);
+  expect(left === 6_000n, `Alice has ${left}`);
+});
+
+check("an account is shown in every house, with each token in a row", async () => {
+  await visit(`address/${ALICE}`, async (page) => {
+    await sees(page, ".holdings th", "Ground floor");
+    await sees(page, ".holdings th", "Harbour");
+    await sees(page, ".holdings th", "Mill");
+    const row = page.locator(".holdings tr").filter({ hasText: "BRD" });
+    await row.waitFor();
+    const cells = (await row.innerText()).split(/\s+/);
+    expect(cells.slice(-4).join() === "100,60,–,40", `the row is ${cells}`);
+    await sees(page, "[aria-label='Transactions of this address'] .plate", "271");
+    await page.getByLabel("Where to send").selectOption("271");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByLabel("Amount in ether").fill("0.125");
+    await sees(page, "dialog", "The fee is about");
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+  });
+  await until(async () => {
+    const { transactions } = await onMill("eth_getBlockByNumber", "latest", true);
+    return transactions.some((it) => it.value === "0x1bc16d674ec8000" && it.to === BOB.toLowerCase());
+  });
+});
+
+check("the calls of a settlement go through facets that have names", async () => {
+  const { commitTxHash } = await onMill("zks_getL1BatchDetails", 1);
+  await visit(`l1/tx/${commitTxHash}`, async (page) => {
+    await sees(page, "h1", "The operator committed batch 1 of Mill on layer 1");
+    await sees(page, "#calls", "ExecutorFacet.commitBatchesSharedBridge");
+  });
+});
+
+check("a house whose gas is paid in another token never speaks of ether", async () => {
+  const burnt = await sendOnMill({ to: BASE_TOKEN, value: "0x4c4b40", data: withdrawData(BOB) });
+  await settledOnMill(burnt.blockNumber);
+  // As the node's list has it for a token of its own.
+  const before = (page) =>
+    page.route("**/explorer/node.json", async (route) => {
+      const response = await route.fetch();
+      const info = await response.json();
+      info.chains[1].token = { name: "Flour", symbol: "FLR", decimals: 6, address: `0x${"f1".repeat(20)}` };
+      await route.fulfill({ response, json: info });
+    });
+  await visit(
+    "271",
+    async (page) => {
+      await sees(page, "h1", "pays in FLR");
+      await sees(page, ".pulse", "FLR");
+      const silent = async (part) => {
+        const text = await page.locator(part).first().innerText();
+        expect(!/\bETH\b/.test(text), `${part} says: ${text}`);
+      };
+      await sees(page, "tbody tr", "5 FLR");
+      await page.goto(`${url}/#/271/tx/${burnt.transactionHash}`);
+      await sees(page, "h1", "Alice withdrew 5 FLR to Bob on layer 1");
+      await sees(page, "#overview", "FLR");
+      await page.locator("#calls li").first().waitFor();
+      await silent("main");
+      await page.goto(`${url}/#/271/block/${Number(burnt.blockNumber)}`);
+      await sees(page, "tbody", "5 FLR");
+      await silent("main");
+      await page.goto(`${url}/#/271/bridge/${burnt.transactionHash}/0`);
+      await sees(page, ".one h2", "Withdrawal, 5 FLR");
+      await page.goto(`${url}/#/`);
+      await sees(page, ".home:nth-child(2)", "pays in FLR");
+      await silent(".home:nth-child(2)");
+      await page.goto(`${url}/#/address/${BASE_TOKEN}`);
+      await page.locator(".contract").nth(1).locator("summary").filter({ hasText: "withdraw(address)" }).click();
+      await sees(page, ".function[open]", "Value, FLR");
+    },
+    { before },
+  );
+});
+
+check("a house that has stopped, or is away, says so, and the other goes on", async () => {
+  await visit("", async (page) => {
+    const second = page.locator(".home:nth-child(2)");
+    await page.route("**/explorer/271/health", (route) =>
+      route.fulfill({ json: { status: "ready", settlement: "commit 2 failed" } }),
+    );
+    await sendOnMill({ to: BOB, value: "0x2" });
+    await second.locator(".stand.bad").filter({ hasText: "commit 2 failed" }).waitFor();
+    await sees(page, ".pulse", "Stopped");
+    await sees(page, "#banner", "Settlement of Mill has stopped: commit 2 failed");
+    await page.route("**/explorer/271", (route) => route.abort("connectionrefused"));
+    await sendOnMill({ to: BOB, value: "0x3" });
+    await second.locator(".stand").filter({ hasText: "away since" }).waitFor();
+    const receipt = await send({ to: BOB, value: "0x3" });
+    await page.locator(`.home a[href="#/270/block/${Number(receipt.blockNumber)}"]`).waitFor();
+  });
+});
+
+check("a phone has a skyline to choose from, and draws one house", async () => {
+  for (const theme of ["dark", "light"])
+    await visit(
+      "",
+      async (page) => {
+        await page.locator(".home .bay").first().waitFor();
+        await sees(page, ".home", "Harbour");
+        await page.locator(".skyline button").filter({ hasText: "Mill" }).click();
+        await sees(page, ".home", "Mill");
+        expect((await page.locator(".home").count()) === 1, "more than one house is drawn");
+        const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(wider <= 0, `the page is ${wider} px too wide`);
+        expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+      },
+      { theme, width: 390, height: 844, bypassCSP: true },
+    );
+  const sockets = await socketsOf("", { width: 390 });
+  expect(sockets.length === 2, `sockets: ${sockets}`);
+});
+
+check("pages of several houses are accessible and stay within the budget", async () => {
+  const problems = [];
+  for (const route of ["271", "bridge", `address/${ALICE}`, "271/batch/1", "pool", "controls"])
+    await visit(
+      route,
+      async (page) => {
+        await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
+        problems.push(...(await violationsOf(page)).map((it) => `#/${route}: ${it}`));
+      },
+      { bypassCSP: true },
+    );
+  expect(problems.length === 0, problems.join("\n"));
+  for (const route of ["", "271", "bridge", `address/${ALICE}`]) {
+    const it = await costOf(route);
+    const fits = it.bytes <= 62_000 && it.scripts <= 46_000 && it.styles <= 9_000 && it.files <= 28;
+    expect(fits, `#/${route}: ${JSON.stringify(it)}`);
+  }
+});
+
+await run();

@@ -1,0 +1,282 @@
+"""Chains whose gas is paid in tokens of 18 and of 6 decimals, beside one that is paid in ether, on one L1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from web3.exceptions import ContractCustomError
+
+from entresol import devnet
+from entresol.errors import BridgeFailed
+from entresol.inprocess.bridge import Bridge
+from entresol.inprocess.devnet import Devnet, SettingValue
+from entresol.primitives import abi
+from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.values import Address
+
+L1_CHAIN = 31337
+CHAINS: list[dict[str, SettingValue]] = [
+    {"chain_id": 300, "base_token": "ZOO", "base_token_ratio": "628/17"},
+    {"chain_id": 301, "base_token": "USD", "base_token_ratio": 3000, "base_token_decimals": 6},
+    {"chain_id": 302},
+]
+UNITS = (10**18, 10**6, 10**18)
+SYMBOL, ETHER, ETH = "ZOO", "ETH", str(ETH_TOKEN)
+GAS = 2_000_000
+TOO_LITTLE_GAS = 310_000
+"""L1 accepts a request with it, but the first arrival of a token takes more."""
+STRANGER = Address(b"\x5e" * 20).checksummed()
+"""An account without anything on either layer."""
+PAID_IN_TOKENS = pytest.mark.parametrize("index", [0, 1], ids=["18-decimals", "6-decimals"])
+EACH = pytest.mark.parametrize("index", [0, 1, 2], ids=["18-decimals", "6-decimals", "ether"])
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Devnet]:
+    with devnet(chains=CHAINS, settle_interval=0.05) as net:
+        yield net
+
+
+@pytest.fixture
+def net(started: Devnet) -> Iterator[Devnet]:
+    with started.isolated():
+        yield started
+
+
+def selector(error: str) -> str:
+    return "0x" + abi.selector(error).hex()
+
+
+def books(bridge: Bridge, token: str | None = None) -> int:
+    """Return how much of a token L1 holds for the L2, by default of what pays for gas."""
+    asset = asset_id(L1_CHAIN, Address.parse(token or bridge.base_token_on_l1))
+    found: int = bridge.l1_vault.functions.chainBalance(bridge.l2.eth.chain_id, asset).call()
+    return found
+
+
+def on_l1(bridge: Bridge, owner: str, token: str | None = None) -> int:
+    """Return what an account has on L1 of a token, by default of what pays for gas on the L2."""
+    token = token or bridge.base_token_on_l1
+    if Address.parse(token) == Address.parse(ETH):
+        return bridge.l1.eth.get_balance(bridge.l1.to_checksum_address(owner))
+    found: int = (
+        bridge.l1_token(token).functions.balanceOf(bridge.l1.to_checksum_address(owner)).call()
+    )
+    return found
+
+
+def on_l2(bridge: Bridge, owner: str) -> int:
+    return bridge.l2.eth.get_balance(bridge.l2.to_checksum_address(owner))
+
+
+@EACH
+def test_the_vault_starts_with_exactly_what_the_genesis_of_each_chain_allocates(
+    net: Devnet, index: int
+) -> None:
+    bridge = net.bridges[index]
+    accounts = (
+        *[it.address for it in net.accounts],
+        net.l2s[index].request("zks_getTestnetPaymaster"),
+    )
+
+    allocated = sum(on_l2(bridge, it) for it in accounts)
+
+    assert allocated == 13 * 10_000 * UNITS[index]
+    assert books(bridge) == on_l1(bridge, bridge.l1_vault.address) == allocated
+
+
+@EACH
+def test_what_pays_for_gas_is_deposited_directly(net: Devnet, index: int) -> None:
+    bridge = net.bridges[index]
+    before, sender = books(bridge), net.accounts[1].address
+    owned = on_l1(bridge, sender)
+
+    deposit = bridge.deposit(5 * UNITS[index], to=STRANGER, sender=sender)
+
+    assert deposit.l2["status"] == 1
+    assert on_l2(bridge, STRANGER) == 5 * UNITS[index]
+    paid = books(bridge) - before
+    assert paid > 5 * UNITS[index]
+    assert on_l1(bridge, bridge.l1_vault.address) == books(bridge)
+    if index != 2:
+        assert owned - on_l1(bridge, sender) == paid
+        spender = bridge.l1_asset_router.address
+        assert (
+            bridge.l1_token(bridge.base_token_on_l1).functions.allowance(sender, spender).call()
+            == 0
+        )
+
+
+@PAID_IN_TOKENS
+def test_ether_is_a_bridged_token_there_and_back(net: Devnet, index: int) -> None:
+    bridge = net.bridges[index]
+    account = net.accounts[2].address
+
+    deposit = bridge.deposit(7 * 10**18, token=ETHER, sender=account)
+
+    assert deposit.l2["status"] == 1
+    ether = bridge.l2_token("ETH")
+    described = (ether.functions.name(), ether.functions.symbol(), ether.functions.decimals())
+    assert [it.call() for it in described] == ["Ether", "ETH", 18]
+    assert ether.functions.balanceOf(account).call() == books(bridge, ETH) == 7 * 10**18
+    withdrawal = bridge.withdraw(3 * 10**18, token=ETHER, to=STRANGER, sender=account)
+    bridge.finalize(withdrawal)
+    assert on_l1(bridge, STRANGER, ETH) == 3 * 10**18
+    assert books(bridge, ETH) == 4 * 10**18
+
+
+@PAID_IN_TOKENS
+def test_the_base_token_of_another_chain_is_a_bridged_token_there_and_back(
+    net: Devnet, index: int
+) -> None:
+    bridge, token = net.bridges[index], net.bridges[1 - index].base_token_on_l1
+    account, unit = net.accounts[3].address, UNITS[1 - index]
+    elsewhere = books(net.bridges[1 - index])
+
+    assert bridge.deposit(7 * unit, token=token, sender=account).l2["status"] == 1
+
+    assert bridge.l2_token(token).functions.balanceOf(account).call() == 7 * unit
+    bridge.finalize(bridge.withdraw(3 * unit, token=token, to=STRANGER, sender=account))
+    assert on_l1(bridge, STRANGER, token) == 3 * unit
+    assert books(bridge, token) == 4 * unit
+    assert books(net.bridges[1 - index]) == elsewhere
+
+
+@EACH
+def test_what_pays_for_gas_is_withdrawn_and_paid_by_the_vault(net: Devnet, index: int) -> None:
+    bridge, amount = net.bridges[index], 2 * UNITS[index]
+    before = books(bridge)
+
+    bridge.finalize(bridge.withdraw(amount, to=STRANGER))
+
+    assert on_l1(bridge, STRANGER) == amount
+    assert books(bridge) == before - amount
+    assert on_l1(bridge, bridge.l1_vault.address) == books(bridge)
+
+
+def approve(bridge: Bridge, amount: int, sender: str) -> None:
+    """Let the router collect so much of what pays for gas."""
+    token = bridge.l1_token(bridge.base_token_on_l1)
+    sent = token.functions.approve(bridge.l1_asset_router.address, amount).transact(
+        {"from": sender}
+    )
+    bridge.l1.eth.wait_for_transaction_receipt(sent)
+
+
+def direct(bridge: Bridge, paid: int, sender: str) -> Any:
+    chain_id = bridge.l2.eth.chain_id
+    request: tuple[Any, ...] = (chain_id, paid, sender, 0, b"", GAS, 800, [], sender)
+    return bridge.bridgehub.functions.requestL2TransactionDirect(request)
+
+
+def fee_of(bridge: Bridge) -> int:
+    chain_id, price = bridge.l2.eth.chain_id, bridge.l1.eth.gas_price
+    fee: int = bridge.bridgehub.functions.l2TransactionBaseCost(chain_id, price, GAS, 800).call()
+    return fee
+
+
+@PAID_IN_TOKENS
+def test_the_base_token_is_rejected_as_a_second_token(net: Devnet, index: int) -> None:
+    bridge, sender = net.bridges[index], net.accounts[0].address
+    approve(bridge, 10**6 * UNITS[index], sender)
+    token = Address.parse(bridge.base_token_on_l1)
+    burn = abi.encode("(uint256,address,address)", (1, Address.parse(sender), token))
+    data = b"\x01" + abi.encode("(bytes32,bytes)", (asset_id(L1_CHAIN, token), burn))
+    router, fee = bridge.l1_asset_router.address, fee_of(bridge)
+    request = (bridge.l2.eth.chain_id, fee, 0, GAS, 800, sender, router, 0, data)
+    call = bridge.bridgehub.functions.requestL2TransactionTwoBridges(request)
+
+    with pytest.raises(ContractCustomError, match=selector("AssetIdNotSupported(bytes32)")):
+        call.call({"from": sender})
+
+
+@PAID_IN_TOKENS
+def test_ether_sent_with_a_direct_deposit_is_rejected(net: Devnet, index: int) -> None:
+    bridge, sender = net.bridges[index], net.accounts[0].address
+    approve(bridge, fee_of(bridge), sender)
+
+    with pytest.raises(ContractCustomError, match=selector("MsgValueMismatch(uint256,uint256)")):
+        direct(bridge, fee_of(bridge), sender).call({"from": sender, "value": 1})
+
+
+@PAID_IN_TOKENS
+def test_a_deposit_without_the_fee_in_its_allowance_is_rejected(net: Devnet, index: int) -> None:
+    bridge, sender = net.bridges[index], net.accounts[0].address
+    paid = 2 * fee_of(bridge)
+    approve(bridge, paid - 1, sender)
+
+    with pytest.raises(ContractCustomError):
+        direct(bridge, paid, sender).call({"from": sender})
+    approve(bridge, paid, sender)
+    direct(bridge, paid, sender).call({"from": sender})
+
+
+@EACH
+def test_a_failed_deposit_of_a_token_is_paid_back(net: Devnet, index: int) -> None:
+    bridge, account = net.bridges[index], net.accounts[4].address
+    token = net.bridges[(index + 1) % 2].base_token_on_l1
+    amount, before = 9, on_l1(bridge, account, token)
+
+    failed = bridge.deposit(amount, token=token, sender=account, gas=TOO_LITTLE_GAS)
+
+    assert failed.l2["status"] == 0
+    assert on_l1(bridge, account, token) == before - amount
+    bridge.recover(failed)
+    assert on_l1(bridge, account, token) == before
+    assert books(bridge, token) == 0
+
+
+@PAID_IN_TOKENS
+def test_ether_whose_deposit_failed_is_paid_back(net: Devnet, index: int) -> None:
+    bridge, account = net.bridges[index], net.accounts[5].address
+
+    failed = bridge.deposit(10**18, token=ETHER, sender=account, gas=TOO_LITTLE_GAS)
+    assert failed.l2["status"] == 0
+    before = on_l1(bridge, account, ETH)
+
+    assert books(bridge, ETH) == 10**18
+    paid = bridge.recover(failed)
+    assert books(bridge, ETH) == 0
+    cost = paid["gasUsed"] * paid["effectiveGasPrice"]
+    assert on_l1(bridge, account, ETH) == before + 10**18 - cost
+
+
+@EACH
+def test_what_pays_for_gas_of_a_failed_deposit_is_with_the_refund_recipient(
+    net: Devnet, index: int
+) -> None:
+    bridge, account = net.bridges[index], net.accounts[6].address
+    before = on_l2(bridge, account)
+
+    # Its receiver rejects the call.
+    rejects = bridge.l2_asset_router.address
+    failed = bridge.deposit(UNITS[index], to=rejects, sender=account, data=b"\1\2\3\4", gas=GAS)
+
+    assert failed.l2["status"] == 0
+    assert on_l2(bridge, account) >= before + UNITS[index]
+    with pytest.raises(BridgeFailed, match="refund recipient"):
+        bridge.recover(failed)
+
+
+@PAID_IN_TOKENS
+def test_a_deposit_of_more_than_the_sender_has_says_so_before_anything_is_sent(
+    net: Devnet, index: int
+) -> None:
+    bridge, sender = net.bridges[index], net.accounts[0].address
+    nonce = bridge.l1.eth.get_transaction_count(sender)
+
+    with pytest.raises(BridgeFailed, match="on L1, and the deposit takes"):
+        bridge.deposit(10**40, to=STRANGER, gas=2_000_000)
+
+    assert bridge.l1.eth.get_transaction_count(sender) == nonce
+
+
+def test_two_chains_of_a_devnet_may_share_a_base_token() -> None:
+    with devnet(chains=2, base_token=SYMBOL) as net:
+        first, second = net.bridges
+        assert first.base_token_on_l1 == second.base_token_on_l1
+        assert books(first) == books(second) == on_l1(first, first.l1_vault.address) // 2
+        second.finalize(second.withdraw(10**18, to=STRANGER))
+        assert books(first) - books(second) == on_l1(first, STRANGER) == 10**18

@@ -1,0 +1,112 @@
+"""Chains that are paid in tokens, stored and served: restart, commands, state files, workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web3 import Web3
+
+from entresol import Devnet, devnet
+from entresol.cli.data_directory import back_up, rebuild_chains, verify_chains
+from entresol.errors import GenesisMismatch
+from entresol.inprocess.devnet import SettingValue
+from entresol.primitives import abi
+from tests.support.node_process import running_node
+from tests.support.workers import clients_of
+
+STRANGER = Web3.to_checksum_address("0x" + "5e" * 20)
+CHAINS: list[dict[str, SettingValue]] = [
+    {"chain_id": 300, "base_token": "ZOO", "base_token_ratio": "628/17"},
+    {"chain_id": 301, "base_token": "USD", "base_token_ratio": 3000, "base_token_decimals": 6},
+]
+AMOUNTS = (3 * 10**18, 3 * 10**6)
+
+
+def move(net: Devnet) -> None:
+    """Deposit to each chain what pays for its gas, and withdraw some."""
+    for bridge, amount in zip(net.bridges, AMOUNTS, strict=False):
+        assert bridge.deposit(amount, to=STRANGER).l2["status"] == 1
+        bridge.finalize(bridge.withdraw(amount // 3, to=STRANGER))
+
+
+def owned(net: Devnet) -> list[int]:
+    return [it.w3.eth.get_balance(STRANGER) for it in net.l2s]
+
+
+def changed(index: int, settings: Mapping[str, SettingValue]) -> list[Mapping[str, SettingValue]]:
+    return [{**it, **settings} if number == index else it for number, it in enumerate(CHAINS)]
+
+
+def test_a_directory_goes_on_with_the_same_tokens_alone(tmp_path: Path) -> None:
+    directory = tmp_path / "chains"
+    with devnet(chains=CHAINS, data_dir=directory) as net:
+        move(net)
+        config, balances = net.config, owned(net)
+        prices = [it.w3.eth.gas_price for it in net.l2s]
+    with devnet(chains=CHAINS, data_dir=directory) as net:
+        assert owned(net) == balances == list(AMOUNTS)
+        assert [it.w3.eth.gas_price for it in net.l2s] == prices
+        move(net)
+    assert verify_chains(config) == rebuild_chains(config) == 0
+    for chains, flag in (
+        (changed(0, {"base_token": "APE"}), "--base-token"),
+        (changed(0, {"base_token_ratio": 2}), "--base-token-ratio"),
+        (changed(1, {"base_token_decimals": 7}), "--base-token-decimals"),
+    ):
+        with pytest.raises(GenesisMismatch, match=f"{flag}: "):
+            devnet(chains=chains, data_dir=directory).start()
+    copy = tmp_path / "copy"
+    assert back_up(config, copy) == 0
+    with devnet(chains=CHAINS, data_dir=copy) as net:
+        assert owned(net) == [2 * it for it in AMOUNTS]
+        move(net)
+
+
+def test_a_state_file_is_loaded_by_a_node_with_the_same_token_alone() -> None:
+    zoo: dict[str, Any] = CHAINS[1]
+    with devnet(**zoo) as net:
+        net.bridge.deposit(AMOUNTS[1], to=STRANGER)
+        dumped = net.l2.request("anvil_dumpState")
+    with devnet(**zoo) as net:
+        net.l2.request("anvil_loadState", dumped)
+        assert owned(net) == [AMOUNTS[1]]
+        net.bridge.deposit(1, to=STRANGER)
+        assert owned(net) == [AMOUNTS[1] + 1]
+    for settings in ({"chain_id": 301}, {**zoo, "base_token_decimals": 18}):
+        with devnet(**settings) as net:
+            with pytest.raises(Exception, match="paid in USD with 6 decimals in the file"):
+                net.l2.request("anvil_loadState", dumped)
+            assert net.l2.w3.eth.block_number == 0
+
+
+def test_every_worker_knows_the_token_and_its_price(tmp_path: Path) -> None:
+    info = tmp_path / "info.json"
+    flags = ("--base-token", "USD", "--base-token-decimals", "6", "--base-token-ratio", "90000")
+    others = ("--workers", "2", "--log-level", "warning", "--config-out", str(info))
+    with running_node(*flags, *others, info=info) as running:
+        known = json.loads(info.read_text())
+        token = known["base_token"]
+        assert (token["symbol"], token["decimals"], token["ratio"]) == ("USD", 6, "90000")
+        with clients_of(running, known["http_url"]) as clients:
+            for client in clients:
+                assert client("zks_getBaseTokenL1Address") == token["l1_address"]
+                assert client("eth_gasPrice") == hex(9)
+                call = {
+                    "to": "0x" + "800a".rjust(40, "0"),
+                    "data": "0x" + abi.selector("symbol()").hex(),
+                }
+                (symbol,) = abi.decode(
+                    "(string)", bytes.fromhex(client("eth_call", call, "latest")[2:])
+                )
+                assert symbol == "USD"
+                (listed,) = client("zks_getConfirmedTokens", 0, 10)
+                assert (listed["l1Address"], listed["symbol"]) == (token["l1_address"], "USD")
+
+
+def test_a_node_without_an_l1_rejects_a_base_token() -> None:
+    with pytest.raises(Exception, match=r"--base-token: .*--no-l1"):
+        devnet(base_token=str(CHAINS[0]["base_token"]), l1=False).start()

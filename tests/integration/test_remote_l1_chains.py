@@ -1,0 +1,209 @@
+"""Several L2s of a node on another L1, which is anvil: one deployment, an operator for each, and what interrupts them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.contracts import artifact
+from entresol.contracts.slots import Value, storage_of
+from entresol.errors import InvalidConfig, LayerOneMismatch
+from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.settlement.manifest import MANIFEST_FILE
+from entresol.node.settlement.settlement_layer import SettlementLayer
+from tests.support.anvil import Anvil, running_anvil
+from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
+from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol, running_node
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.rollup.pair import ETHER, USER, Pair
+from tests.support.workers import clients_of
+
+pytestmark = pytest.mark.peer
+
+OPERATOR, SECOND, THIRD = derive(DEVELOPMENT_MNEMONIC, 3)
+KEY = str(OPERATOR.secret)
+STEPS = 14
+"""Of the first chain; each other one has three more."""
+
+
+@pytest.fixture
+def anvil() -> Iterator[Anvil]:
+    with running_anvil() as started:
+        yield started
+
+
+def configured(anvil: Anvil, file: Path | None = None, **flags: Any) -> NodeConfig:
+    given = {"l1_url": anvil.url, "port": 0, **flags}
+    if file is None:
+        given = {"operator_key": KEY, "chains": "2", **given}
+    return SETTINGS.load(given, {}, file)
+
+
+def opened(config: NodeConfig) -> list[SettlementLayer]:
+    """Open a node, and return what each of its chains settles on."""
+
+    async def whole() -> list[SettlementLayer]:
+        node = await open_ecosystem(config)
+        await node.stop()
+        return [it.settlement_layer for it in node.rollups]
+
+    return asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
+
+
+def nonce(anvil: Anvil) -> int:
+    return int(anvil("eth_getTransactionCount", str(OPERATOR.address), "latest"), 16)
+
+
+def tables(path: Path, **second: str) -> Path:
+    keys = "".join(f'{name} = "{it}"\n' for name, it in second.items())
+    path.write_text(f"[[chains]]\nchain_id = 270\n[[chains]]\nchain_id = 271\n{keys}")
+    return path
+
+
+def test_two_chains_settle_on_one_deployment_before_and_after_a_restart(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    info = tmp_path / "info.json"
+    flags = (
+        *("--chains", "2", "--l1-url", anvil.url, "--operator-key", KEY, *DEVELOPMENT_FLAGS),
+        *("--data-dir", str(tmp_path / "chains"), "--config-out", str(info)),
+        *("--l1-confirmations", "0", "--settle-interval", "0.05"),
+    )
+    sent = 0
+    for start in (("--deploy-l1",), ()):
+        with running_node(*flags, *start, info=info), contextlib.ExitStack() as stack:
+            pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
+            assert pairs[0].call_l1(pairs[0].bridgehub, "getAllZKChainChainIDs") == (270, 271)
+            sent = sent or nonce(anvil)
+            for pair in pairs:
+                balance = int(pair.l2("eth_getBalance", str(USER), "latest"), 16)
+                assert pair.arrived(pair.deposit(ETHER, to=USER))["status"] == "0x1"
+                assert int(pair.l2("eth_getBalance", str(USER), "latest"), 16) > balance
+                assert pair.l1.receipt(pair.claim(pair.withdraw(ETHER // 2)))["status"] == "0x1"
+        info.unlink()
+    assert sent >= STEPS + 3 + 1
+
+
+def test_every_worker_serves_every_chain_and_all_are_verified(anvil: Anvil, tmp_path: Path) -> None:
+    info, directory = tmp_path / "info.json", str(tmp_path / "chains")
+    flags = ("--chains", "2", "--data-dir", directory)
+    remote = ("--l1-url", anvil.url, "--operator-key", KEY, "--deploy-l1", *DEVELOPMENT_FLAGS)
+    served = ("--workers", "2", "--config-out", str(info))
+    with running_node(*flags, *remote, *served, info=info) as node:
+        for it in json.loads(info.read_text())["chains"]:
+            with clients_of(node, it["http_url"]) as clients:
+                for client in clients:
+                    assert int(client("eth_chainId"), 16) == it["chain_id"]
+                    assert client("zks_getMainContract") == it["contract"]
+        assert node.stop() == 0
+    verified = run_entresol("verify", *flags)
+    assert verified.returncode == 0, verified.stderr
+    assert len(verified.stderr.splitlines()) == 2
+
+
+def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
+    first, second = opened(config)
+    accounts = [it.operator_keys.deployer.address for it in (first, second)]
+    assert accounts[0] == OPERATOR.address
+    assert accounts[1] not in {it.address for it in derive(DEVELOPMENT_MNEMONIC, 20)}
+    assert int(anvil("eth_getBalance", str(accounts[1]), "latest"), 16) == 10 * ETHER
+    assert first.contracts.bridgehub == second.contracts.bridgehub
+    assert first.contracts.chain != second.contracts.chain
+    assert second.contracts.legacy_bridge == second.contracts.asset_router
+    for chain_id, it in ((270, first), (271, second)):
+        manifest = json.loads((tmp_path / "chains" / str(chain_id) / MANIFEST_FILE).read_text())
+        assert manifest["contracts"]["chain"] == str(it.contracts.chain)
+    sent = nonce(anvil)
+    assert sent == STEPS + 3 + 1
+    for again in (config, configured(anvil, data_dir=str(tmp_path / "chains"))):
+        assert [it.contracts for it in opened(again)] == [first.contracts, second.contracts]
+    # From the Bridgehub alone, too.
+    found = opened(configured(anvil, bridgehub=str(first.contracts.bridgehub)))
+    assert [it.contracts for it in found] == [first.contracts, second.contracts]
+    assert nonce(anvil) == sent
+
+
+def test_a_deployment_that_is_killed_between_any_two_steps_is_completed_and_nothing_is_sent_twice(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
+    with killed_at_each_line() as lines:
+        layers = completed(lambda: opened(config))
+    steps = [it for it in lines if it.startswith("contracts on L1")]
+    assert len(steps) == STEPS + 3 + 1
+    assert any(it.startswith("send 10 ether") for it in lines)
+    assert nonce(anvil) == STEPS + 3 + 1
+    assert len({it.contracts.chain for it in layers}) == 2
+
+
+def test_a_start_that_was_killed_between_two_manifests_is_completed(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    directory = tmp_path / "chains"
+    config = configured(anvil, data_dir=str(directory), deploy_l1=True)
+    contracts = [it.contracts for it in opened(config)]
+    (directory / "271" / MANIFEST_FILE).unlink()
+    assert [it.contracts for it in opened(config)] == contracts
+    assert nonce(anvil) == STEPS + 3 + 1
+
+
+def test_the_keys_in_the_table_of_a_chain_are_its_operators(anvil: Anvil, tmp_path: Path) -> None:
+    file = tables(
+        tmp_path / "node.toml", operator_key=str(SECOND.secret), prove_key=str(THIRD.secret)
+    )
+    first, second = opened(configured(anvil, file, operator_key=KEY, deploy_l1=True))
+    assert [it.address for it in first.operator_keys.keys] == [OPERATOR.address]
+    assert [it.address for it in second.operator_keys.keys] == [SECOND.address, THIRD.address]
+    # Nobody needs funds: one call more lets the key that proves settle.
+    assert nonce(anvil) == STEPS + 3 + 1
+
+
+def test_an_operator_without_funds_in_a_table_is_rejected(anvil: Anvil, tmp_path: Path) -> None:
+    file = tables(tmp_path / "node.toml", operator_key=str(SECOND.secret))
+    anvil("anvil_setBalance", str(SECOND.address), "0x0")
+    problem = f"{SECOND.address.checksummed()} has no ether on http"
+    with pytest.raises(LayerOneMismatch, match=problem):
+        opened(configured(anvil, file, operator_key=KEY, deploy_l1=True))
+
+
+def test_an_l1_that_lies_about_one_of_the_chains_is_rejected_by_its_name(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
+    _, second = opened(config)
+    lie = storage_of(artifact("ZKChain"), {"_storedBatchHashes": {0: b"\x01" * 32}})
+    ((slot, value),) = lie.items()
+    anvil("anvil_setStorageAt", str(second.contracts.chain), str(slot), str(value))
+    with pytest.raises(LayerOneMismatch, match="the genesis of chain 271 differs"):
+        opened(config)
+
+
+def test_a_bridgehub_that_names_the_contract_of_another_chain_is_rejected(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
+    first, second = opened(config)
+    swapped: dict[str, Value] = {"getZKChain": {271: bytes(first.contracts.chain)}}
+    ((slot, value),) = storage_of(artifact("Bridgehub"), swapped).items()
+    anvil("anvil_setStorageAt", str(second.contracts.bridgehub), str(slot), str(value))
+    with pytest.raises(LayerOneMismatch, match="the contract of chain 271 is 0x"):
+        opened(config)
+
+
+def test_the_l1_is_not_the_chain_of_a_table(anvil: Anvil, tmp_path: Path) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text("[[chains]]\nchain_id = 270\n[[chains]]\nchain_id = 31337\n")
+    with pytest.raises(InvalidConfig, match="its chain id is 31337, the same as that of the L2"):
+        opened(configured(anvil, file, operator_key=KEY, deploy_l1=True))
+    assert nonce(anvil) == 0

@@ -1,0 +1,114 @@
+"""An operator changes on L1 what ether costs in the base token."""
+
+from __future__ import annotations
+
+import asyncio
+from fractions import Fraction
+
+import pytest
+
+from entresol.chain.fees import FeeModel
+from entresol.errors import LayerOneFailed
+from entresol.l1.operator_keys import OperatorKeys
+from entresol.node.settlement.base_token_ratio import BaseTokenRatio
+from entresol.primitives.base_token import EtherPrice
+from entresol.rollup.ether_price import EtherPriceWatcher
+from tests.support.rollup.layer_ones import ACCOUNTS
+from tests.support.rollup.settlement_scenario import Scenario, embedded
+
+ADMIN = OperatorKeys.of(ACCOUNTS[0].secret)
+"""The account that deploys administers the chain."""
+
+
+class Prices:
+    """The prices of a scenario's chain, what follows L1, and what changes it there."""
+
+    def __init__(self, scenario: Scenario, decimals: int = 18) -> None:
+        self.fees = FeeModel(ether_price=EtherPrice(3000, 1))
+        contract = scenario.contracts.chain
+        self.watcher = EtherPriceWatcher(contract, self.fees)
+        self.ratio = BaseTokenRatio(contract, self.fees, decimals, [scenario.settler])
+
+    async def current(self) -> EtherPrice:
+        """Follow L1, and return what ether costs."""
+        await self.watcher.step()
+        return self.fees.ether_price
+
+
+def test_the_admins_key_changes_the_price_and_the_l2_follows() -> None:
+    async def play(scenario: Scenario) -> None:
+        prices = Prices(scenario, decimals=6)
+        assert await prices.current() == EtherPrice(1, 1)
+        sent = await prices.ratio.set(Fraction(628, 17))
+        receipt = await scenario.l1.receipt(sent)
+        assert receipt is not None
+        assert receipt.succeeded
+        assert await prices.current() == EtherPrice(157, 17 * 25 * 10**10)
+
+    embedded(play, keys=ADMIN)
+
+
+def test_a_key_goes_on_to_settle_after_it_changed_the_price_and_waits_for_its_pending_step() -> (
+    None
+):
+    async def play(scenario: Scenario) -> None:
+        prices = Prices(scenario)
+        scenario.seal_batch(1)
+        scenario.layer_one.mine_on_request()
+        await scenario.settler.step(0.0)
+        assert scenario.is_pending
+        changing = asyncio.create_task(prices.ratio.set(Fraction(7)))
+        await asyncio.sleep(0)
+        assert await prices.current() == EtherPrice(1, 1)
+        while not changing.done():
+            scenario.layer_one.mine()
+            await asyncio.sleep(0)
+        await changing
+        for _ in range(20):
+            scenario.layer_one.mine()
+            await scenario.settler.step(0.0)
+        assert await scenario.totals() == (1, 1, 1)
+        assert await prices.current() == EtherPrice(7, 1)
+
+    embedded(play, keys=ADMIN)
+
+
+def test_without_the_admins_key_the_error_has_the_call_to_make() -> None:
+    async def play(scenario: Scenario) -> None:
+        prices = Prices(scenario, decimals=6)
+        with pytest.raises(LayerOneFailed) as caught:
+            await prices.ratio.set(Fraction(3000))
+        assert "setTokenMultiplier(3, 1000000000)" in str(caught.value)
+        assert ACCOUNTS[0].address.checksummed() in str(caught.value)
+        assert scenario.contracts.chain.address.checksummed() in str(caught.value)
+
+    embedded(play)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "problem"),
+    [
+        (Fraction(2**128), "the nominator is from 1 to"),
+        (Fraction(1, 2**128), "the denominator is from 1 to"),
+        (Fraction(2**128 - 1), "a block holds at most"),
+    ],
+)
+def test_a_price_that_cannot_be_is_rejected_before_anything_is_sent(
+    tokens: Fraction, problem: str
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        head = await scenario.l1.block_number()
+        with pytest.raises(ValueError, match=problem):
+            await Prices(scenario).ratio.set(tokens)
+        assert await scenario.l1.block_number() == head
+
+    embedded(play, keys=ADMIN)
+
+
+def test_a_chain_that_is_paid_in_ether_has_no_other_price() -> None:
+    async def play(scenario: Scenario) -> None:
+        ratio = BaseTokenRatio(scenario.contracts.chain, FeeModel(), 18, [scenario.settler])
+        with pytest.raises(LayerOneFailed, match="paid in ether"):
+            await ratio.set(Fraction(2))
+
+    embedded(play, keys=ADMIN)
