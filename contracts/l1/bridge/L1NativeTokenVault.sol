@@ -183,7 +183,11 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
             }
             chainBalance[source][assetId_] = balance - amount;
         }
-        if (destination != origin) chainBalance[destination][assetId_] += amount;
+        if (destination == origin) return;
+        // A token that lies about its supply must not stop the batches that move it: it is full, and others go on.
+        uint256 held = chainBalance[destination][assetId_];
+        uint256 room = type(uint256).max - held;
+        chainBalance[destination][assetId_] = held + (amount < room ? amount : room);
     }
 
     /// @inheritdoc IInteropVault
@@ -194,9 +198,10 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
     ) external onlyMessageRoot returns (uint256 amount) {
         address origin;
         (, , origin, amount, ) = DataEncoding.decodeMint(transferData);
-        if (tokenAddress[assetId_] == address(0)) {
-            _deployBridgedToken(chainId, assetId_, origin, transferData);
-        }
+        if (originChainId[assetId_] != 0) return amount;
+        if (assetId_ != DataEncoding.assetId(chainId, origin)) revert AssetIdNotSupported(assetId_);
+        // Its first withdrawal deploys the token here: a batch with many new ones could not pay for all of them.
+        originChainId[assetId_] = chainId;
     }
 
     function _register(address token) private returns (bytes32 id) {
@@ -211,14 +216,16 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
         emit TokenRegistered(id, token);
     }
 
-    /// @dev Only the origin chain of a token can bridge it for the first time: no other one can provide its
-    /// metadata, or mint it.
+    /// @dev Only the origin chain of a token can bridge it for the first time, by a withdrawal or by a bundle: no other
+    /// one can mint it. The metadata are those of the first withdrawal, from whichever chain that holds the token.
     function _deployBridgedToken(
         uint256 chainId,
         bytes32 assetId_,
         address origin,
         bytes calldata data
     ) private {
+        uint256 known = originChainId[assetId_];
+        if (known != 0) chainId = known;
         if (assetId_ != DataEncoding.assetId(chainId, origin)) revert AssetIdNotSupported(assetId_);
         (, bytes memory name, bytes memory symbol, bytes memory decimals) = DataEncoding
             .decodeTokenData(_metadataOf(data));

@@ -14,6 +14,7 @@ interface IInteropVault {
     ) external;
 
     /// @notice Register an asset that L1 has not seen yet, if it comes from this chain, and return the amount sent.
+    /// @dev Its token is deployed by its first withdrawal to L1.
     /// @param transferData What one vault sends to the other, see `DataEncoding.encodeMint`.
     function ensureAssetOfChain(
         uint256 chainId,

@@ -76,6 +76,8 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         uint256 index = _chains.push(MessageHashing.chainIdLeaf(bytes32(0), chainId));
         chainIndex[chainId] = index;
         emit AddedChain(chainId, index);
+        // The root of a block is that at its end. A chain without batches alone is nothing to import.
+        if (_roots[block.number].changes != 0) _publish(_chains.root);
     }
 
     /// @notice The root over all chains.
@@ -149,13 +151,15 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         if (bundle.destinationBaseTokenAssetId != baseToken) {
             revert WrongDestinationBaseToken(baseToken, bundle.destinationBaseTokenAssetId);
         }
+        uint256 values = 0;
         for (uint256 i = 0; i < bundle.calls.length; ++i) {
             InteropCall memory call = bundle.calls[i];
-            _move(source, destination, batchNumber, baseToken, call.value);
+            values += call.value;
             if (call.from == L2_ASSET_ROUTER && call.to == L2_ASSET_ROUTER) {
                 _bookAsset(source, destination, batchNumber, call.data, i);
             }
         }
+        _move(source, destination, batchNumber, baseToken, values);
     }
 
     /// @dev What the router of the source has collected, and the router of the destination pays.
@@ -204,14 +208,19 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         bytes32 chainRoot = _batches[chainId].push(leaf);
         bytes32 chainLeaf = MessageHashing.chainIdLeaf(chainRoot, chainId);
         bytes32 root = _chains.set(chainIndex[chainId], chainLeaf);
+        emit AppendedChainBatchRoot(chainId, batchNumber, batchRoot);
+        emit NewChainRoot(chainId, chainRoot, chainLeaf);
+        _publish(root);
+    }
+
+    /// @dev The last root of a block is the one that chains import.
+    function _publish(bytes32 root) private {
         uint256 changes = _roots[block.number].changes;
         _roots[block.number] = BlockRoot({
             root: root,
             timestamp: uint128(block.timestamp),
             changes: uint128(changes + 1)
         });
-        emit AppendedChainBatchRoot(chainId, batchNumber, batchRoot);
-        emit NewChainRoot(chainId, chainRoot, chainLeaf);
         bytes32[] memory sides = new bytes32[](1);
         sides[0] = root;
         emit NewInteropRoot(block.chainid, block.number, changes, block.timestamp, sides);

@@ -63,10 +63,11 @@ class Event:
 
 @dataclass(frozen=True)
 class Done:
-    """The output and the logs of a transaction."""
+    """The output, the logs and the gas of a transaction."""
 
     output: bytes
     logs: list[Log]
+    gas_used: int
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ class Engine:
         if outcome.status != "success":
             raise _rejection(outcome)
         self.overlay.apply(outcome)
-        self.last = Done(outcome.output, outcome.logs)
+        self.last = Done(outcome.output, outcome.logs, outcome.gas_used)
         return self.last
 
 

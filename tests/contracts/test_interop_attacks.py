@@ -1,0 +1,423 @@
+"""Attacks on the books of bundles: by users of an honest chain, by a chain that lies, and by what they encode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from eth_abi import abi
+
+from entresol._native import keccak256
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
+from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.batches import Batch, execute_data
+from tests.support.contracts.bundles import INTEROP_CENTER, Bundle, Call
+from tests.support.contracts.create2 import alias
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, find
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    DEPLOYER,
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    OPERATOR,
+    OTHER_CHAIN_ID,
+    Deployed,
+    asset_id,
+    direct,
+)
+from tests.support.contracts.merkle_trees import proof_of, root_of
+from tests.support.rollup.messages import message_log
+
+ETHER_ID = asset_id(ETH_TOKEN)
+L2_TOKEN = Address(b"\x77" * 20)
+THIRD_CHAIN_ID = 272
+LARGEST_TRANSACTION = 16_777_216
+MOST = 2**256 - 1
+FINALIZE = bytes.fromhex("9c884fd1")
+MINT = ["address", "address", "address", "uint256", "bytes"]
+
+
+class Books:
+    """Three chains on one L1, of which the first holds an ether."""
+
+    def __init__(self, l1: Deployed) -> None:
+        self.l1 = l1
+        self.zoo = l1.token()
+        l1.engine.send(BOB, l1.vault, "ensureTokenIsRegistered", self.zoo.address)
+        self.chains = {
+            CHAIN_ID: l1.chain,
+            OTHER_CHAIN_ID: l1.add_chain(),
+            THIRD_CHAIN_ID: l1.add_chain(THIRD_CHAIN_ID, self.zoo.address),
+        }
+        asked = direct(mint_value=ETHER)
+        l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=ETHER)
+
+    def settle(self, *bundles: Bundle, logs: tuple[L2ToL1Log, ...] = ()) -> int:
+        """Execute a batch with these bundles of one chain, add its root, and return the gas of that."""
+        all_logs = (*logs, *(it.log() for it in bundles))
+        return self.add(
+            bundles[0].source if bundles else CHAIN_ID, all_logs, [it.message() for it in bundles]
+        )
+
+    def add(self, source: int, logs: tuple[L2ToL1Log, ...], messages: list[bytes]) -> int:
+        """Execute a batch with these logs, and add its root with these messages."""
+        engine = self.l1.engine
+        number = self.l1.settle(*logs, chain=self.chains[source])
+        packed = b"".join(it.pack() for it in logs)
+        engine.gas_limit = LARGEST_TRANSACTION
+        engine.send(BOB, self.l1.message_root, "settle", source, number, packed, messages)
+        assert engine.last is not None
+        return engine.last.gas_used
+
+    def balance(self, chain_id: int, asset: Hash32) -> int:
+        return int(self.l1.engine.read(self.l1.vault, "chainBalance", chain_id, asset))
+
+    def withdraw(self, chain_id: int, asset: Hash32, token: Address, amount: int) -> None:
+        """Let a chain withdraw an asset to Alice."""
+        mint = abi.encode(MINT, [BOB, ALICE, token, amount, description(CHAIN_ID)])
+        message = FINALIZE + chain_id.to_bytes(32) + asset + mint
+        logs = (message_log(0, L2_ASSET_ROUTER, message),)
+        batch = self.l1.settle(*logs, chain=self.chains[chain_id])
+        claim = (chain_id, batch, 0, L2_ASSET_ROUTER, 0, message, proof_of(logs, 0))
+        self.l1.engine.send(OPERATOR, self.l1.nullifier, "finalizeDeposit", claim)
+
+
+@pytest.fixture
+def books(l1: Deployed) -> Books:
+    """Return three chains, the last of which is paid in a token."""
+    return Books(l1)
+
+
+def description(origin: int) -> bytes:
+    texts = [abi.encode(["string"], [it]) for it in ("Two", "TWO")]
+    return b"\1" + abi.encode(
+        ["uint256", "bytes", "bytes", "bytes"], [origin, *texts, abi.encode(["uint8"], [6])]
+    )
+
+
+def transfer(
+    amount: int, token: Address = L2_TOKEN, *, source: int = CHAIN_ID, origin: int = CHAIN_ID
+) -> Call:
+    mint = abi.encode(MINT, [ALICE, BOB, token, amount, description(origin)])
+    data = FINALIZE + abi.encode(
+        ["uint256", "bytes32", "bytes"], [source, asset_id(token, origin), mint]
+    )
+    return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
+
+
+def bundle(*calls: Call, source: int = CHAIN_ID, destination: int = OTHER_CHAIN_ID) -> Bundle:
+    return Bundle(calls=calls, base_token=ETHER_ID, source=source, destination=destination)
+
+
+def tokens(first: int, count: int) -> list[Call]:
+    return [transfer(1, Address((first + it).to_bytes(20))) for it in range(count)]
+
+
+# --- What users of an honest chain can put into its batches ---
+
+
+def test_a_bundle_of_as_many_new_tokens_as_there_are_calls_is_booked(books: Books) -> None:
+    assert books.settle(bundle(*tokens(1, 64))) < LARGEST_TRANSACTION // 3
+
+
+def test_a_batch_with_192_new_tokens_and_1024_logs_is_booked(books: Books) -> None:
+    logs = tuple(message_log(it, BOB, b"") for it in range(1021))
+    bundles = [bundle(*tokens(1 + 64 * it, 64)) for it in range(3)]
+    assert books.settle(*bundles, logs=logs) < LARGEST_TRANSACTION
+
+
+def test_a_batch_with_256_kilobytes_of_messages_is_booked(books: Books) -> None:
+    call = Call(to=BOB, sender=ALICE, data=b"\xff" * 84_000)
+    bundles = [replace(bundle(call), salt=bytes([it]) * 32) for it in range(3)]
+    assert books.settle(*bundles) < LARGEST_TRANSACTION
+
+
+@pytest.mark.parametrize("again", [1, MOST])
+def test_a_token_with_an_endless_supply_stops_no_batch(books: Books, again: int) -> None:
+    books.settle(bundle(transfer(MOST), transfer(again)))
+    books.settle(bundle(transfer(again)))
+
+    assert books.balance(OTHER_CHAIN_ID, asset_id(L2_TOKEN, CHAIN_ID)) == MOST
+
+
+def test_a_token_with_an_endless_supply_stops_no_batch_of_a_chain_that_holds_it(
+    books: Books,
+) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    books.settle(bundle(transfer(MOST)))
+    books.settle(
+        replace(bundle(transfer(5), destination=THIRD_CHAIN_ID), base_token=asset_id(books.zoo.address))
+    )
+    books.settle(bundle(transfer(5, source=THIRD_CHAIN_ID), source=THIRD_CHAIN_ID))
+
+    assert books.balance(THIRD_CHAIN_ID, asset) == 0
+    assert books.balance(OTHER_CHAIN_ID, asset) == MOST
+
+
+# --- Tokens that a bundle has registered ---
+
+
+def test_the_first_withdrawal_of_a_token_that_came_by_a_bundle_deploys_it(books: Books) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    books.settle(bundle(transfer(5)))
+    engine, vault = books.l1.engine, books.l1.vault
+    assert engine.read(vault, "tokenAddress", asset) == str(Address.zero())
+
+    books.withdraw(OTHER_CHAIN_ID, asset, L2_TOKEN, 3)
+
+    token = Contract(
+        Address.parse(engine.read(vault, "tokenAddress", asset)), find("L1BridgedToken")
+    )
+    assert engine.read(token, "balanceOf", ALICE) == 3
+    assert engine.read(token, "originToken") == str(L2_TOKEN)
+    assert engine.read(vault, "originChainId", asset) == CHAIN_ID
+    assert books.balance(OTHER_CHAIN_ID, asset) == 2
+    with pytest.raises(Reverted, match="InsufficientChainBalance"):
+        books.withdraw(OTHER_CHAIN_ID, asset, L2_TOKEN, 3)
+
+
+def test_the_first_withdrawal_of_a_token_names_it_truly(books: Books) -> None:
+    books.settle(bundle(transfer(5)))
+    with pytest.raises(Reverted, match="AssetIdNotSupported"):
+        books.withdraw(OTHER_CHAIN_ID, asset_id(L2_TOKEN, CHAIN_ID), BOB, 3)
+
+
+def test_a_chain_that_never_got_a_token_withdraws_none(books: Books) -> None:
+    books.settle(bundle(transfer(5)))
+    with pytest.raises(Reverted, match="InsufficientChainBalance"):
+        books.withdraw(THIRD_CHAIN_ID, asset_id(L2_TOKEN, CHAIN_ID), L2_TOKEN, 1)
+
+
+def test_a_token_that_came_by_a_bundle_is_withdrawn_by_its_origin(books: Books) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    books.settle(bundle(transfer(5)))
+    books.withdraw(CHAIN_ID, asset, L2_TOKEN, 7)
+    books.settle(bundle(transfer(5)))
+
+    assert books.balance(OTHER_CHAIN_ID, asset) == 10
+
+
+# --- A chain that lies ---
+
+
+def test_a_chain_returns_no_more_of_another_chains_token_than_it_has(books: Books) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    books.settle(bundle(transfer(5)))
+
+    def back(amount: int) -> Bundle:
+        call = transfer(amount, source=OTHER_CHAIN_ID)
+        return bundle(call, source=OTHER_CHAIN_ID, destination=CHAIN_ID)
+
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        books.settle(back(6))
+    books.settle(back(5))
+    assert (books.balance(OTHER_CHAIN_ID, asset), books.balance(CHAIN_ID, asset)) == (0, 0)
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        books.settle(back(1))
+
+
+def test_two_chains_together_take_no_more_than_both_have(books: Books) -> None:
+    def ether(amount: int, source: int, destination: int) -> Bundle:
+        call = Call(to=BOB, sender=ALICE, value=amount)
+        return bundle(call, source=source, destination=destination)
+
+    books.settle(ether(ETHER, CHAIN_ID, OTHER_CHAIN_ID))
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        books.settle(ether(1, CHAIN_ID, OTHER_CHAIN_ID))
+    books.settle(ether(ETHER, OTHER_CHAIN_ID, CHAIN_ID))
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        books.settle(ether(1, OTHER_CHAIN_ID, CHAIN_ID))
+
+
+def test_the_value_of_a_call_is_of_the_destinations_base_token(books: Books) -> None:
+    zoo = asset_id(books.zoo.address)
+    lie = replace(
+        bundle(Call(to=BOB, sender=ALICE, value=1), destination=THIRD_CHAIN_ID), base_token=zoo
+    )
+    with pytest.raises(Reverted) as raised:
+        books.settle(lie)
+    assert str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(zoo)}, 1)"
+
+
+def test_what_is_missing_is_what_the_whole_bundle_lacks(books: Books) -> None:
+    with pytest.raises(Reverted) as raised:
+        books.settle(bundle(*[Call(to=BOB, sender=ALICE, value=ETHER)] * 3))
+    asset = bytes(ETHER_ID)
+    assert str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {asset}, {2 * ETHER})"
+
+
+def test_values_whose_sum_is_too_large_are_not_covered(books: Books) -> None:
+    with pytest.raises(Reverted):
+        books.settle(bundle(*[Call(to=BOB, sender=ALICE, value=2**255)] * 2))
+    assert books.balance(CHAIN_ID, ETHER_ID) == ETHER
+
+
+@pytest.mark.parametrize("changed", [(0, 1), (1, 0)], ids=["shard", "no service"])
+def test_a_log_of_a_bundle_counts_whatever_its_first_bytes_are(
+    books: Books, changed: tuple[int, int]
+) -> None:
+    lie = bundle(Call(to=BOB, sender=ALICE, value=2 * ETHER))
+    packed = bytes([1 - changed[1], changed[1]]) + lie.log().pack()[2:]
+
+    class Raw:
+        def pack(self) -> bytes:
+            return packed
+
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        books.add(CHAIN_ID, (Raw(),), [lie.message()])  # type: ignore[arg-type]
+
+
+# --- What is encoded otherwise ---
+
+
+def _with(encoded: bytes, place: int, word: int) -> bytes:
+    return encoded[:place] + word.to_bytes(32) + encoded[place + 32 :]
+
+
+def _of_words(*changes: tuple[int, int]) -> bytes:
+    encoded = bundle(Call(to=BOB, sender=ALICE), Call(to=BOB, sender=ALICE)).encode()
+    for place, word in changes:
+        encoded = _with(encoded, 32 * place, word)
+    return b"\1" + encoded
+
+
+# The words of a bundle: its offset, seven fields, the number of calls, their offsets, and the calls.
+CALL = 11
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"\1",
+        b"\2" + bundle(Call(to=BOB, sender=ALICE)).encode(),
+        b"\1" + bytes(512),
+        b"\1" + b"\xff" * 512,
+        b"\1" + bundle(Call(to=BOB, sender=ALICE)).encode()[:-1],
+        _of_words((0, 64)),
+        _of_words((1, 1 << 248 | 1)),
+        _of_words((8, MOST)),
+        _of_words((9, MOST)),
+        _of_words((10, 64)),
+        _of_words((CALL, 1 << 248 | 1)),
+        _of_words((CALL + 1, 2)),
+        _of_words((CALL + 2, 1 << 160 | int.from_bytes(BOB))),
+        _of_words((CALL + 3, 1 << 255 | int.from_bytes(ALICE))),
+        _of_words((CALL + 6, 1)),
+    ],
+)
+def test_a_message_that_is_no_bundle_or_encoded_otherwise_adds_no_root(
+    books: Books, message: bytes
+) -> None:
+    log = message_log(0, INTEROP_CENTER, message)
+    with pytest.raises(Reverted):
+        books.add(CHAIN_ID, (log,), [message])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FINALIZE,
+        FINALIZE + bytes(95),
+        FINALIZE + abi.encode(["uint256", "bytes32", "bytes"], [CHAIN_ID, ETHER_ID, b""]),
+        FINALIZE + abi.encode(["uint256", "bytes32", "bytes"], [CHAIN_ID, ETHER_ID, b"\xff" * 160]),
+        FINALIZE + CHAIN_ID.to_bytes(32) + ETHER_ID + MOST.to_bytes(32),
+    ],
+)
+def test_an_asset_call_that_cannot_be_read_adds_no_root(books: Books, data: bytes) -> None:
+    with pytest.raises(Reverted):
+        books.settle(bundle(Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)))
+
+
+# --- Roots of blocks ---
+
+
+def test_the_root_of_a_block_is_that_at_its_end_also_if_a_chain_was_added_last(l1: Deployed) -> None:
+    number = l1.settle()
+    l1.engine.send(BOB, l1.message_root, "settle", CHAIN_ID, number, b"", [])
+    l1.add_chain()
+
+    root = l1.engine.read(l1.message_root, "getAggregatedRoot")
+    assert l1.engine.read(l1.message_root, "historicalRoot", 1) == (root, NOW)
+
+
+def test_a_chain_without_batches_is_no_root_to_import(l1: Deployed) -> None:
+    l1.add_chain()
+    assert l1.engine.read(l1.message_root, "historicalRoot", 1) == (bytes(32), 0)
+
+
+def test_a_batch_that_imported_a_thousand_roots_is_executed(l1: Deployed) -> None:
+    number = l1.settle()
+    l1.engine.send(BOB, l1.message_root, "settle", CHAIN_ID, number, b"", [])
+    root = bytes(l1.engine.read(l1.message_root, "getAggregatedRoot"))
+    roots = [(L1_CHAIN_ID, 1, NOW, [root])] * 1000
+    rolling = bytes(l1.engine.read(l1.message_root, "checkRoots", roots))
+    previous = l1.last_batches[l1.chain.address]
+    batch = Batch(number=2, logs_root=root_of(()), dependency_roots=rolling)
+    for step, data in (
+        ("commit", batch.commit_data(previous)),
+        ("prove", batch.prove_data(previous)),
+        ("execute", execute_data([batch], roots=roots)),
+    ):
+        arguments = (l1.chain.address, 2, 2, data)
+        l1.engine.send(OPERATOR, l1.timelock, f"{step}BatchesSharedBridge", *arguments)
+    assert l1.engine.last is not None
+    # Here they are all of one block; each of another one reads two slots for the first time.
+    assert l1.engine.last.gas_used + 1000 * 2 * 2000 < LARGEST_TRANSACTION
+
+
+# --- Telling chains of each other ---
+
+
+def test_anyone_tells_a_chain_of_another_by_a_request_that_nobody_pays(books: Books) -> None:
+    l1 = books.l1
+    l1.engine.send(BOB, l1.registrar, "registerChain", THIRD_CHAIN_ID, CHAIN_ID)
+
+    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    transaction = event.fields["transaction"]
+    call = keccak256(b"registerChainForInterop(uint256,bytes32)")[:4] + abi.encode(
+        ["uint256", "bytes32"], [THIRD_CHAIN_ID, asset_id(books.zoo.address)]
+    )
+    assert transaction[1] == int.from_bytes(alias(l1.registrar.address))
+    assert transaction[2] == 0x10002
+    assert transaction[3] == 500_000
+    assert transaction[5:8] == (0, 0, 0), "the prices and the paymaster"
+    assert transaction[9] == 0, "the value"
+    assert call in transaction
+    assert l1.engine.read(l1.registrar, "isRegistered", THIRD_CHAIN_ID, CHAIN_ID)
+
+
+def test_a_pair_is_told_once_and_each_direction_by_itself(books: Books) -> None:
+    l1 = books.l1
+    l1.engine.send(BOB, l1.registrar, "registerChain", OTHER_CHAIN_ID, CHAIN_ID)
+    with pytest.raises(Reverted, match="AlreadyRegistered"):
+        l1.engine.send(ALICE, l1.registrar, "registerChain", OTHER_CHAIN_ID, CHAIN_ID)
+    l1.engine.send(ALICE, l1.registrar, "registerChain", CHAIN_ID, OTHER_CHAIN_ID)
+
+
+@pytest.mark.parametrize(
+    ("pair", "error"),
+    [
+        ((CHAIN_ID, CHAIN_ID), "InvalidChains"),
+        ((L1_CHAIN_ID, CHAIN_ID), "ChainIdNotRegistered"),
+        ((CHAIN_ID, L1_CHAIN_ID), "ChainIdNotRegistered"),
+        ((999, CHAIN_ID), "ChainIdNotRegistered"),
+        ((CHAIN_ID, 999), "ChainIdNotRegistered"),
+    ],
+)
+def test_only_chains_of_this_l1_are_told_of_each_other(
+    books: Books, pair: tuple[int, int], error: str
+) -> None:
+    with pytest.raises(Reverted, match=error):
+        books.l1.engine.send(BOB, books.l1.registrar, "registerChain", *pair)
+
+
+@pytest.mark.parametrize("caller", [ALICE, DEPLOYER, OPERATOR])
+def test_nobody_but_the_registrar_makes_requests_that_cost_nothing(
+    l1: Deployed, caller: Address
+) -> None:
+    chain = Contract(l1.chain.address, find("MailboxFacet"))
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(caller, chain, "requestL2ServiceTransaction", BOB, b"")
