@@ -26,12 +26,15 @@ contract L2Bridgehub is IInteropChains {
     event ChainRegisteredForInterop(uint256 indexed chainId, bytes32 baseTokenAssetId);
 
     error Unauthorized(address caller);
+    error ChainAlreadyRegistered(uint256 chainId);
 
     /// @notice Register a chain that bundles can be sent to, with its base token as L1 knows it.
     function registerChainForInterop(uint256 chainId, bytes32 assetId) external {
         if (msg.sender != AddressAliasHelper.applyL1ToL2Alias(chainRegistrationSender)) {
             revert Unauthorized(msg.sender);
         }
+        // The base token of a chain does not change; bundles with another one would never be booked.
+        if (_baseTokens[chainId] != bytes32(0)) revert ChainAlreadyRegistered(chainId);
         _baseTokens[chainId] = assetId;
         emit ChainRegisteredForInterop(chainId, assetId);
     }

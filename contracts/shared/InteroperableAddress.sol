@@ -10,7 +10,8 @@ library InteroperableAddress {
 
     error InvalidInteroperableAddress(bytes encoded);
 
-    /// @notice Read an address and its chain; either is 0 if it is not there.
+    /// @notice Read an address and its chain; either is 0 if it is not there. A chain has no leading zeros, so that
+    /// there is one encoding of each, and none that says zero.
     function parse(bytes memory encoded) internal pure returns (uint256 chainId, address account) {
         bool hasHead = encoded.length > LENGTH_AT && bytes4(encoded) == PREFIX;
         if (!hasHead) revert InvalidInteroperableAddress(encoded);
@@ -20,6 +21,9 @@ library InteroperableAddress {
         uint256 size = uint8(encoded[sizeAt]);
         bool hasEnd = (size == 0 || size == ADDRESS_SIZE) && encoded.length == sizeAt + 1 + size;
         if (!hasEnd) revert InvalidInteroperableAddress(encoded);
+        if (chainSize != 0 && encoded[LENGTH_AT + 1] == 0) {
+            revert InvalidInteroperableAddress(encoded);
+        }
         chainId = _number(encoded, LENGTH_AT + 1, chainSize);
         account = address(uint160(_number(encoded, sizeAt + 1, size)));
     }

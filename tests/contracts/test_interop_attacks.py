@@ -148,7 +148,9 @@ def test_a_token_with_an_endless_supply_stops_no_batch_of_a_chain_that_holds_it(
     asset = asset_id(L2_TOKEN, CHAIN_ID)
     books.settle(bundle(transfer(MOST)))
     books.settle(
-        replace(bundle(transfer(5), destination=THIRD_CHAIN_ID), base_token=asset_id(books.zoo.address))
+        replace(
+            bundle(transfer(5), destination=THIRD_CHAIN_ID), base_token=asset_id(books.zoo.address)
+        )
     )
     books.settle(bundle(transfer(5, source=THIRD_CHAIN_ID), source=THIRD_CHAIN_ID))
 
@@ -238,14 +240,14 @@ def test_the_value_of_a_call_is_of_the_destinations_base_token(books: Books) -> 
     )
     with pytest.raises(Reverted) as raised:
         books.settle(lie)
-    assert str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(zoo)}, 1)"
+    assert str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(zoo)!r}, 1)"
 
 
 def test_what_is_missing_is_what_the_whole_bundle_lacks(books: Books) -> None:
     with pytest.raises(Reverted) as raised:
         books.settle(bundle(*[Call(to=BOB, sender=ALICE, value=ETHER)] * 3))
     asset = bytes(ETHER_ID)
-    assert str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {asset}, {2 * ETHER})"
+    assert str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {asset!r}, {2 * ETHER})"
 
 
 def test_values_whose_sum_is_too_large_are_not_covered(books: Books) -> None:
@@ -334,7 +336,9 @@ def test_an_asset_call_that_cannot_be_read_adds_no_root(books: Books, data: byte
 # --- Roots of blocks ---
 
 
-def test_the_root_of_a_block_is_that_at_its_end_also_if_a_chain_was_added_last(l1: Deployed) -> None:
+def test_the_root_of_a_block_is_that_at_its_end_also_if_a_chain_was_added_last(
+    l1: Deployed,
+) -> None:
     number = l1.settle()
     l1.engine.send(BOB, l1.message_root, "settle", CHAIN_ID, number, b"", [])
     l1.add_chain()

@@ -115,7 +115,11 @@ library Attributes {
     /// @dev Twenty bare bytes are an address of the destination, as clients send it.
     function _account(bytes memory attribute) private pure returns (bytes memory) {
         if (attribute.length < SELECTOR_SIZE + 64) revert AttributeMalformed(attribute);
-        bytes memory encoded = abi.decode(Tail.from(attribute, SELECTOR_SIZE), (bytes));
+        bytes memory arguments = Tail.from(attribute, SELECTOR_SIZE);
+        bytes memory encoded = abi.decode(arguments, (bytes));
+        if (keccak256(abi.encode(encoded)) != keccak256(arguments)) {
+            revert AttributeMalformed(attribute);
+        }
         if (encoded.length == ADDRESS_SIZE) {
             return InteroperableAddress.format(address(bytes20(encoded)));
         }

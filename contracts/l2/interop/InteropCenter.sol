@@ -21,6 +21,7 @@ import {
 import {InteroperableAddress} from "../../shared/InteroperableAddress.sol";
 import {IInteropChains, IInteropRouter, IL2CrossChainInitiator} from "../interfaces/IInterop.sol";
 import {IL1Messenger} from "../interfaces/IL1Messenger.sol";
+import {AccountCode} from "../libraries/AccountCode.sol";
 import {Attributes, CallAttributes} from "./Attributes.sol";
 
 /// @notice Sends bundles of calls to other chains.
@@ -33,7 +34,8 @@ contract InteropCenter {
 
     /// @notice The most calls of a bundle.
     uint256 public constant MAX_CALLS = 64;
-    /// @notice The most bytes of a bundle.
+    /// @notice The most bytes of a bundle, and of all bundles of a transaction.
+    /// @dev A batch can end between transactions only, and one transaction on L1 books all its bundles.
     uint256 public constant MAX_BUNDLE_BYTES = 100_000;
     /// @notice The fee in the protocol's own token, which this chain does not take.
     uint256 public constant ZK_INTEROP_FEE = 1 ether;
@@ -47,6 +49,7 @@ contract InteropCenter {
     /// @notice How many bundles an account has sent.
     mapping(address sender => uint256) public interopBundleNonce;
     bool private transient _busy;
+    uint256 private transient _bytes;
 
     /// @notice A call was sent (ERC-7786).
     event MessageSent(
@@ -75,6 +78,7 @@ contract InteropCenter {
     error IndirectCallValueMismatch(uint256 expected, uint256 actual);
     error MsgValueMismatch(uint256 expected, uint256 actual);
     error PaymentFailed();
+    error InvalidExecutor(bytes executor);
 
     /// @dev An initiator is any contract, and may call back.
     modifier alone() {
@@ -127,6 +131,7 @@ contract InteropCenter {
         if (baseToken == bytes32(0) || chainId == block.chainid) {
             revert DestinationChainNotRegistered(chainId);
         }
+        _checkExecutor(chainId, attributes.executionAddress);
         if (attributes.unbundlerAddress.length == 0) attributes.unbundlerAddress = _unbundler();
 
         InteropBundle memory bundle = InteropBundle({
@@ -205,7 +210,8 @@ contract InteropCenter {
         InteropCallStarter[] memory starters
     ) private returns (bytes32 bundleHash) {
         bytes memory encoded = abi.encode(bundle);
-        if (encoded.length > MAX_BUNDLE_BYTES) revert BundleTooLarge(encoded.length);
+        _bytes += encoded.length;
+        if (_bytes > MAX_BUNDLE_BYTES) revert BundleTooLarge(_bytes);
         bundleHash = Bundles.hash(block.chainid, encoded);
         bytes32 message = IL1Messenger(L2_MESSENGER).sendToL1(
             abi.encodePacked(Bundles.VERSION, encoded)
@@ -226,10 +232,20 @@ contract InteropCenter {
 
     /// @dev The sender, if it has a key, which is its own on every chain; a contract may be another one there.
     function _unbundler() private view returns (bytes memory) {
+        // A contract has no code while it is constructed, but is never the origin of a transaction then.
+        // solhint-disable-next-line avoid-tx-origin
+        bool isUnfinished = msg.sender.code.length == 0 && msg.sender != tx.origin;
         return
-            msg.sender.code.length == 0
+            AccountCode.hasKey(msg.sender) && !isUnfinished
                 ? InteroperableAddress.format(msg.sender)
                 : InteroperableAddress.format(block.chainid, msg.sender);
+    }
+
+    /// @dev Nobody could execute a bundle whose executor is on another chain than its destination.
+    function _checkExecutor(uint256 chainId, bytes memory executor) private pure {
+        if (executor.length == 0) return;
+        (uint256 named, ) = InteroperableAddress.parse(executor);
+        if (named != 0 && named != chainId) revert InvalidExecutor(executor);
     }
 
     function _recipient(uint256 expected, bytes memory encoded) private pure returns (address) {

@@ -15,6 +15,7 @@ import {
     IInteropChains,
     IMessageVerification
 } from "../interfaces/IInterop.sol";
+import {AccountCode} from "../libraries/AccountCode.sol";
 
 /// @notice Executes bundles of other chains, once each.
 contract InteropHandler {
@@ -180,7 +181,7 @@ contract InteropHandler {
         InteropCall memory call = bundle.calls[index];
         if (call.to == address(this)) revert InvalidCallTarget(call.to);
         if (call.value != 0) IBaseTokenHolder(L2_BASE_TOKEN_HOLDER).give(call.value);
-        if (call.to.code.length != 0) {
+        if (!_isPayment(call)) {
             bytes4 returned = IERC7786Recipient(call.to).receiveMessage{value: call.value}(
                 keccak256(abi.encodePacked(bundleHash, index)),
                 InteroperableAddress.format(bundle.sourceChainId, call.from),
@@ -190,12 +191,18 @@ contract InteropHandler {
                 revert InvalidSelector(call.to, returned);
             }
         } else {
-            // An account with a key takes value, and nothing else.
             if (call.data.length != 0) revert NoCodeAtTarget(call.to);
             (bool success, ) = call.to.call{value: call.value}("");
             if (!success) revert PaymentFailed(call.to);
         }
         emit CallProcessed(bundleHash, index, CallStatus.Executed);
+    }
+
+    /// @dev An account with a key takes value, and nothing else. If it delegates to code, it takes messages too; that
+    /// the code knows none must not keep value from it.
+    function _isPayment(InteropCall memory call) private view returns (bool) {
+        if (call.to.code.length == 0) return true;
+        return call.data.length == 0 && AccountCode.hasKey(call.to);
     }
 
     /// @dev Whether the caller has this address, and the address is on this chain or on any.

@@ -527,8 +527,12 @@ def test_only_who_is_named_executes(street: Street) -> None:
 
 
 def test_the_name_of_an_executor_on_another_chain_is_nobody_here(street: Street) -> None:
-    named = attribute("executionAddress(bytes)", on_chain(CHAIN_ID, BOB))
-    sent = street.here.send(starter(CAROL), attributes=[named])
+    encoded = Bundle(
+        calls=[Call(to=CAROL, sender=ALICE)],
+        base_token=street.there.base_asset,
+        attributes=(on_chain(CHAIN_ID, BOB), b"", False),
+    ).encode()
+    sent = Sent(b"", encoded, CHAIN_ID)
     with pytest.raises(Reverted, match="ExecutingNotAllowed"):
         street.deliver(sent, BOB)
 
