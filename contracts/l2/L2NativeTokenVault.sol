@@ -128,11 +128,13 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         if (amount == 0) revert AmountMustBeGreaterThanZero();
         if (receiver == address(0)) revert InvalidReceiver(receiver);
         bool isBaseToken = asset == BASE_TOKEN_ASSET_ID;
+        // It goes to other chains as to any; to L1 its own contract withdraws it.
+        if (isBaseToken && chainId == L1_CHAIN_ID) revert AssetIdNotSupported(asset);
         uint256 value = isBaseToken ? amount : 0;
         if (msg.value != value) revert ValueMismatch(value, msg.value);
         token = isBaseToken ? tokenAddress[asset] : _registered(asset, token);
         if (isBaseToken) {
-            _collectBaseToken(chainId, asset, amount);
+            _collectBaseToken(amount);
         } else if (originChainId[asset] == block.chainid) {
             _collectNative(token, originalCaller, amount);
         } else {
@@ -202,9 +204,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         return requested;
     }
 
-    /// @dev To other chains as to any; to L1 it is withdrawn by its own contract.
-    function _collectBaseToken(uint256 chainId, bytes32 asset, uint256 amount) private {
-        if (chainId == L1_CHAIN_ID) revert AssetIdNotSupported(asset);
+    function _collectBaseToken(uint256 amount) private {
         (bool success, ) = L2_BASE_TOKEN_HOLDER.call{value: amount}("");
         if (!success) revert PaymentFailed();
     }

@@ -234,7 +234,7 @@ def test_facets_may_be_created_after_the_chain(l1: Deployed) -> None:
     mailbox, executor = (create_address(DEPLOYER, nonce + 1 + it) for it in range(2))
     chain = new_chain(l1, mailbox, executor)
     l1.engine.deploy("MailboxFacet", l1.bridgehub.address, sender=DEPLOYER)
-    l1.engine.deploy("ExecutorFacet", sender=DEPLOYER)
+    l1.engine.deploy("ExecutorFacet", l1.bridgehub.address, sender=DEPLOYER)
     register(l1, chain)
     assert l1.engine.read(chain, "l2TransactionBaseCost", 1, 1, 800) > 0
 

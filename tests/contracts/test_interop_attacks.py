@@ -21,6 +21,7 @@ from tests.support.contracts.l1_contracts import (
     DEPLOYER,
     ETH_TOKEN,
     L2_ASSET_ROUTER,
+    L2_BASE_TOKEN,
     OPERATOR,
     OTHER_CHAIN_ID,
     Deployed,
@@ -32,6 +33,7 @@ from tests.support.rollup.messages import message_log
 
 ETHER_ID = asset_id(ETH_TOKEN)
 L2_TOKEN = Address(b"\x77" * 20)
+CAROL = Address(b"\xca" * 20)
 THIRD_CHAIN_ID = 272
 LARGEST_TRANSACTION = 16_777_216
 MOST = 2**256 - 1
@@ -231,6 +233,18 @@ def test_two_chains_together_take_no_more_than_both_have(books: Books) -> None:
     books.settle(ether(ETHER, OTHER_CHAIN_ID, CHAIN_ID))
     with pytest.raises(Reverted, match="InteropValueNotCovered"):
         books.settle(ether(1, OTHER_CHAIN_ID, CHAIN_ID))
+
+
+def test_the_withdrawals_of_a_batch_that_is_not_covered_are_paid(books: Books) -> None:
+    lie = bundle(Call(to=BOB, sender=ALICE, value=2 * ETHER))
+    message = bytes.fromhex("6c0960f9") + CAROL + (5).to_bytes(32)
+    logs = (message_log(0, L2_BASE_TOKEN, message), lie.log())
+    with pytest.raises(Reverted, match="InteropValueNotCovered"):
+        books.add(CHAIN_ID, logs, [lie.message()])
+
+    claim = (CHAIN_ID, 1, 0, L2_BASE_TOKEN, 0, message, proof_of(logs, 0))
+    books.l1.engine.send(OPERATOR, books.l1.nullifier, "finalizeDeposit", claim)
+    assert books.l1.engine.balance(CAROL) == 5
 
 
 def test_the_value_of_a_call_is_of_the_destinations_base_token(books: Books) -> None:

@@ -25,8 +25,8 @@ abstract contract Facets {
         hex"dedc270cea6c029cef3f0baef4ff5e2ef5c1182cfacd743bfd791f3c";
     /// @dev Those of `MailboxFacet`.
     bytes internal constant MAILBOX_SELECTORS =
-        hex"042901c712f43dab263b7f8e6c0960f97efda2aeb473318ebd7c5412e4948f43"
-        hex"eb672419";
+        hex"042901c712f43dab263b7f8e6c0960f97efda2aeb473318ebd7c5412d07b90d1"
+        hex"e4948f43eb672419";
     /// @dev Those of `ExecutorFacet`.
     bytes internal constant EXECUTOR_SELECTORS = hex"0db9eb877ca4eff79271e450a085344d";
 
