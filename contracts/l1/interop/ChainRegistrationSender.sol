@@ -5,7 +5,7 @@ import {L2_BRIDGEHUB} from "../../shared/Addresses.sol";
 import {IBridgehub} from "../interfaces/IBridgehub.sol";
 import {IMailbox} from "../interfaces/IMailbox.sol";
 
-/// @dev The function of the bridgehub on an L2.
+/// @notice The function of the bridgehub on an L2.
 interface IL2ChainRegistry {
     /// @notice Register a chain that bundles can be sent to.
     function registerChainForInterop(uint256 chainId, bytes32 assetId) external;

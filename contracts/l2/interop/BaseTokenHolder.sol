@@ -16,11 +16,7 @@ contract BaseTokenHolder {
 
     /// @notice Take what leaves this chain.
     receive() external payable {
-        bool isKnown =
-            msg.sender == L2_INTEROP_CENTER ||
-                msg.sender == L2_NATIVE_TOKEN_VAULT ||
-                msg.sender == L2_BASE_TOKEN;
-        if (!isKnown) revert Unauthorized(msg.sender);
+        _checkPayer();
     }
 
     /// @notice Give the handler what has arrived with a bundle.
@@ -28,5 +24,13 @@ contract BaseTokenHolder {
         if (msg.sender != L2_INTEROP_HANDLER) revert Unauthorized(msg.sender);
         (bool success, ) = msg.sender.call{value: amount}("");
         if (!success) revert PaymentFailed(msg.sender);
+    }
+
+    function _checkPayer() private view {
+        bool isKnown =
+            msg.sender == L2_INTEROP_CENTER ||
+                msg.sender == L2_NATIVE_TOKEN_VAULT ||
+                msg.sender == L2_BASE_TOKEN;
+        if (!isKnown) revert Unauthorized(msg.sender);
     }
 }
