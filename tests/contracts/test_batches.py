@@ -456,7 +456,7 @@ def test_a_rolling_hash_that_is_not_of_the_requests_is_rejected(operator: Operat
     arguments = [operator.batches[0].stored(), [tuple(batch)], proof]
     operator.call("prove", 1, 1, b"\1" + abi.encode(kinds, arguments))
     kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
-    data = b"\1" + abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
+    data = b"\2" + abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
     with rejected("PriorityOperationsRollingHashMismatch"):
         operator.call("execute", 1, 1, data)
 

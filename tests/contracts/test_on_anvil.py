@@ -75,7 +75,7 @@ class AnvilEngine(Engine):
             )
             for log in receipt["logs"]
         ]
-        self.last = Done(Data.parse(output), logs)
+        self.last = Done(Data.parse(output), logs, int(receipt["gasUsed"], 16))
         return self.last
 
 
