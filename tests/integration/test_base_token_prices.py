@@ -233,6 +233,9 @@ def test_each_chain_has_a_price_of_its_own_and_a_restart_has_that_of_l1_not_of_t
         await node.stop()
         node = await open_ecosystem(config)
         assert [it.chain.next_base_fee() for it in node.layer_twos] == [300_000_000, 250_000_000]
+        await node.start()
+        prices = [it.base_token.ether_price for it in (node.info(), *node.info().others)]
+        assert prices == [EtherPrice(3, 1), EtherPrice(5, 2)]
         await node.stop()
 
     asyncio.run(play())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from entresol.dev.control import DevControl
 from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
 from entresol.node.builder import NodeBuilder
@@ -157,7 +159,10 @@ def ecosystem(
                 layer = None if it.rollup is None else it.rollup.settlement_layer
                 l1 = None if layer is None else L1Info.of(config, layer, address, extra)
                 keyring = service.api.keyring
-                found.append(NodeInfo.of(it.chain, it.config, keyring, service.address, l1, token))
+                # L1 may have another price than the settings.
+                current = msgspec.structs.replace(token, ether_price=it.fees.ether_price)
+                named = NodeInfo.of(it.chain, it.config, keyring, service.address, l1, current)
+                found.append(named)
             return NodeInfo.joined(found)
 
         return builder.build(*services, info=info, rollups=rollups, layer_one=layer_one)

@@ -10,6 +10,7 @@ import pytest
 from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneFailed
 from entresol.l1.operator_keys import OperatorKeys
+from entresol.node.settlement import base_token_ratio
 from entresol.node.settlement.base_token_ratio import BaseTokenRatio
 from entresol.primitives.base_token import EtherPrice
 from entresol.rollup.ether_price import EtherPriceWatcher
@@ -69,6 +70,23 @@ def test_a_key_goes_on_to_settle_after_it_changed_the_price_and_waits_for_its_pe
             await scenario.settler.step(0.0)
         assert await scenario.totals() == (1, 1, 1)
         assert await prices.current() == EtherPrice(7, 1)
+
+    embedded(play, keys=ADMIN)
+
+
+def test_a_step_that_stays_pending_holds_the_call_up_for_a_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(base_token_ratio, "SEND_SECONDS", 0.05)
+
+    async def play(scenario: Scenario) -> None:
+        prices = Prices(scenario)
+        scenario.seal_batch(1)
+        scenario.layer_one.mine_on_request()
+        await scenario.settler.step(0.0)
+        with pytest.raises(LayerOneFailed, match="is pending on the embedded L1: try again later"):
+            await prices.ratio.set(Fraction(7))
+        assert await prices.current() == EtherPrice(1, 1)
 
     embedded(play, keys=ADMIN)
 
