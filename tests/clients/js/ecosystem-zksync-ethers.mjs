@@ -72,7 +72,7 @@ check("deposits another token twice", async ({ l2, alice, deposit, address }) =>
   assert.equal(await new Contract(bridged, abi, l2).symbol(), "BAB");
 });
 
-check("transfers both, and knows its balances", async ({ l2, alice, deposit, address }) => {
+check("transfers both, and knows its balances", async ({ l2, alice, deposit, address, isEther }) => {
   const to = stranger();
   await (await deposit({ token: address, amount: 1_000n })).wait();
   const bridged = await alice.l2TokenAddress(address);
@@ -81,7 +81,9 @@ check("transfers both, and knows its balances", async ({ l2, alice, deposit, add
   assert.deepEqual([await l2.getBalance(to), await l2.getBalance(to, "latest", bridged)], [5n, 6n]);
   const balances = await alice.getAllBalances();
   assert.equal(balances[bridged.toLowerCase()], await alice.getBalance(bridged));
-  assert.equal(balances[ZeroAddress], await alice.getBalance());
+  // The zero address is ether.
+  const own = isEther ? ZeroAddress : utils.L2_BASE_TOKEN_ADDRESS.toLowerCase();
+  assert.equal(balances[own], await alice.getBalance());
 });
 
 check("sends all that it has", async ({ l2, l1, alice, unit }) => {

@@ -16,7 +16,7 @@ from tests.support.clients.javascript import Results, checks_of, run_checks, tok
 from tests.support.node_process import running_node
 from tests.support.rpc_client import HttpRpcClient
 
-CHAINS: Final = ("second",)
+CHAINS: Final = ("second", "token", "six decimals")
 """The chains that clients are tested on: the second whose gas is paid in ether, and two with tokens of their own."""
 TOKEN_CHAINS: Final = CHAINS[1:]
 
@@ -27,6 +27,15 @@ settle_interval = 0.2
 chain_id = 270
 [[chains]]
 chain_id = 271
+[[chains]]
+chain_id = 272
+base_token = "GOLD"
+base_token_ratio = 3000
+[[chains]]
+chain_id = 273
+base_token = "COPPER"
+base_token_decimals = 6
+base_token_ratio = 3000
 """
 _ACCOUNTS: Final = 20
 ETHER_ADDRESS: Final = "0x0000000000000000000000000000000000000001"
