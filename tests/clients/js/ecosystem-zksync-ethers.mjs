@@ -5,7 +5,7 @@ import { Contract, ContractFactory, JsonRpcProvider, Wallet as PlainWallet, Zero
 import { Provider, Wallet, utils } from "zksync-ethers";
 import { chains, check, checkWithToken, contracts, runOnEach, stranger, thrown } from "./harness.mjs";
 
-const POLL_MS = 50;
+const POLL_MS = 100;
 const ETH = utils.ETH_ADDRESS;
 const { abi } = contracts.token;
 
@@ -90,7 +90,8 @@ check("sends all that it has", async ({ l2, l1, alice, unit }) => {
   const carol = new Wallet(PlainWallet.createRandom().privateKey, l2, l1);
   await (await alice.transfer({ to: carol.address, amount: unit })).wait();
   const to = stranger();
-  const gasLimit = await l2.estimateGasTransfer({ from: carol.address, to, amount: unit / 2n });
+  // An estimate of all of it does not have to leave the fee.
+  const gasLimit = await l2.estimateGasTransfer({ from: carol.address, to, amount: unit });
   const gasPrice = await l2.getGasPrice();
   const most = unit - gasLimit * gasPrice;
   const overrides = { gasLimit, maxFeePerGas: gasPrice, maxPriorityFeePerGas: 0n };
@@ -138,6 +139,23 @@ check("executes a call with value that is requested on L1", async ({ l2, alice, 
   }
   assert.equal((await (await alice.requestExecute(request)).wait()).status, 1);
   assert.equal(await l2.getBalance(to), 7n);
+});
+
+check("is refunded on L2 what a request carried that failed", async ({ l2, alice, isEther, unit }) => {
+  // The vault has no such function.
+  const refundRecipient = stranger();
+  const request = {
+    contractAddress: utils.L2_NATIVE_TOKEN_VAULT_ADDRESS, calldata: "0xdeadbeef", l2Value: unit, l2GasLimit: 500_000n,
+    refundRecipient,
+  };
+  if (!isEther) {
+    const { token, allowance } = await alice.getRequestExecuteAllowanceParams(request);
+    await (await alice.approveERC20(token, allowance)).wait();
+  }
+  const { receipt } = await thrown((await alice.requestExecute(request)).wait());
+  assert.equal(receipt.status, 0);
+  const refund = await l2.getBalance(refundRecipient);
+  assert.ok(refund >= unit, `${refund}`);
 });
 
 check("withdraws what its gas is paid in, and is paid once", async ({ alice, above, base }) => {

@@ -15,8 +15,6 @@ from entresol.contracts import artifact
 from tests.support.clients.ecosystem import ClientChain
 
 ETH: Final = "0x0000000000000000000000000000000000000000"
-BASE_TOKEN: Final = "0x000000000000000000000000000000000000800a"
-"""What gas is paid in, on L2."""
 
 
 class Zksync2User:
