@@ -16,7 +16,7 @@ from entresol.l1.layer_one import L1Block, LayerOne
 from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.ether_price import POLL_SECONDS, EtherPriceWatcher
+from entresol.rollup.ether_price import MAX_BEHIND, POLL_SECONDS, EtherPriceWatcher
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import Embedded, SteeredLayerOne
 from tests.support.rollup.settlement_contracts import send
@@ -127,6 +127,38 @@ def test_a_reorg_of_l1_takes_a_price_back() -> None:
     it = Watched(l1)
     assert it.step() == EtherPrice(2, 1)
     l1.fork, l1.prices[1] = 1, (1, 1)
+    assert it.step() == EtherPrice(1, 1)
+
+
+def test_prices_do_not_go_back_and_forth_with_nodes_that_lag() -> None:
+    l1 = PricedLayerOne((1, 1), (2, 1))
+    it = Watched(l1)
+    assert it.step() == EtherPrice(2, 1)
+    for _ in range(MAX_BEHIND + 1):
+        (ahead,) = l1.prices[1:]
+        del l1.prices[1:]
+        assert it.step() == EtherPrice(2, 1)
+        l1.prices.append(ahead)
+        assert it.step() == EtherPrice(2, 1)
+    assert it.repriced == 1
+
+
+def test_an_l1_that_stays_behind_was_reverted() -> None:
+    l1 = PricedLayerOne((1, 1), (2, 1))
+    it = Watched(l1)
+    it.step()
+    del l1.prices[1:]
+    assert {it.step() for _ in range(MAX_BEHIND)} == {EtherPrice(2, 1)}
+    assert it.step() == EtherPrice(1, 1)
+
+
+def test_an_l1_that_is_shorter_and_has_another_block_counts_at_once() -> None:
+    l1 = PricedLayerOne((1, 1), (1, 1), (2, 1))
+    it = Watched(l1, confirmations=1)
+    l1.prices.append((2, 1))
+    assert it.step() == EtherPrice(2, 1)
+    del l1.prices[3:]
+    l1.fork, l1.prices[2] = 1, (1, 1)
     assert it.step() == EtherPrice(1, 1)
 
 
