@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch
-from entresol.node.base_tokens import development_base_tokens
 from entresol.node.ecosystem_directory import (
     CHAINS_FILE,
     EcosystemDirectory,
@@ -21,6 +20,7 @@ from entresol.node.ecosystem_directory import (
 )
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import L1_FOLDER, open_layer_one, open_layer_two
+from entresol.node.settlement.remote_tokens import stored_base_tokens
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains
 from entresol.storage.database.directory import FORMAT_FILE
@@ -50,7 +50,7 @@ def verify_chains(config: NodeConfig) -> int:
     folders, configs = _chains(config), layer_two_configs(config)
     code = SUCCEEDED
     with _locked(config) as stack:
-        layer_twos, tokens = [], development_base_tokens(configs)
+        layer_twos, tokens = [], stored_base_tokens(configs)
         for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
             chain, _ = open_layer_two(it, *configured_contracts(it, index), base_token=token)
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))

@@ -94,3 +94,32 @@ async def register(l1: LayerOne, owner: Operator, call: Registration) -> None:
             f"chain {call.chain_id} is not registered at {call.bridgehub.checksummed()} on {l1.name} with the "
             f"contract of this node, but with {found.checksummed()}"
         )
+
+
+async def check_origin(l1: LayerOne, contracts: SettlementContracts, token: Address) -> None:
+    """Raise `LayerOneMismatch` for a token that an L2 has sent to L1, of which it could send any amount."""
+    known = await _asset_of(l1, contracts, token)
+    origin = await read_contract(
+        l1, contracts.native_token_vault, "originChainId(bytes32)", "uint256", known
+    )
+    if known != Hash32.zero() and origin != await l1.chain_id():
+        raise LayerOneMismatch(
+            f"{token.checksummed()} on {l1.name} is a token of chain {origin}, and no chain can be paid in it"
+        )
+
+
+async def ensure_registered(
+    l1: LayerOne, sender: Operator, contracts: SettlementContracts, token: Address
+) -> None:
+    """Have the vault know a token, before a chain is paid in it; it can be interrupted and run again."""
+    for _ in range(_ATTEMPTS):
+        if await _asset_of(l1, contracts, token) != Hash32.zero():
+            return
+        data = abi.encode_call("ensureTokenIsRegistered(address)", token)
+        step = DeploymentStep("register the base token", contracts.native_token_vault, data)
+        await send_step(l1, sender, step, await l1.nonce(sender.address))
+
+
+async def _asset_of(l1: LayerOne, contracts: SettlementContracts, token: Address) -> Hash32:
+    vault = contracts.native_token_vault
+    return Hash32(await read_contract(l1, vault, "assetId(address)", "bytes32", token))

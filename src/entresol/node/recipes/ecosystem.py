@@ -89,7 +89,7 @@ def ecosystem(
 ) -> Node:
     """Return a node that serves L2s, and the development L1 that they settle on; with `remote`, each on that."""
     settles, configs = config.l1.l1, layer_two_configs(config)
-    tokens = development_base_tokens(configs)
+    tokens = [it.base_token for it in remote] or development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
         opened, l1_chain = _open_chains(builder, configs, tokens, remote)
