@@ -74,6 +74,46 @@ def test_a_key_goes_on_to_settle_after_it_changed_the_price_and_waits_for_its_pe
     embedded(play, keys=ADMIN)
 
 
+def test_calls_and_steps_of_one_key_have_a_nonce_each_while_l1_includes_nothing() -> None:
+    async def play(scenario: Scenario) -> None:
+        prices = Prices(scenario)
+        scenario.layer_one.mine_on_request()
+        first = await prices.ratio.set(Fraction(7))
+        second = asyncio.create_task(prices.ratio.set(Fraction(5)))
+        scenario.seal_batch(1)
+        for _ in range(3):
+            await scenario.settler.step(0.0)
+            assert not scenario.is_pending, "the nonce is that of the call"
+        assert not second.done()
+        while not second.done() or await scenario.totals() != (1, 1, 1):
+            await asyncio.sleep(0)
+            scenario.layer_one.mine()
+            await scenario.settler.step(0.0)
+        for sent in (first, await second):
+            receipt = await scenario.l1.receipt(sent)
+            assert receipt is not None
+            assert receipt.succeeded
+        assert await prices.current() == EtherPrice(5, 1)
+
+    embedded(play, keys=ADMIN)
+
+
+def test_a_call_that_a_revert_of_l1_removes_holds_up_nothing() -> None:
+    async def play(scenario: Scenario) -> None:
+        prices, before = Prices(scenario), scenario.layer_one.checkpoint()
+        await prices.ratio.set(Fraction(7))
+        await prices.ratio.set(Fraction(5))
+        scenario.layer_one.restore(before)
+        assert await prices.current() == EtherPrice(1, 1)
+        scenario.seal_batch(1)
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+        await prices.ratio.set(Fraction(9))
+        assert await prices.current() == EtherPrice(9, 1)
+
+    embedded(play, keys=ADMIN)
+
+
 def test_a_step_that_stays_pending_holds_the_call_up_for_a_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
