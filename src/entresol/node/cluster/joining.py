@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
 from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
@@ -134,7 +133,7 @@ def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
     assert identity(genesis) == row.identity
     # Log and position restore what a power cut undoes.
     try:
-        expected, token = ExpectedGenesis(genesis), base_token_of(genesis.alloc)
+        expected, token = ExpectedGenesis(genesis), parse_manifest(row.settlement).base_token
         chain, fees = open_with_genesis(config, expected, is_synced=False, base_token=token)
     except GenesisMismatch:
         raise _other_chain(config) from None
@@ -162,6 +161,7 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
         contracts=manifest.contracts,
         operator_keys=operator_keys(config.l1, OPERATOR.secret),
         deployment_block=manifest.deployment_block or 0,
+        base_token=manifest.base_token,
     )
 
 

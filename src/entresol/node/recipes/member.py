@@ -117,7 +117,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
 
         def info() -> NodeInfo:
             l1 = L1Info.of(config, layer)
-            return NodeInfo.of(chain, config, keyring, service.address, l1)
+            return NodeInfo.of(chain, config, keyring, service.address, l1, layer.base_token)
 
         return builder.build(service, info=info)
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import ExecutionFailed, InvalidConfig, LayerOneMismatch
+from entresol.errors import ExecutionFailed, InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.contracts import Bridgehub, ZkChain, read_contract
 from entresol.node.base_tokens import FLAG, RATIO_FLAG, TokenRequest, development_base_tokens
 from entresol.node.config.schema import MAX_TOKEN_DECIMALS
 from entresol.node.settlement.manifest import ManifestFile
+from entresol.primitives import abi
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _MAX_NAME: Final = 64
 _MAX_SYMBOL: Final = 31
+_WORD: Final = 32
 
 
 def stored_base_tokens(chains: Sequence[NodeConfig]) -> Sequence[BaseToken]:
@@ -79,8 +81,7 @@ async def read_token(l1: LayerOne, token: Address) -> BaseToken:
     if not await l1.code(token):
         raise InvalidConfig(FLAG, f"there is no contract at {shown}")
     try:
-        name = await read_contract(l1, token, "name()", "string")
-        symbol = await read_contract(l1, token, "symbol()", "string")
+        name, symbol = [await _text(l1, token, it) for it in ("name()", "symbol()")]
         decimals = int(await read_contract(l1, token, "decimals()", "uint256"))
     except (ExecutionFailed, LayerOneMismatch) as error:
         problem = f"the contract at {shown} is no token with a name, a symbol and decimals"
@@ -95,6 +96,18 @@ async def read_token(l1: LayerOne, token: Address) -> BaseToken:
         problem = f"the token at {shown} has {decimals} decimals, and at most {MAX_TOKEN_DECIMALS} are possible"
         raise InvalidConfig(FLAG, problem)
     return BaseToken(l1_address=token, name=name, symbol=symbol, decimals=decimals)
+
+
+async def _text(l1: LayerOne, token: Address, function: str) -> str:
+    """Return a text of a token; that of an early one is 32 bytes."""
+    output = await l1.call(token, abi.encode_call(function))
+    try:
+        if len(output) == _WORD:
+            return output.rstrip(b"\0").decode()
+        return bytes(abi.decode("(bytes)", output)[0]).decode()
+    except (MalformedValue, UnicodeDecodeError):
+        # It cannot be shown.
+        return ""
 
 
 def _is_shown(text: str, most: int) -> bool:
