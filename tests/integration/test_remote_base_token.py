@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +200,29 @@ def test_what_is_no_token_is_rejected_before_anything_is_sent(
     with pytest.raises(EntresolError, match=problem):
         opened(configured(anvil, chain_id=271, base_token=given, **where))
     assert anvil("eth_getTransactionCount", str(OPERATOR.address), "latest") == sent
+
+
+def test_prices_follow_the_ratio_on_l1_once_it_is_confirmed_and_a_restart_needs_no_flag(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    flags = {"base_token": str(create_token(anvil, "SIX", 6)), "base_token_ratio": "3000000000"}
+    directory = {"data_dir": str(tmp_path / "chain"), "l1_confirmations": 2}
+
+    async def play() -> None:
+        node = await open_ecosystem(configured(anvil, deploy_l1=True, **flags, **directory))
+        await node.start()
+        (rollup,), (service,) = node.rollups, node.layer_twos
+        assert service.chain.next_base_fee() == 300_000
+        await rollup.set_ratio(Fraction(6 * 10**9))
+        assert service.chain.next_base_fee() == 300_000, "not confirmed"
+        for _ in range(2):
+            await asyncio.to_thread(anvil, "evm_mine")
+        assert rollup.ether_price is not None
+        await rollup.ether_price.refresh()
+        assert service.chain.next_base_fee() == 600_000
+        await node.stop()
+        node = await open_ecosystem(configured(anvil, **directory))
+        assert node.layer_twos[0].chain.next_base_fee() == 600_000
+        await node.stop()
+
+    asyncio.run(play())

@@ -96,7 +96,7 @@ async def join(config: NodeConfig) -> Joined:
         cleanup.push_async_callback(layer.l1.close)
         await _check_l1(layer)
         if (ether_price := ether_price_watcher(layer, fees, config.l1)) is not None:
-            # The genesis has no price, and whoever takes over seals blocks before it has read one.
+            # Whoever takes over seals blocks before it has read the price.
             await ether_price.refresh()
         cleanup.pop_all()
     return Joined(config, database, chain, fees, layer, row.genesis)

@@ -77,7 +77,7 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
             await check_batches(chain, layer)
             if not remote:
                 await check_agreement(chain, layer)
-            await rollup.refresh_prices()
+            await rollup.read_prices()
     except BaseException:
         await node.stop()
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entresol.background_task import BackgroundTask, stop_all
 from entresol.chain.events import BlocksReverted
 from entresol.chain.genesis.base_token import base_token_of
-from entresol.errors import LayerOneFailed
+from entresol.errors import LayerOneFailed, LayerOneMismatch
 from entresol.l1.operator import Operator
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
@@ -21,6 +21,7 @@ from entresol.node.settlement.settlement_layer import (
     ether_price_watcher,
     fee_limits,
     required_confirmations,
+    retry_until_reachable,
 )
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
@@ -159,10 +160,18 @@ class Rollup:
         for task in self._tasks:
             task.start()
 
-    async def refresh_prices(self) -> None:
-        """Read what ether costs in the base token now, so that prices are those of L1 from the first request on."""
-        if self.ether_price is not None:
-            await self.ether_price.refresh()
+    async def read_prices(self) -> None:
+        """Wait for what ether costs in the base token, so that prices are those of L1 from the first request on.
+
+        Without a price that could be, those of the settings stay, and the problem is reported.
+        """
+        price = self.ether_price
+        if price is None:
+            return
+        try:
+            await retry_until_reachable(self.settlement_layer.l1, price.step)
+        except LayerOneMismatch:
+            await price.refresh()
 
     async def stop(self) -> None:
         """Stop the services."""
@@ -183,7 +192,8 @@ class Rollup:
         ratio = BaseTokenRatio(self._contract, self._fees, decimals, self.settlers)
         sent = await ratio.set(tokens)
         # If it is confirmed, the caller finds every price changed.
-        await self.refresh_prices()
+        if self.ether_price is not None:
+            await self.ether_price.refresh()
         return sent
 
     def health(self) -> dict[str, Any]:
