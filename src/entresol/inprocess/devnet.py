@@ -193,7 +193,7 @@ class Devnet:
 
     @property
     def accounts(self) -> tuple[DevnetAccount, ...]:
-        """The development accounts, which have ether on both layers."""
+        """The development accounts, which have ether, or what pays for gas, on all layers."""
         return self.l2.accounts
 
     @cached_property

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class DevnetAccount(msgspec.Struct, frozen=True):
-    """A development account; both layers have its ether, and sign for it."""
+    """A development account; all layers have its ether or what pays for gas there, and sign for it."""
 
     address: ChecksumAddress
     """Checksummed, as web3.py wants it."""
