@@ -130,6 +130,17 @@ check("estimates gas and fees of transactions", async ({ l2, alice, unit }) => {
   assert.equal(before - (await alice.getBalance()), unit + receipt.gasUsed * receipt.gasPrice);
 });
 
+check("lets the testnet paymaster pay", async ({ l2, alice }) => {
+  const to = stranger();
+  const paymaster = await l2.getTestnetPaymasterAddress();
+  const paymasterParams = utils.getPaymasterParams(paymaster, { type: "General", innerInput: new Uint8Array() });
+  const before = [await alice.getBalance(), await l2.getBalance(paymaster)];
+  const receipt = await (await alice.transfer({ to, amount: 5n, paymasterParams })).wait();
+  assert.equal(await l2.getBalance(to), 5n);
+  assert.equal(before[0] - (await alice.getBalance()), 5n);
+  assert.equal(before[1] - (await l2.getBalance(paymaster)), receipt.gasUsed * receipt.gasPrice);
+});
+
 check("executes a call with value that is requested on L1", async ({ l2, alice, isEther }) => {
   const to = stranger();
   const request = { contractAddress: to, calldata: "0x", l2Value: 7n };
