@@ -24,6 +24,7 @@ from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.base_token import BaseToken
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.cluster.postgres import Postgres
 from tests.support.contracts.engine import Contract, find
 from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
 from tests.support.ecosystem.residents import Resident
@@ -31,6 +32,7 @@ from tests.support.hex_data import hexed
 from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.pair import ETHER, USER, Pair
+from tests.support.rpc_client import HttpRpcClient
 
 pytestmark = pytest.mark.peer
 
@@ -172,6 +174,20 @@ def test_a_second_node_registers_a_chain_with_a_token_of_its_own(
         before = resident.balance(token)
         resident.deposit(token, 5)
         assert resident.balance(token) >= before + 5
+
+
+def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(
+    anvil: Anvil, postgres: Postgres
+) -> None:
+    token, database = create_token(anvil), postgres.new_database()
+    remote = ("--l1-url", anvil.url, "--operator-key", str(OPERATOR.secret))
+    created = ("--deploy-l1", "--base-token", str(token), "--base-token-ratio", "3000")
+    done = run_entresol("cluster", "init", *remote, *created, "--cluster", database)
+    assert done.returncode == 0, done.stderr
+    with running_node("--cluster", database, *remote) as node:
+        client = HttpRpcClient(node.url)
+        assert client("zks_getBaseTokenL1Address") == str(token)
+        client.close()
 
 
 @pytest.mark.parametrize("deploys", [True, False])

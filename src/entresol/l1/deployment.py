@@ -391,6 +391,6 @@ async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonc
 
 def _no_funds(l1: LayerOne, operator: Operator) -> LayerOneMismatch:
     return LayerOneMismatch(
-        f"the operator {operator.address.checksummed()} has not enough funds on {l1.name}: send it "
-        "some ether, or set --operator-key to the key of another account"
+        f"{operator.name} {operator.address.checksummed()} has not enough funds on {l1.name}: send it some "
+        "ether, or give the key of another account"
     )

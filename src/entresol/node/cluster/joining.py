@@ -15,6 +15,7 @@ from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR, open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
@@ -180,6 +181,8 @@ def _check_flags(config: NodeConfig) -> None:
     for flag, is_set in rejected.items():
         if is_set:
             raise InvalidConfig(flag, "this cannot be combined with --cluster")
+    # It rejects several chains, and tables.
+    layer_two_configs(config)
     url = config.cluster.advertise_url
     if url is not None and not is_http_url(url):
         raise InvalidConfig(

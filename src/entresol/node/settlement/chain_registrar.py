@@ -66,9 +66,8 @@ class ChainRegistrar:
         await check_origin(self._l1, shared.contracts, token.l1_address)
         owner = self._owner(config, shared)
         if owner is None and not config.l1.deploy_l1:
-            raise self._unregistered(
-                self._call(self._described(config, keys, shared, token), shared), shared
-            )
+            chain, known = self._described(config, keys, shared, token), await self._known(file)
+            raise self._unregistered(self._call(chain, shared, known), shared)
         if owner is None and file.path is None:
             raise InvalidConfig(
                 "--data-dir",
@@ -89,7 +88,7 @@ class ChainRegistrar:
         text = config.l1.bridgehub_owner_key
         if text is None:
             return None
-        owner = self._operator(config, parse_private_key(text, FLAG))
+        owner = self._operator(config, parse_private_key(text, FLAG), "the owner of the Bridgehub")
         if owner.address != shared.owner:
             raise InvalidConfig(
                 FLAG,
@@ -98,8 +97,10 @@ class ChainRegistrar:
             )
         return owner
 
-    def _operator(self, config: NodeConfig, secret: bytes) -> Operator:
-        return Operator(self._l1, secret, fee_limits(config.l1), chain_id=self._l1_chain_id)
+    def _operator(self, config: NodeConfig, secret: bytes, name: str = "the operator") -> Operator:
+        return Operator(
+            *(self._l1, secret, fee_limits(config.l1), name), chain_id=self._l1_chain_id
+        )
 
     def _described(
         self, config: NodeConfig, keys: OperatorKeys, shared: Ecosystem, token: BaseToken
@@ -114,9 +115,9 @@ class ChainRegistrar:
     ) -> SettlementContracts:
         """Return the contracts of a chain, after its own was created, by this start or an earlier one."""
         for _ in range(_ATTEMPTS):
-            manifest = file.manifest
-            if manifest is not None and await self._l1.code(manifest.contracts.chain):
-                return manifest.contracts
+            known, manifest = await self._known(file), file.manifest
+            if known is not None:
+                return known
             nonce = await self._l1.nonce(admin.address)
             if manifest is None or manifest.creation_nonce != nonce:
                 # Nothing is registered with the address that another transaction has taken meanwhile.
@@ -131,6 +132,13 @@ class ChainRegistrar:
             f"the contract of chain {chain.chain_id} cannot be created on {self._l1.name}: another process uses "
             f"the account {admin.address.checksummed()}"
         )
+
+    async def _known(self, file: ManifestFile) -> SettlementContracts | None:
+        """Return the contracts of a chain whose own was created before."""
+        manifest = file.manifest
+        if manifest is None or not await self._l1.code(manifest.contracts.chain):
+            return None
+        return manifest.contracts
 
     async def _planned(
         self, chain: RegisteredChain, shared: Ecosystem, admin: Address, nonce: int
