@@ -48,6 +48,7 @@ DEFAULTS: Final[Mapping[str, SettingValue]] = {
     # Any number of devnets run beside each other.
     "port": 0,
     "l1_port": 0,
+    "l1_extra_port": None,
     # A program reads its own output; `silent=False` shows the log of the node.
     "silent": True,
     # A test need not wait for L1; only clients that cache a nonce need the delay.
