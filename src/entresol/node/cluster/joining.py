@@ -29,6 +29,7 @@ from entresol.storage.replication.position import START
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
+    from entresol.rollup.ether_price import EtherPriceWatcher
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ class Joined(NamedTuple):
     settlement_layer: SettlementLayer
     genesis: bytes
     """The genesis that all nodes have in common, as geth's JSON."""
+    ether_price: EtherPriceWatcher | None = None
+    """What follows the price of ether in the base token; None if gas is paid in ether."""
 
 
 def open_database(
@@ -96,11 +99,11 @@ async def join(config: NodeConfig) -> Joined:
         layer = _settlement_layer(config, row)
         cleanup.push_async_callback(layer.l1.close)
         await _check_l1(layer)
-        if (ether_price := ether_price_watcher(layer, fees, config.l1)) is not None:
-            # Whoever takes over seals blocks before it has read the price.
+        ether_price = ether_price_watcher(layer, fees, config.l1)
+        if ether_price is not None:
             await ether_price.refresh()
         cleanup.pop_all()
-    return Joined(config, database, chain, fees, layer, row.genesis)
+    return Joined(config, database, chain, fees, layer, row.genesis, ether_price)
 
 
 def check_l1_url(config: NodeConfig) -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.values import Hash32
+    from entresol.rollup.ether_price import EtherPriceWatcher
     from entresol.sequencer.sequencer import Sequencer
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class Rollup:
     changes the chain. Fails: each service reports its problem in `health`, and retries.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         sequencer: Sequencer,
@@ -65,8 +66,9 @@ class Rollup:
         config: NodeConfig,
         *,
         journal: Journal | None = None,
+        ether_price: EtherPriceWatcher | None = None,
     ) -> None:
-        """Make the parts; `journal` is where they persist, the store by default."""
+        """Make the parts; `journal` is where they persist, the store by default; `ether_price` runs elsewhere."""
         settings = config.settlement
         policy = SealingPolicy(
             max_age=settings.settle_interval,
@@ -120,7 +122,8 @@ class Rollup:
         self._contract = contract
         self._fees = fees
         self._gas_price = GasPriceWatcher(settlement_layer.l1, fees, limits)
-        self.ether_price = ether_price_watcher(
+        self._follows_price = ether_price is None
+        self.ether_price = ether_price or ether_price_watcher(
             *(settlement_layer, fees, config.l1),
             # Cheaper gas may be what a transaction was waiting for. Not while L1 seals a block.
             on_repriced=lambda: asyncio.get_running_loop().call_soon(sequencer.wake),
@@ -146,7 +149,7 @@ class Rollup:
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
         }
-        if self.ether_price is not None:
+        if self.ether_price is not None and self._follows_price:
             services["price of ether"] = self.ether_price.run
         if self._settles:
             services["batches"] = lambda: self.batcher.run(self._chain.events)
