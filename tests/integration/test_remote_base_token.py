@@ -184,9 +184,13 @@ def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(
     created = ("--deploy-l1", "--base-token", str(token), "--base-token-ratio", "3000")
     done = run_entresol("cluster", "init", *remote, *created, "--cluster", database)
     assert done.returncode == 0, done.stderr
-    with running_node("--cluster", database, *remote) as node:
+    wrong = run_entresol("--cluster", database, *remote, "--base-token", "ETH", "--port", "0")
+    assert wrong.returncode == 2
+    assert "--base-token: chain 270 is paid in ZOO" in wrong.stderr
+    with running_node("--cluster", database, *remote, "--base-token", str(token)) as node:
         client = HttpRpcClient(node.url)
         assert client("zks_getBaseTokenL1Address") == str(token)
+        assert client("eth_gasPrice") == hex(3000 * 10**8)
         client.close()
 
 

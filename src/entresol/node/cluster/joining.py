@@ -19,6 +19,7 @@ from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR, open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
+from entresol.node.settlement.remote_tokens import check_flags
 from entresol.node.settlement.settlement_layer import SettlementLayer, ether_price_watcher
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
@@ -92,6 +93,7 @@ async def join(config: NodeConfig) -> Joined:
         await tables.check(connection)
         row = await read_chain(connection)
     config = with_shared(config, row.settings)
+    check_flags(config, parse_manifest(row.settlement).base_token, "in this cluster")
     database = open_database(config, None)
     chain, fees = _open(config, row)
     async with contextlib.AsyncExitStack() as cleanup:
