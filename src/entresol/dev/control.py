@@ -12,18 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from entresol.chain.chain import Chain
+    from entresol.primitives.values import Address
 
 
 class DevControl:
     """Controls of the chains of a node, which all of its APIs share."""
 
     def __init__(
-        self, *chains: Chain, settling: Collection[Chain] = (), foreign_l1: bool = False
+        self,
+        *chains: Chain,
+        settling: Collection[Chain] = (),
+        foreign_l1: bool = False,
+        operators: Collection[Address] = (),
     ) -> None:
+        """Take the chains, L1 first; `operators` settle those of `settling` on it."""
         self._reverts = tuple(map(Reverts, chains))
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
         self.checkpoints = Checkpoints(*self._reverts)
-        self.node_chains = NodeChains(*self._reverts, foreign_l1=foreign_l1)
+        self.node_chains = NodeChains(*self._reverts, foreign_l1=foreign_l1, operators=operators)
         self.states = NodeState(self.node_chains, settling)
 
     def checkpoint_bytes(self, chain: Chain) -> int:

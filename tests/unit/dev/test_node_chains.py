@@ -104,6 +104,82 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
     assert not l2.filler.has_work
 
 
+@pytest.fixture
+def several() -> Iterator[tuple[Chain, Chain, Chain]]:
+    """Return an L1 and two L2s."""
+    opened = open_chain(), open_chain(), open_chain()
+    yield opened
+    for chain in opened:
+        chain.close()
+
+
+def test_one_of_several_l2s_is_rolled_back_alone_if_l1_has_none_of_its_blocks(
+    several: tuple[Chain, Chain, Chain],
+) -> None:
+    l1, first, second = several
+    node_chains = NodeChains(*map(Reverts, several))
+    first.builder.seal()
+    completed(Batcher(first.blocks, first.batches).seal(0.0))
+    for chain in (first, l1, second, first):
+        chain.builder.seal()
+    node_chains.plan_roll_back(first, 2).apply()
+    assert (l1.number, first.number, second.number) == (1, 1, 1)
+    # Further: L1 may have the batch.
+    node_chains.plan_roll_back(first, 1).apply()
+    assert (l1.number, first.number, second.number) == (0, 0, 1)
+
+
+def test_an_l2_goes_back_to_before_its_first_deposit_since_if_l1_has_to(
+    several: tuple[Chain, Chain, Chain],
+) -> None:
+    l1, first, second = several
+    node_chains = NodeChains(*map(Reverts, several))
+    second.enqueue(deposit(0))
+    second.builder.seal()
+    first.builder.seal()
+    completed(Batcher(first.blocks, first.batches).seal(0.0))
+    l1.builder.seal()
+    second.builder.seal()
+    for number in (1, 2):
+        second.enqueue(deposit(number))
+        second.builder.seal()
+    node_chains.plan_roll_back(first, 1).apply()
+    assert (l1.number, first.number, second.number) == (0, 0, 2)
+    assert second.blocks.next_priority_id() == 1
+
+
+def test_a_rollback_of_l1_takes_all_l2s_back(several: tuple[Chain, Chain, Chain]) -> None:
+    l1, first, second = several
+    node_chains = NodeChains(*map(Reverts, several))
+    for chain in (first, l1, first, second):
+        chain.builder.seal()
+    node_chains.plan_roll_back(l1, 1).apply()
+    assert (l1.number, first.number, second.number) == (0, 1, 0)
+
+
+def test_l2s_on_a_foreign_l1_are_rolled_back_alone(chains: tuple[Chain, Chain]) -> None:
+    first, second = chains
+    node_chains = NodeChains(*map(Reverts, chains), foreign_l1=True)
+    for chain in (first, second, first):
+        chain.builder.seal()
+    node_chains.plan_roll_back(first, 2).apply()
+    assert (first.number, second.number) == (0, 1)
+
+
+def test_what_operators_have_in_the_pool_of_l1_is_dropped_when_an_l2_is_rolled_back(
+    chains: tuple[Chain, Chain],
+) -> None:
+    l1, l2 = chains
+    node_chains = NodeChains(*map(Reverts, chains), operators=[ALICE])
+    l1.schedule.seal_on_request()
+    l2.builder.seal()
+    for nonce in range(2):
+        InlineSequencer(l1).send(transaction(nonce))
+    assert len(l1.pool) == 2
+    node_chains.plan_roll_back(l2, 1).apply()
+    assert len(l1.pool) == 0
+
+
 def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> None:
     reverts = [Reverts(it) for it in chains]
     node_chains, checkpoints = NodeChains(*reverts), Checkpoints(*reverts)

@@ -98,6 +98,7 @@ def ecosystem(
             *(chains if l1_chain is None else (l1_chain, *chains)),
             settling=chains if settles else (),
             foreign_l1=bool(remote),
+            operators=[operator_of(index).address for index in range(len(chains))],
         )
         builder.opened(control)
         load_at_start(config, control.states, chains[0], l1_chain)
