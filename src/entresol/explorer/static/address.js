@@ -1,7 +1,6 @@
 /** An address: what it is and has on both floors, and a contract's functions. */
 
 import { depositDialog, sendDialog, withdrawDialog } from "./act.js";
-import { contractPart } from "./contract.js";
 import { crossings, followCrossings, isMoving } from "./crossings.js";
 import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, show } from "./dom.js";
@@ -42,9 +41,7 @@ export async function page(text) {
   const name = nameOf(address, "l2") ?? nameOf(address, "l1");
   const transactions = history(address);
   const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
-  const contracts = codes.map((floor) =>
-    contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code),
-  );
+  const contracts = codes.length ? await contractParts(codes, address, states) : [];
   const everywhere = node.several ? (await import("./holdings.js")).holdings(address, states) : null;
   const house = h("div.both-floors");
   const draw = everywhere ? everywhere.draw : () => drawFloors(house, address, states);
@@ -75,6 +72,16 @@ export async function page(text) {
         : h("div.with-rail", h("div", house, contracts, transactions.element), rail),
     ].flat(2),
   };
+}
+
+/**
+ * @param {import("./rpc.js").Floor[]} codes
+ * @param {string} address
+ * @param {States} states
+ */
+async function contractParts(codes, address, states) {
+  const { contractPart } = await import("./contract.js");
+  return codes.map((floor) => contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code));
 }
 
 let drawnAt = "";

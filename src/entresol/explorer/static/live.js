@@ -259,16 +259,18 @@ async function refreshHouse(house) {
   house.l2.price = big(price);
   house.l2.pending = pendingIn(pool);
   house.pubdata = BigInt(fees?.V2?.l1_pubdata_price ?? 0);
-  house.sealed = int(sealed);
-  house.executedBlock = finality?.lastExecutedBlock ?? -1;
-  house.executedBatch = finality?.lastExecutedBatch ?? 0;
   house.held = held;
   if (node.several) house.health = health;
-  for (const number of batches.keys()) if (number > house.sealed) batches.delete(number);
+  const last = int(sealed);
+  for (const number of batches.keys()) if (number > last) batches.delete(number);
   const wanted = [];
-  for (let at = Math.max(1, house.sealed - MAX_BATCHES + 1); at <= house.sealed; at++)
+  for (let at = Math.max(1, last - MAX_BATCHES + 1); at <= last; at++)
     if ((batches.get(at)?.stage ?? 0) < 4) wanted.push(at);
   await Promise.all(wanted.map((it) => house.loadBatch(it)));
+  // Not before its blocks are known: they would stand above the open batch, too.
+  house.sealed = last;
+  house.executedBlock = finality?.lastExecutedBlock ?? -1;
+  house.executedBatch = finality?.lastExecutedBatch ?? 0;
   for (const at of [...batches.keys()].sort((a, b) => a - b).slice(0, -4 * MAX_BATCHES)) batches.delete(at);
 }
 

@@ -118,7 +118,7 @@ function cellsOfAll(drawn) {
       "Final on L1 after",
       medians.length ? [`${count(medianOf(medians.map((it) => it.seconds)))} `, h("small", "s")] : ["–"],
       all.length > 2 || !slowest
-        ? `median of ${NUMBERS[medians.length] || plural(medians.length, "chain")}`
+        ? `median of ${NUMBERS[medians.length] ?? medians.length} chain${medians.length === 1 ? "" : "s"}`
         : `slowest: ${slowest.house.floor.title}, ${count(slowest.seconds)} s`,
     ],
     [
