@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -304,7 +305,8 @@ def looks(chain: Chain, monkeypatch: pytest.MonkeyPatch, seconds: float) -> int:
         monkeypatch.setattr(chain, "recover", counted)
         sequencer = LocalSequencer(chain)
         await sequencer.start()
-        await asyncio.sleep(seconds)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.Event().wait(), seconds)
         await sequencer.stop()
 
     run_in_virtual_time(live())
