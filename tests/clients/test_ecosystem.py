@@ -94,13 +94,13 @@ def test_zksync2_finds_the_contracts_and_what_gas_is_paid_in(user: Zksync2User) 
 
 
 def test_zksync2_deposits_and_withdraws_what_gas_is_paid_in(user: Zksync2User) -> None:
-    there, here = stranger(), stranger()
+    there = stranger()
     assert user.status(user.deposit(user.base, user.unit, there)) == 1
     assert user.zksync.get_balance(there) == user.unit
-    user.claim(
-        user.wallet.withdraw(WithdrawTransaction(token=L2_BASE_TOKEN_ADDRESS, amount=123, to=here))
-    )
-    assert user.held(user.base, here) == 123
+    for token in (None, L2_BASE_TOKEN_ADDRESS):
+        here = stranger()
+        user.claim(user.wallet.withdraw(WithdrawTransaction(token=token, amount=123, to=here)))
+        assert user.held(user.base, here) == 123
 
 
 def test_zksync2_takes_the_checksummed_base_token_for_another(
