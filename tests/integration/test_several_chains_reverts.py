@@ -16,6 +16,7 @@ from tests.support.ecosystem.several_chains import (
 from tests.support.polling import eventually
 
 ALL = range(3)
+DAY = 86_400
 
 
 @pytest.fixture
@@ -140,3 +141,22 @@ def test_a_batch_in_flight_of_blocks_that_are_rolled_back_never_arrives(
     pair.l1("evm_mine")
     assert pair.call_l1(pair.chain, "getTotalBatchesCommitted") == committed
     all_settle(chains)
+
+
+def test_time_that_is_set_for_one_chain_is_that_of_all_and_what_it_seals_settles(
+    chains: SeveralChains,
+) -> None:
+    clients = [chains.pairs[0].l1, *(it.l2 for it in chains.pairs)]
+    for moved in clients:
+        latest = max(
+            int(it("eth_getBlockByNumber", "latest", False)["timestamp"], 16) for it in clients
+        )
+        moved("evm_setNextBlockTimestamp", latest + DAY)
+        moved("evm_mine")
+        for it in clients:
+            it("evm_mine")
+            header = it("eth_getBlockByNumber", "latest", False)
+            assert int(header["timestamp"], 16) >= latest + DAY
+    chains.pairs[1].l2("evm_increaseTime", DAY)
+    for index in ALL:
+        chains.goes_on(index)

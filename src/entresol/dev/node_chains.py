@@ -85,7 +85,7 @@ class NodeChains:
 
     If one of a pair is rolled back, the other is reverted to where it was at that time, so that batches and deposits
     match. Of several L2s only those are reverted that have to be: L1 if it may have a batch of blocks that are gone,
-    and then each L2 to before its first deposit since.
+    and then each L2 to before its first deposit since. Several L2s and their L1 have one time.
     Remembers: which blocks belong together. Persists: nothing of its own. Fails: with the errors of `errors.chain`;
     then nothing has changed.
     """
@@ -103,6 +103,8 @@ class NodeChains:
         self._layer_one = self.chains[0] if has_l1 else None
         self._layer_twos = self.chains[1:] if has_l1 else self.chains
         self._heads = NodeHeads(self.chains) if has_l1 else None
+        if len(self._layer_twos) > 1:
+            _share_time(self.chains)
 
     def reverts_of(self, chain: Chain) -> Reverts:
         """Return what reverts one of the chains."""
@@ -210,6 +212,12 @@ class NodeChains:
     def _report(self, done: str) -> None:
         blocks = [f"chain {it.rules.chain_id} at block {it.number}" for it in self.chains]
         log.info("%s: %s", done, ", ".join(blocks))
+
+
+def _share_time(chains: Sequence[Chain]) -> None:
+    """Let the time that is set for one of several chains be that of all: what is sent between them has one order."""
+    for chain in chains:
+        chain.clock.move_with(*(it.clock for it in chains if it is not chain))
 
 
 def _before_next_deposit(chain: Chain, number: int) -> int:

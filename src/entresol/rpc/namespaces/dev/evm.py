@@ -63,7 +63,7 @@ class TimeTravel:
         """Move the chain's clock forward, and return its offset in seconds.
 
         The next block is so much later than it would have been, even if blocks that were sealed within one second
-        have run ahead of the clock.
+        have run ahead of the clock. Several L2s and their L1 have one clock.
         """
         return self._chain.clock.increase(int(seconds), self._chain.head.timestamp)
 
@@ -71,7 +71,8 @@ class TimeTravel:
     def set_time(self, timestamp: Number256) -> int:
         """Set the chain's clock, also backwards, and return by how many seconds that moved it forward.
 
-        A time from 10^12 on is in milliseconds. A block is always later than its parent, whatever the clock says.
+        A time from 10^12 on is in milliseconds. A block is always later than its parent, whatever the clock says. Several
+        L2s and their L1 have one clock.
         """
         seconds = int(timestamp)
         if FIRST_MILLISECONDS <= seconds < 2**64 - 1:
