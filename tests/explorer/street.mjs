@@ -62,7 +62,7 @@ check("the street has a house for each chain on one ground, and a socket for eac
       },
       { theme, bypassCSP: true },
     );
-  const sockets = await socketsOf("", { width: 1440 });
+  const sockets = await socketsOf("", 3, { width: 1440 });
   expect(sockets.length === 3, `sockets: ${sockets}`);
 });
 
@@ -316,7 +316,7 @@ check("a phone has a skyline to choose from, and draws one house", async () => {
       },
       { theme, width: 390, height: 844, bypassCSP: true },
     );
-  const sockets = await socketsOf("", { width: 390 });
+  const sockets = await socketsOf("", 2, { width: 390 });
   expect(sockets.length === 2, `sockets: ${sockets}`);
 });
 

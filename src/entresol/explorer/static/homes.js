@@ -229,3 +229,13 @@ function drawRooms(element, house) {
     ),
   );
 }
+
+/**
+ * What its settlement does now, in words.
+ * @param {House} house
+ */
+export function settling(house) {
+  const next = [...house.batches.values()].filter((it) => it.stage < 4).sort((a, b) => a.number - b.number)[0];
+  if (next) return `${["", "committing", "proving", "executing"][next.stage]} ${count(next.number)}`;
+  return house.executedBatch ? `${count(house.executedBatch)} executed` : "no batch yet";
+}

@@ -14,6 +14,7 @@ const MAX_BLOCKS = 200;
 const MAX_BATCHES = 30;
 const DRAW_MS = 250;
 const NOTICE_MS = 8000;
+const SETTLED_MS = 1000;
 
 /** @type {Set<() => void>} */
 const watchers = new Set();
@@ -22,6 +23,7 @@ const loaders = new Set();
 let drawAt = 0;
 let drawing = 0;
 let loading = false;
+let settled = 0;
 /** @type {Set<string>} the layers whose head has changed since they were loaded */
 const changedLayers = new Set();
 
@@ -121,6 +123,11 @@ function onHead(layer, state, head) {
   if (number <= state.head && known?.hash !== head.hash) revertTo(layer, number - 1);
   if (state.head >= 0 && known?.hash !== head.hash) setClock(layer, int(head.timestamp), true);
   state.head = number;
+  // A chain notes what layer 1 has executed a moment after the block, which may be the last one for long.
+  if (!isUpper(layer)) {
+    clearTimeout(settled);
+    settled = window.setTimeout(() => document.hidden || refresh(), SETTLED_MS);
+  }
   // What settles is on layer 1, so all houses may have changed with it.
   if (!document.hidden) refresh(node.several && isUpper(layer) ? [layer] : undefined);
 }
