@@ -165,6 +165,7 @@ class Settler:
             await self._l1_sync.refresh()
             more = False
             for sender in self._senders:
+                await sender.transactions.follow_call()
                 more |= await self._advance(sender, self._l1_sync.totals, now)
             failures = [it.failure for it in self._senders if it.failure is not None]
             if len(failures) == len(self._senders):

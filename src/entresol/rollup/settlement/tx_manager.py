@@ -112,7 +112,14 @@ class TxManager:
         signed = await self._operator.sign_call(to, data)
         self._call, self._called_at = signed, now
         await self._operator.send(signed)
+        await self.follow_call()
         return signed.hash
+
+    async def follow_call(self) -> None:
+        """Forget a call that L1 has included, so that it is not sent again if L1 is reverted to before it."""
+        call = self._call
+        if call is not None and await self._l1.nonce(self._operator.address) > call.nonce:
+            self._call = None
 
     async def is_calling(self, now: float) -> bool:
         """Return whether a call that settles nothing has the next nonce; it is sent again, and given up in the end."""

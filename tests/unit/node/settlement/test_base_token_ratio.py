@@ -114,6 +114,30 @@ def test_a_call_that_a_revert_of_l1_removes_holds_up_nothing() -> None:
     embedded(play, keys=ADMIN)
 
 
+@pytest.mark.parametrize("is_on_request", [False, True])
+def test_a_price_that_a_revert_of_l1_takes_back_does_not_return_with_the_next_batch(
+    is_on_request: bool,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        prices, before = Prices(scenario), scenario.layer_one.checkpoint()
+        if is_on_request:
+            scenario.layer_one.mine_on_request()
+        await prices.ratio.set(Fraction(7))
+        if is_on_request:
+            scenario.layer_one.mine()
+            await scenario.settler.step(0.0)
+        scenario.layer_one.restore(before)
+        assert await prices.current() == EtherPrice(1, 1)
+        scenario.seal_batch(1)
+        while await scenario.totals() != (1, 1, 1):
+            await scenario.settler.step(0.0)
+            if is_on_request:
+                scenario.layer_one.mine()
+        assert await prices.current() == EtherPrice(1, 1)
+
+    embedded(play, keys=ADMIN)
+
+
 def test_a_step_that_stays_pending_holds_the_call_up_for_a_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
