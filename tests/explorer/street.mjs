@@ -105,6 +105,17 @@ check("addresses of pages name a house by its id, and the first one as l2 or not
   await visit("", (page) => sees(page, ".home", "Mill"), { base: l1Url });
 });
 
+check("the clock of all floors moves forward once", async () => {
+  const offset = async () => Number((await rpc("evm_increaseTime", 0)));
+  const before = await offset();
+  await visit("controls", async (page) => {
+    await page.getByRole("button", { name: "+1 hour" }).click();
+    await sees(page, ".request", "evm_increaseTime [3600]");
+  });
+  await until(async () => (await offset()) >= before + 3600);
+  if ((await offset()) >= before + 7200) throw new Error("the clock has moved more than once");
+});
+
 check("search finds a house by its name and its number, and a block in it", async () => {
   const cases = [
     ["271 1", "Block 1", "#/271/block/1"],
