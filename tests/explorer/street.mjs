@@ -106,7 +106,7 @@ check("addresses of pages name a house by its id, and the first one as l2 or not
 });
 
 check("the clock of all floors moves forward once", async () => {
-  const offset = async () => Number((await rpc("evm_increaseTime", 0)));
+  const offset = async () => Number(await rpc("evm_increaseTime", 0));
   const before = await offset();
   await visit("controls", async (page) => {
     await page.getByRole("button", { name: "+1 hour" }).click();
