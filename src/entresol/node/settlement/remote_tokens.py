@@ -111,4 +111,4 @@ async def _text(l1: LayerOne, token: Address, function: str) -> str:
 
 
 def _is_shown(text: str, most: int) -> bool:
-    return 0 < len(text) <= most and text.isprintable()
+    return bool(text.strip()) and len(text) <= most and text.isprintable()

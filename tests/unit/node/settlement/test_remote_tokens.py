@@ -83,6 +83,7 @@ def test_an_early_token_has_32_bytes_of_text() -> None:
         ("name()", abi.encode("(string)", ("x" * 129,))),
         ("symbol()", abi.encode("(string)", ("x" * 10**6,))),
         ("symbol()", abi.encode("(string)", ("",))),
+        ("symbol()", abi.encode("(string)", (" ",))),
         ("symbol()", abi.encode("(string)", ("\x1b[2J",))),
         ("symbol()", abi.encode("(bytes)", (b"\xff\xfe",))),
         ("symbol()", b"\xff" * 64),
