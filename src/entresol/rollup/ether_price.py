@@ -122,6 +122,8 @@ class EtherPriceWatcher:
         block = await self._l1.block(number)
         if block is None:
             raise LayerOneMismatch(f"{self._l1.name} has no block {number} at the moment")
+        if self._read is None and await self._is_unconfirmed(block):
+            return POLL_SECONDS
         if self._read is None or block.hash != self._read.hash:
             self._follow(await self._price_at(block))
             self._read = block
@@ -140,6 +142,11 @@ class EtherPriceWatcher:
         is_replaced = again is not None and again.hash != read.hash
         self._behind += 1
         return not is_replaced and self._behind <= MAX_BEHIND
+
+    async def _is_unconfirmed(self, block: L1Block) -> bool:
+        """Return whether the chain's contract is younger than a block: its price is still that of the flags."""
+        address = self._contract.address
+        return not await self._l1.code(address, block.number) and bool(await self._l1.code(address))
 
     async def _price_at(self, block: L1Block) -> EtherPrice:
         try:
