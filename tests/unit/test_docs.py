@@ -49,6 +49,7 @@ NOT_DECODED = {
     "anvil_setFeeToken": _REJECTED,
     "anvil_setMinGasPrice": _REJECTED,
     "anvil_setValidatorFeeToken": _REJECTED,
+    "entresol_addChain": "tests/integration/test_add_chain.py decodes it",
     "entresol_setBaseTokenRatio": "tests/integration/test_base_token_prices.py decodes it",
     "eth_getWork": _REJECTED,
     "eth_signTypedData_v3": _REJECTED,

@@ -11,7 +11,7 @@ from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.dev.checkpoint import NodeRevertPlan
 from entresol.dev.state_file.loading import build_genesis
-from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
+from entresol.errors import BelowSettledBatch, ResetRejected, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep
 
 if TYPE_CHECKING:
@@ -39,12 +39,18 @@ class NodeHeads:
     """
 
     def __init__(self, chains: Sequence[Chain], max_cuts: int = MAX_CUTS) -> None:
-        self._chains = chains
+        self._chains = list(chains)
         self._max_cuts = max_cuts
         self._cuts: list[tuple[int, ...]] = []
         self.restart()
         for chain in chains:
             chain.events.listen(self._on_event, *BLOCK_EVENTS)
+
+    def add(self, chain: Chain) -> None:
+        """Have one more chain, and forget where the others were before it."""
+        self._chains.append(chain)
+        chain.events.listen(self._on_event, *BLOCK_EVENTS)
+        self.restart()
 
     def restart(self) -> None:
         """Forget everything but where the chains are now."""
@@ -105,6 +111,26 @@ class NodeChains:
         self._heads = NodeHeads(self.chains) if has_l1 else None
         if len(self._layer_twos) > 1:
             _share_time(self.chains)
+        self._added: list[Chain] = []
+        self.uses = [it.use for it in self.chains]
+        """What runs on each of the chains."""
+
+    def add(self, reverts: Reverts) -> None:
+        """Have one more L2, which the genesis of its L1 does not know, with the time of that."""
+        assert self._heads is not None
+        chain = reverts.chain
+        self.chains = (*self.chains, chain)
+        self._layer_twos = (*self._layer_twos, chain)
+        self._reverts[chain] = reverts
+        self._added.append(chain)
+        self.uses.append(chain.use)
+        self._heads.add(chain)
+        chain.clock.follow(self.chains[0].clock.state.offset)
+        _share_time(self.chains)
+
+    def is_added(self, chain: Chain) -> bool:
+        """Return whether the genesis of the L1 does not know a chain."""
+        return chain in self._added
 
     def reverts_of(self, chain: Chain) -> Reverts:
         """Return what reverts one of the chains."""
@@ -161,7 +187,7 @@ class NodeChains:
 
     def build_reset(self) -> list[Store]:
         """Return a store with the genesis of each chain, for `apply_reset`; any thread may call it."""
-        self.check_replaceable()
+        self._check_resettable()
         stores: list[Store] = []
         for it in self.chains:
             stores.append(build_genesis(it.genesis, identity_of(it), it.ledger.genesis_fields))
@@ -170,7 +196,7 @@ class NodeChains:
 
     def apply_reset(self, stores: Sequence[Store]) -> None:
         """Replace all chains by these stores, which the caller closes."""
-        self.check_replaceable()
+        self._check_resettable()
         for chain, store in zip(self.chains, stores, strict=True):
             for entry in list(chain.pool.listing().by_sender()):
                 chain.pool.remove(entry.transaction.hash, "the chain was reset")
@@ -187,6 +213,12 @@ class NodeChains:
         """Reject to replace a chain that has batches on a foreign L1."""
         for chain in self.chains:
             self._check_batches(chain, chain.ledger.first)
+
+    def _check_resettable(self) -> None:
+        """Reject to replace chains by their genesis if that of the L1 does not know all of them."""
+        self.check_replaceable()
+        if self._added:
+            raise ResetRejected(self._added[0].rules.chain_id)
 
     def _on_rolled_back(self, numbers: Mapping[Chain, int]) -> None:
         layer_one = self._layer_one

@@ -204,7 +204,7 @@ def open_layer_one(
         chain.schedule.seal_after(config.l1.l1_delay)
     for it in layer_twos:
         contract = deployment.contracts_of(it.rules.chain_id).chain
-        _limit_requests(chain, contract, it.rules.gas_limit)
+        limit_requests(chain, contract, it.rules.gas_limit)
     return chain
 
 
@@ -291,7 +291,7 @@ def open_layer_one_alone(config: NodeConfig) -> Chain:
     return chain
 
 
-def _limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None:
+def limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None:
     """Set the maximum gas of a request on the development L1 to what a block of the L2 has.
 
     By an edit, and not in the genesis: a chain can be opened again with another gas limit.

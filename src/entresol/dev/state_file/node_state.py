@@ -16,7 +16,7 @@ from entresol.dev.state_file.loading import (
 )
 from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.writing import ChainDump, write_state_file
-from entresol.errors import BestBlockMissing, LoadRejected
+from entresol.errors import BestBlockMissing, ChainReplaced, LoadRejected
 from entresol.primitives.assets import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
 from entresol.primitives.records import StoredChange
 from entresol.primitives.values import Hash32
@@ -136,6 +136,8 @@ class NodeState:
     def apply(self, load: PreparedLoad) -> None:
         """Let a prepared file take effect; the caller closes it."""
         if load.replacements:
+            if len(load.replacements) != len(self._node_chains.chains):
+                raise ChainReplaced("a chain was added meanwhile: send the request again")
             # What a chain keeps for its checkpoints is not closed with the rest.
             replaced = [it for it in load.replacements if not self._replace(it)]
             load.replacements = [it._replace(copy=None) for it in replaced]
@@ -177,6 +179,10 @@ class NodeState:
             self._check_deposits(chain, part, files)
             store = build_own(part, chain.genesis, key)
             return Replacement(chain, store, part.edits, part.edited_codes)
+        if self._node_chains.is_added(chain):
+            raise LoadRejected(
+                f"chain {chain.rules.chain_id} was added to the node, and is not in the file: its L1 would not know it"
+            )
         if own is None or self._is_merged(chain, own):
             store = build_genesis(chain.genesis, key, chain.ledger.genesis_fields)
             return Replacement(chain, store)

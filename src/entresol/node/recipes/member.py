@@ -130,7 +130,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             l1 = L1Info.of(config, layer)
             return NodeInfo.of(chain, config, keyring, service.address, l1, layer.base_token)
 
-        return builder.build(service, info=info)
+        return builder.build([service], info=info)
 
 
 class FollowedPrice:

@@ -205,7 +205,9 @@ class Settler:
         """Return whether one of the keys is that of an account."""
         return any(it.transactions.address == account for it in self._senders)
 
-    async def send_call(self, account: Address, to: Address, data: bytes) -> Hash32:
+    async def send_call(
+        self, account: Address, to: Address, data: bytes, *, value: int = 0
+    ) -> Hash32:
         """Send a call that settles nothing by the key of an account, once nothing of it is pending.
 
         Until L1 includes it, or `replace_seconds` have passed, no step has its nonce. Raises why it fails.
@@ -216,7 +218,7 @@ class Settler:
             async with self._exclusively():
                 now = time.monotonic()
                 if transactions.pending is None and not await transactions.is_calling(now):
-                    return await transactions.send_call(to, data, now)
+                    return await transactions.send_call(to, data, now, value=value)
             await self._step_or_wait(sender, time.monotonic())
 
     # The loop

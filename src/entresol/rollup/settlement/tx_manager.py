@@ -107,9 +107,9 @@ class TxManager:
         self._sent_at = now
         await self._operator.send(signed)
 
-    async def send_call(self, to: Address, data: bytes, now: float) -> Hash32:
+    async def send_call(self, to: Address, data: bytes, now: float, *, value: int = 0) -> Hash32:
         """Sign and send a call that settles nothing, while nothing is pending."""
-        signed = await self._operator.sign_call(to, data)
+        signed = await self._operator.sign_call(to, data, value=value)
         self._call, self._called_at = signed, now
         await self._operator.send(signed)
         await self.follow_call()

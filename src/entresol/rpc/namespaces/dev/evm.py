@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import (
+    RollbackRejected,
     TimestampTooHigh,
     TimestampTooLow,
     TooManyToSeal,
@@ -51,9 +52,12 @@ class TimeTravel:
         """
         return Quantity(self._checkpoints.create())
 
-    @method(getter=True, served_by=ServedBy.PRODUCER)
+    @method(RollbackRejected, getter=True, served_by=ServedBy.PRODUCER)
     def revert(self, snapshot: Number) -> bool | Awaitable[bool]:
-        """Revert the chain to a snapshot, and return whether that snapshot existed."""
+        """Revert the chain to a snapshot, and return whether that snapshot existed.
+
+        One that was taken before a chain was added by `entresol_addChain` is rejected.
+        """
         return self._reverts.run(
             partial(self._checkpoints.plan, snapshot), result=True, otherwise=False
         )
