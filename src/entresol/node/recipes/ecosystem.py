@@ -149,7 +149,7 @@ def ecosystem(
         builder.add(layer_one, chain=l1_name)
         builder.add(dumper, *(Closing(it.settlement_layer.l1.close) for it in rollups))
         builder.add_each((it.rollup for it in layer_twos), names)
-        builder.add(workers, adder)
+        builder.add(adder, workers)
         return builder.build(parts.services, info=parts.info, rollups=rollups, layer_one=layer_one)
 
 

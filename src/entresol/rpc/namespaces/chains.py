@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol, Self
 
 import msgspec
 
@@ -16,6 +16,7 @@ from entresol.errors import (
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.codec import JsonModel, convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.model import says
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -68,22 +69,22 @@ class NewChain:
 class ChainToken(msgspec.Struct, frozen=True, kw_only=True):
     """The token that pays for the gas of an L2, at a price in tokens for an ether."""
 
-    l1_address: Address
+    l1_address: Annotated[Address, says("The token on L1; 0x…01 stands for ether.")]
     name: str
     symbol: str
     decimals: int
-    ratio: str
+    ratio: Annotated[str, says("How many of it an ether costs.")]
 
 
 class ChainEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One of several L2s of a node; the names are those of `--config-out`."""
 
-    chain_id: int
-    http_url: str
-    ws_url: str
-    data_dir: str | None
-    contract: Address | None
-    base_token: ChainToken
+    chain_id: Annotated[int, says("The id of the chain.")]
+    http_url: Annotated[str, says("Where it is served by HTTP.")]
+    ws_url: Annotated[str, says("Where it is served by WebSocket.")]
+    data_dir: Annotated[str | None, says("Its folder; null if it is temporary.")]
+    contract: Annotated[Address | None, says("Its contract on L1; null without an L1.")]
+    base_token: Annotated[ChainToken, says("What pays for its gas.")]
 
 
 class ChainControl(Protocol):
