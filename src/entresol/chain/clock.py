@@ -32,7 +32,7 @@ class Clock:
     """Provides block timestamps, each later than the one before.
 
     Remembers: its offset from the system time, the timestamp that was set for the next block, and the interval
-    between blocks if one was set. Whoever moves it moves those that `move_with` names, too.
+    between blocks if one was set. A move of it moves those that `move_with` names, too.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:

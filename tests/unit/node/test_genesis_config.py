@@ -63,7 +63,7 @@ def configured(
 def of_an_earlier_version(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Create the chains with other contracts, and without the rows that this version added."""
     with monkeypatch.context() as patch:
-        for module in ("rollup.system_contracts", "l1.deployment", "node.open_chains"):
+        for module in ("rollup.system_contracts", "l1.deployment_steps", "node.open_chains"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
         with opened(config) as chains:
             for chain in chains:

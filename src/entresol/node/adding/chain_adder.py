@@ -148,7 +148,7 @@ class ChainAdder:
     def _ended(self, task: asyncio.Task[ChainEntry]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # Whoever waits for it has the error, and nobody needs to.
+            # The client has the error, if it is still there.
             task.exception()
 
     async def _add_in_turn(self, chain: NewChainFields) -> ChainEntry:

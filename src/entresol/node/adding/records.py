@@ -14,7 +14,7 @@ from entresol.errors import ChainNotAdded, InvalidConfig, MalformedValue
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
-from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.base_token import BaseToken
 from entresol.primitives.values import Address
 from entresol.storage.database.directory import FORMAT_FILE, write_durably
 
@@ -45,7 +45,7 @@ class AddedChain(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def base_token(self) -> BaseToken:
         """The token that pays for gas."""
-        return ETHER_TOKEN if self.paid_in is None else self.paid_in.token()
+        return RecordedToken.token_of(self.paid_in)
 
     def config(self, config: NodeConfig) -> NodeConfig:
         """Return its settings: those of the node, but a genesis of its own, in which nobody has funds."""
@@ -71,8 +71,7 @@ class AddedChain(msgspec.Struct, frozen=True, kw_only=True):
     def contracts(self, l1_chain: Chain | None = None) -> SettlementContracts:
         """Return its contracts on the development L1; without that, those of this version."""
         first = development_contracts() if l1_chain is None else contracts_on(l1_chain)
-        # The bridge of earlier versions serves the first chain alone.
-        return msgspec.structs.replace(first, chain=self.contract, legacy_bridge=first.asset_router)
+        return first.of_another_chain(self.contract)
 
     def is_registered(self, l1_chain: Chain) -> bool:
         """Return whether the Bridgehub has it, which is the last step of its registration."""

@@ -10,10 +10,10 @@ from entresol.errors import ChainNotAdded, ExecutionFailed
 from entresol.l1.contracts import Bridgehub
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import chain_creation
-from entresol.l1.registration import Registration, find_ecosystem
+from entresol.l1.deployment_steps import Registration, token_registration, validator_addition
+from entresol.l1.registration import find_ecosystem
 from entresol.l1.validators import FUNDS, SHARE
 from entresol.node.adding.records import REVERTED
-from entresol.primitives import abi
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
 from entresol.primitives.values import Address
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.l1.deployment import RegisteredChain, SettlementContracts
+    from entresol.l1.deployment_steps import DeploymentStep
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
     from entresol.l1.registration import Ecosystem
@@ -81,15 +82,15 @@ class NewChainRegistrar:
         ):
             raise ChainNotAdded("the operator of the new chain has sent a transaction meanwhile")
         creation = chain_creation(chain, contracts, operator.address, shared.facets)
-        await self._by_operator(creation.description, operator, None, creation.data)
+        await self._by_operator(creation.description, operator, creation)
         token = chain.base_token.l1_address
         if not chain.base_token.is_ether:
-            data = abi.encode_call("ensureTokenIsRegistered(address)", token)
-            vault = contracts.native_token_vault
-            await self._by_operator("the registration of the token", operator, vault, data)
-        data = abi.encode_call("addValidator(address,address)", contracts.chain, operator.address)
-        timelock = contracts.validator_timelock
-        await self._by_operator("the right to settle", operator, timelock, data)
+            step = token_registration(contracts.native_token_vault, token)
+            await self._by_operator("the registration of the token", operator, step)
+        step = validator_addition(
+            "the right to settle", contracts.validator_timelock, contracts.chain, operator.address
+        )
+        await self._by_operator(step.description, operator, step)
         call = Registration(
             bridgehub=contracts.bridgehub,
             chain_id=chain.chain_id,
@@ -108,15 +109,13 @@ class NewChainRegistrar:
 
         await self._sent(what, send, to, data)
 
-    async def _by_operator(
-        self, what: str, operator: Operator, to: Address | None, data: bytes
-    ) -> None:
+    async def _by_operator(self, what: str, operator: Operator, step: DeploymentStep) -> None:
         async def send() -> Hash32:
-            signed = await operator.sign_call(to, data)
+            signed = await operator.sign_call(step.to, step.data)
             await operator.send(signed)
             return signed.hash
 
-        await self._sent(what, send, to, data)
+        await self._sent(what, send, step.to, step.data)
 
     async def _sent(
         self, what: str, send: Callable[[], Awaitable[Hash32]], to: Address | None, data: bytes

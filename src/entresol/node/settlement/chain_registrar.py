@@ -9,11 +9,11 @@ import msgspec
 
 from entresol.errors import ChainNotRegistered, InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import RegisteredChain, SettlementContracts, chain_creation, send_step
+from entresol.l1.deployment_steps import Registration
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.registration import (
     Ecosystem,
-    Registration,
     check_origin,
     ensure_registered,
     find_ecosystem,
@@ -146,12 +146,7 @@ class ChainRegistrar:
         head, contracts = await self._l1.block_number(), shared.contracts
         return SettlementManifest(
             l1_chain_id=self._l1_chain_id,
-            # The bridge of earlier versions serves the first chain alone.
-            contracts=msgspec.structs.replace(
-                contracts,
-                chain=create_address(admin, nonce),
-                legacy_bridge=contracts.asset_router,
-            ),
+            contracts=contracts.of_another_chain(create_address(admin, nonce)),
             creation_nonce=nonce,
             deployment_block=max(0, head - MAX_REORG_DEPTH),
             paid_in=RecordedToken.of(chain.base_token),

@@ -43,14 +43,17 @@ class RecordedToken(msgspec.Struct, frozen=True, kw_only=True):
             price=token.ether_price.pack().hex(),
         )
 
-    def token(self) -> BaseToken:
-        """Return the token."""
+    @classmethod
+    def token_of(cls, recorded: Self | None) -> BaseToken:
+        """Return the token of a record; without one it is ether."""
+        if recorded is None:
+            return ETHER_TOKEN
         return BaseToken(
-            l1_address=self.address,
-            name=self.name,
-            symbol=self.symbol,
-            decimals=self.decimals,
-            ether_price=EtherPrice.unpack(bytes.fromhex(self.price)),
+            l1_address=recorded.address,
+            name=recorded.name,
+            symbol=recorded.symbol,
+            decimals=recorded.decimals,
+            ether_price=EtherPrice.unpack(bytes.fromhex(recorded.price)),
         )
 
 
@@ -74,7 +77,7 @@ class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def base_token(self) -> BaseToken:
         """The token that pays for gas."""
-        return ETHER_TOKEN if self.paid_in is None else self.paid_in.token()
+        return RecordedToken.token_of(self.paid_in)
 
 
 class ManifestFile:
