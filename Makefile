@@ -242,7 +242,7 @@ unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no client
 # With as many examples as each property asks for; they run in `make test`, too, with a few.
 .PHONY: test-long
 test-long: install $(TITANOBOA_STAMP) $(WHEEL_STAMP) ## Run what takes long and seldom breaks: kills, faults, many examples
-	ENTRESOL_EXAMPLES=many $(PYTEST) -m 'long or hypothesis' $(ARGS)
+	ENTRESOL_EXAMPLES=many $(PYTEST) -m 'long or hypothesis or many' $(ARGS)
 
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import urllib.request
@@ -28,6 +29,7 @@ from entresol.testing import fixtures
 from entresol.testing.chain_time import ChainTime
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import running_postgres
+from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient
 
 RECORDED: Final = Path(__file__).parents[1] / "tests" / "conformance" / "frozen_names.json"
@@ -74,7 +76,11 @@ def pair_names() -> Names:
 def cluster_names(cluster: ClusterProcesses) -> Names:
     """Return the names that a node of a cluster serves beside those, with a worker."""
     node = cluster.add("--workers", "2")
-    names = served_names({"a cluster": cluster.producer().url})
+    url = cluster.producer().url
+    with contextlib.closing(HttpRpcClient(cluster.l1_url)) as l1:
+        # It is known by a block of L1 that is seen when it is sealed.
+        eventually(lambda: l1("evm_mine") and b"l1_clock_skew_seconds" in _page(url, "metrics"))
+    names = served_names({"a cluster": url})
     node.stop()
     return names
 

@@ -124,6 +124,8 @@ def examples(world: World) -> dict[str, Example]:
         "zks_getL1GasPrice": example(),
         "zks_getL2Multicall3": example(),
         "entresol_getOpenTransfers": example(None, 2, before=(withdrawal,)),
+        # The id of the L1.
+        "entresol_addChain": example({"chainId": 31337, "port": 0}, rejected=True),
         # The node is paid in ether.
         "entresol_setBaseTokenRatio": example("628/17", rejected=True),
         "zks_getL2ToL1LogProof": example(world.message, 0),

@@ -21,15 +21,16 @@ from tests.support.differential.trace_differences import (
     adapt,
 )
 from tests.support.differential.traces import Options, Traced, traced
+from tests.support.run.examples import tries_many
 
 pytestmark = pytest.mark.peer
 
 SEED = 8
-ROUNDS = int(os.environ.get("ENTRESOL_TRACE_ROUNDS", "8"))
+ROUNDS = int(os.environ.get("ENTRESOL_TRACE_ROUNDS", "8" if tries_many() else "2"))
 BLOCK_SIZE = 5
 """Anvil executes the block again for each trace, so large blocks cost the square of their size."""
 SAMPLE = 60
-TRANSACTIONS = 500
+TRANSACTIONS = 60 * ROUNDS
 MAX_STEPS = 1_000
 """Of a transaction whose stacks, memory and storage are compared at each step; a few have ten times more."""
 

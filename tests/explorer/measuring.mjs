@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { expect, visit } from "./harness.mjs";
+import { expect, until, visit } from "./harness.mjs";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -39,8 +39,8 @@ export async function costOf(route) {
   return total;
 }
 
-// The paths of the sockets that a page has open.
-export async function socketsOf(route, options) {
+// The paths of the sockets that a page has open, once there are as many as are expected.
+export async function socketsOf(route, expected, options) {
   const open = new Set();
   const before = (page) =>
     page.on("websocket", (it) => {
@@ -49,6 +49,7 @@ export async function socketsOf(route, options) {
     });
   const ready = async (page) => {
     await page.locator(".home .tile, .bay").first().waitFor();
+    await until(() => open.size >= expected);
     return [...open].map((it) => new URL(it.url()).pathname);
   };
   return visit(route, ready, { ...options, before });

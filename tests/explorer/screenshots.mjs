@@ -10,6 +10,7 @@ import {
   MESSENGER,
   messageData,
   rpc,
+  rpcAt,
   send,
   settled,
   url,
@@ -18,6 +19,7 @@ import {
 
 const [folder = "screenshots", docs] = process.argv.slice(2);
 const CHOSEN = new Set([
+  "street-light-wide",
   "home-dark-wide",
   "home-light-wide",
   "bridge-dark-wide",
@@ -32,9 +34,24 @@ const CHOSEN = new Set([
 const ETHER = 10n ** 18n;
 mkdirSync(folder, { recursive: true });
 
+// Of a node with several chains only the street is drawn, after a little life in each house.
+const { chains } = await (await fetch(`${url}/explorer/node.json`)).json();
+const isStreet = chains.length > 1;
+for (const [at, { port }] of isStreet ? chains.entries() : []) {
+  const house = new URL(url);
+  house.port = String(port);
+  for (let round = 0; round < 9 - 2 * at; round++) {
+    const value = `0x${((ETHER * BigInt(round + 1)) / 4n).toString(16)}`;
+    const transfer = { from: ALICE, to: BOB, value };
+    const withdrawal = { from: ALICE, to: BASE_TOKEN, value, data: withdrawData(BOB) };
+    await rpcAt(house.href, "eth_sendTransaction", round % 4 === 3 ? withdrawal : transfer);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+}
+
 // A little life: transfers, messages and withdrawals in some batches.
 let last;
-for (let round = 0; round < 4; round++) {
+for (let round = 0; round < (isStreet ? 1 : 4); round++) {
   for (let i = 0; i <= round; i++) await send({ to: BOB, value: `0x${((ETHER * BigInt(i + 1)) / 4n).toString(16)}` });
   await send({ to: MESSENGER, data: messageData(`Hello from batch ${round}`) });
   last = await send({ to: BASE_TOKEN, value: `0x${(ETHER / 2n).toString(16)}`, data: withdrawData(BOB) });
@@ -42,7 +59,7 @@ for (let round = 0; round < 4; round++) {
 }
 
 const withdrawal = `${last.transactionHash}/0`;
-const pages = {
+const everyPage = {
   home: "",
   bridge: `bridge/${withdrawal}`,
   transaction: `l2/tx/${last.transactionHash}`,
@@ -55,6 +72,8 @@ const pages = {
   controls: "controls",
 };
 
+const pages = isStreet ? { street: "", holdings: `address/${ALICE}` } : everyPage;
+
 const browser = await launch();
 for (const theme of ["dark", "light"])
   for (const [size, width, height] of [
@@ -65,13 +84,14 @@ for (const theme of ["dark", "light"])
     const context = await browser.newContext(options);
     const page = await context.newPage();
     await page.goto(`${url}/#/bridge`);
-    if (theme === "dark" && size === "wide") await deposit(page);
+    if (theme === "dark" && size === "wide" && !isStreet) await deposit(page);
     for (const [name, route] of Object.entries(pages)) {
       await page.goto(`${url}/#/${route}`);
       await page.locator(`main.at-${route.split(/[/?]/)[0] || "home"}`).waitFor();
       await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
       if (name === "bridge") await page.locator(".message-tree").waitFor();
       if (name === "home") await page.locator(".bay .batch").first().waitFor();
+      if (name === "street") await page.locator(".home .bay").first().waitFor();
       if (name === "console") {
         await page.getByRole("button", { name: "Send" }).click();
         await page.locator(".response .badge").waitFor();

@@ -1,4 +1,5 @@
-// Two chains on one layer 1: a street of two houses, and every page knows which house it is in.
+// Two chains on one layer 1, the second with a base token of 6 decimals: a street of two houses, and every page knows
+// which house it is in.
 
 import { ContractFactory, JsonRpcProvider, Wallet } from "ethers";
 import {
@@ -19,11 +20,15 @@ import {
   url,
   visit,
   withdrawData,
+  word,
 } from "./harness.mjs";
 import { costOf, socketsOf, violationsOf } from "./measuring.mjs";
 
 const HALF = "0x6f05b59d3b20000";
+// 5 ZOO, of which Alice has 10,000 on both layers.
+const FIVE = "0x4c4b40";
 const { chains } = await (await fetch(`${url}/explorer/node.json`)).json();
+const ZOO = chains[1].token.address;
 const mill = new URL(url);
 mill.port = String(chains[1].port);
 const onMill = (method, ...params) => rpcAt(mill.href, method, ...params);
@@ -38,7 +43,7 @@ const settledOnMill = (block) =>
 
 check("the street has a house for each chain on one ground, and a socket for each", async () => {
   await send({ to: BOB, value: HALF });
-  await settledOnMill((await sendOnMill({ to: BOB, value: HALF })).blockNumber);
+  await settledOnMill((await sendOnMill({ to: BOB, value: FIVE })).blockNumber);
   for (const theme of ["dark", "light"])
     await visit(
       "",
@@ -57,7 +62,7 @@ check("the street has a house for each chain on one ground, and a socket for eac
       },
       { theme, bypassCSP: true },
     );
-  const sockets = await socketsOf("", { width: 1440 });
+  const sockets = await socketsOf("", 3, { width: 1440 });
   expect(sockets.length === 3, `sockets: ${sockets}`);
 });
 
@@ -87,7 +92,7 @@ check("addresses of pages name a house by its id, and the first one as l2 or not
     await go("271/block/1", ".whole", hash);
     await go("270/block/1", ".whole", first.hash);
     await go("l2/block/1", ".whole", first.hash);
-    await go(`271/tx/${transactions[0]}`, "h1", "Alice sent 0.50 ETH to Bob");
+    await go(`271/tx/${transactions[0]}`, "h1", "Alice sent 5 ZOO to Bob");
     await sees(page, ".crumbs", "Mill");
     await sees(page, ".stand", "It stands on the ground floor: it is final.");
     await go("271/batch/1", "h1", "Batch 1");
@@ -98,6 +103,17 @@ check("addresses of pages name a house by its id, and the first one as l2 or not
     await sees(page, "h1", "Mill");
   });
   await visit("", (page) => sees(page, ".home", "Mill"), { base: l1Url });
+});
+
+check("the clock of all floors moves forward once", async () => {
+  const offset = async () => Number(await rpc("evm_increaseTime", 0));
+  const before = await offset();
+  await visit("controls", async (page) => {
+    await page.getByRole("button", { name: "+1 hour" }).click();
+    await sees(page, ".request", "evm_increaseTime [3600]");
+  });
+  await until(async () => (await offset()) >= before + 3600);
+  if ((await offset()) >= before + 7200) throw new Error("the clock has moved more than once");
 });
 
 check("search finds a house by its name and its number, and a block in it", async () => {
@@ -120,86 +136,122 @@ check("search finds a house by its name and its number, and a block in it", asyn
   });
 });
 
-check("ether crosses to the second house and back by clicks", async () => {
-  const before = BigInt(await onMill("eth_getBalance", BOB, "latest"));
-  await visit("bridge", async (page) => {
-    await page.getByRole("button", { name: "Deposit", exact: true }).click();
-    await page.getByLabel("House", { exact: true }).selectOption("271");
-    await page.getByLabel("Amount in ether").fill("2.5");
-    await page.getByLabel("Receiver").fill(BOB);
-    await sees(page, "dialog", "pay for the gas on layer 2");
-    await page.locator("dialog button.primary").click();
-    await page.locator("dialog").waitFor({ state: "detached" });
-    await page.locator(".lines li").filter({ hasText: "Deposit, 2.50 ETH" }).filter({ hasText: "Arrived" }).waitFor();
-  });
-  const after = BigInt(await onMill("eth_getBalance", BOB, "latest"));
-  expect(after - before === 2_500_000_000_000_000_000n, `Bob got ${after - before}`);
-  const burnt = await sendOnMill({ to: BASE_TOKEN, value: HALF, data: withdrawData(BOB) });
-  await settledOnMill(burnt.blockNumber);
-  const paid = BigInt(await l1Rpc("eth_getBalance", BOB, "latest"));
-  await visit(`271/bridge/${burnt.transactionHash}/0`, async (page) => {
-    await sees(page, ".one", "Verified in your browser");
-    await page.getByRole("button", { name: "Claim on L1" }).click();
-    await page.locator(".lines li").filter({ hasText: "Paid" }).waitFor();
-  });
-  expect(BigInt(await l1Rpc("eth_getBalance", BOB, "latest")) - paid === BigInt(HALF), "Bob was not paid");
-});
+async function fillIn(page, what, house, token, amount) {
+  await page.getByRole("button", { name: what, exact: true }).click();
+  await page.getByLabel("House", { exact: true }).selectOption(house);
+  await page.getByLabel("Token", { exact: true }).selectOption({ label: token });
+  if (token === "Another token…") await page.getByLabel("Token’s address on layer 1").fill(bread);
+  const unit = token === "ETH" ? "ether" : token === "ZOO" ? "ZOO" : "BRD";
+  await page.getByLabel(`Amount in ${unit}`).fill(amount);
+}
 
-let token;
+async function confirm(page) {
+  await page.locator("dialog button.primary").click();
+  await page.locator("dialog").waitFor({ state: "detached" });
+}
 
-check("another token of layer 1 crosses to a house and back by clicks", async () => {
+const lineOf = (page, title, stage) => page.locator(".lines li").filter({ hasText: title }).filter({ hasText: stage });
+
+const balanceOf = async (ask, token, who) =>
+  BigInt(await ask("eth_call", { to: token, data: `0x70a08231${word(who)}` }, "latest"));
+
+let bread;
+
+check("the base token, ether and another token climb into the second house by clicks", async () => {
   const { abi, bytecode } = JSON.parse(process.env.CONTRACTS).token;
   const alice = new Wallet(ALICE_KEY, new JsonRpcProvider(l1Url, undefined, { cacheTimeout: -1 }));
   const made = await (await new ContractFactory(abi, bytecode, alice).deploy("Bread", "BRD", 2)).waitForDeployment();
   await (await made.mint(ALICE, 10_000n)).wait();
-  token = await made.getAddress();
+  bread = await made.getAddress();
+  const before = BigInt(await onMill("eth_getBalance", BOB, "latest"));
   await visit("bridge", async (page) => {
-    await page.getByRole("button", { name: "Deposit", exact: true }).click();
-    await page.getByLabel("House", { exact: true }).selectOption("271");
-    await page.getByLabel("Token", { exact: true }).selectOption("other");
-    await page.getByLabel("Token’s address on layer 1").fill(token);
-    await page.getByLabel("Amount in BRD").fill("42.5");
-    await sees(page, "dialog", "the bridge is allowed to take 42.50 BRD");
-    await page.locator("dialog button.primary").click();
-    await page.locator("dialog").waitFor({ state: "detached" });
-    await page.locator(".lines li").filter({ hasText: "Deposit, 42.50 BRD" }).filter({ hasText: "Arrived" }).waitFor();
-    await page.getByRole("button", { name: "Withdraw", exact: true }).click();
-    await page.getByLabel("House", { exact: true }).selectOption("271");
-    await page.getByLabel("Token", { exact: true }).selectOption({ label: "BRD" });
-    await page.getByLabel("Amount in BRD").fill("2.5");
-    await sees(page, "dialog", "The fee is about");
-    await page.locator("dialog button.primary").click();
-    await page.locator("dialog").waitFor({ state: "detached" });
-    const line = page.locator(".lines li").filter({ hasText: "Withdrawal, 2.50 BRD" });
-    await line.filter({ hasText: "Claimable" }).locator("a").click();
-    await page.getByRole("button", { name: "Claim on L1" }).click();
-    await line.filter({ hasText: "Paid" }).waitFor();
+    await fillIn(page, "Deposit", "271", "ZOO", "2.5");
+    await page.getByLabel("Receiver").fill(BOB);
+    await sees(page, "dialog", "2.50 ZOO rise, and");
+    await sees(page, "dialog", "the bridge is allowed to take 2.");
+    expect(!(await page.locator("dialog p").allInnerTexts()).join().includes("ETH"), "the form speaks of ether");
+    await confirm(page);
+    await lineOf(page, "Deposit, 2.50 ZOO", "Arrived").waitFor();
+    await fillIn(page, "Deposit", "271", "ETH", "1.25");
+    await sees(page, "dialog", "1.25 ETH rise, and");
+    await confirm(page);
+    await lineOf(page, "Deposit, 1.25 ETH", "Arrived").waitFor();
+    await fillIn(page, "Deposit", "271", "Another token…", "42.5");
+    await sees(page, "dialog", "ZOO and 42.50 BRD");
+    await confirm(page);
+    await lineOf(page, "Deposit, 42.50 BRD", "Arrived").waitFor();
+    await fillIn(page, "Deposit", "270", "ZOO", "7");
+    await sees(page, "dialog", "ETH pay for the gas on layer 2");
+    await confirm(page);
+    await lineOf(page, "Deposit, 7 ZOO", "Arrived").waitFor();
   });
-  const left = await made.balanceOf(ALICE);
-  expect(left === 6_000n, `Alice has ${left}`);
+  const after = BigInt(await onMill("eth_getBalance", BOB, "latest"));
+  expect(after - before === 2_500_000n, `Bob got ${after - before}`);
+});
+
+check("they go back down by clicks, and layer 1 pays each of them", async () => {
+  const before = await balanceOf(l1Rpc, ZOO, BOB);
+  await visit("bridge", async (page) => {
+    const takeBack = async (token, amount, title) => {
+      await fillIn(page, "Withdraw", "271", token, amount);
+      if (token === "ZOO") await page.getByLabel("Receiver").fill(BOB);
+      await page.getByText(/The fee is about 0\.\d+ ZOO/).waitFor();
+      await confirm(page);
+      await lineOf(page, title, "Claimable").locator("a").click();
+      await sees(page, ".one", "Verified in your browser");
+      await page.getByRole("button", { name: "Claim on L1" }).click();
+      await lineOf(page, title, "Paid").waitFor();
+    };
+    await takeBack("ZOO", "1.5", "Withdrawal, 1.50 ZOO");
+    await takeBack("ETH", "0.25", "Withdrawal, 0.25 ETH");
+    await takeBack("BRD", "2.5", "Withdrawal, 2.50 BRD");
+  });
+  expect((await balanceOf(l1Rpc, ZOO, BOB)) - before === 1_500_000n, "Bob was not paid");
+  expect((await balanceOf(l1Rpc, bread, ALICE)) === 6_000n, "Alice was not paid");
 });
 
 check("an account is shown in every house, with each token in a row", async () => {
   await visit(`address/${ALICE}`, async (page) => {
-    await sees(page, ".holdings th", "Ground floor");
-    await sees(page, ".holdings th", "Harbour");
-    await sees(page, ".holdings th", "Mill");
-    const row = page.locator(".holdings tr").filter({ hasText: "BRD" });
-    await row.waitFor();
-    const cells = (await row.innerText()).split(/\s+/);
-    expect(cells.slice(-4).join() === "100,60,–,40", `the row is ${cells}`);
+    for (const title of ["Ground floor", "Harbour", "Mill"]) await sees(page, ".holdings th", title);
+    const cellsOf = async (token) => {
+      const row = page.locator(".holdings tr").filter({ hasText: token });
+      await row.waitFor();
+      return (await row.innerText()).split(/\s+/).slice(-4);
+    };
+    expect((await cellsOf("BRD")).join() === "100,60,–,40", `Bread: ${await cellsOf("BRD")}`);
+    expect((await cellsOf("ETH"))[3] === "1", `ether: ${await cellsOf("ETH")}`);
+    expect((await cellsOf("ZOO"))[2] === "7", `ZOO: ${await cellsOf("ZOO")}`);
     await sees(page, "[aria-label='Transactions of this address'] .plate", "271");
     await page.getByLabel("Where to send").selectOption("271");
     await page.getByRole("button", { name: "Send", exact: true }).click();
-    await page.getByLabel("Amount in ether").fill("0.125");
-    await sees(page, "dialog", "The fee is about");
-    await page.locator("dialog button.primary").click();
-    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.getByLabel("Amount in ZOO").fill("0.125");
+    await page.getByText(/The fee is about 0\.\d+ ZOO/).waitFor();
+    await confirm(page);
   });
   await until(async () => {
     const { transactions } = await onMill("eth_getBlockByNumber", "latest", true);
-    return transactions.some((it) => it.value === "0x1bc16d674ec8000" && it.to === BOB.toLowerCase());
+    return transactions.some((it) => it.value === "0x1e848" && it.to === BOB.toLowerCase());
   });
+});
+
+check("a token shows what each house has, and that the ground holds as much", async () => {
+  const there = async (page) => {
+    await sees(page, "h1", "Bread");
+    await sees(page, ".supply.l2", "40");
+    await sees(page, ".supply.l1", "40 held by the bridge");
+    await sees(page, ".verdict", "as much as all houses together");
+    await sees(page, "[aria-label='Transfers'] tbody tr", "the stairs");
+    await sees(page, ".holders li", "Alice");
+    await sees(page, ".holders li", "100 100.0 %");
+  };
+  await visit(`token/l1/${bread}`, there);
+  await visit(`address/${ALICE}`, async (page) => {
+    await page.locator(".holdings a").filter({ hasText: "BRD" }).click();
+    await there(page);
+    expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+  });
+  await visit(`token/l1/${ZOO}`, (page) => sees(page, ".supplies li:nth-child(2)", "pays for its gas"));
+  await visit(`token/l1/${BOB}`, (page) => sees(page, "h1", "No such token"));
 });
 
 check("the calls of a settlement go through facets that have names", async () => {
@@ -211,45 +263,34 @@ check("the calls of a settlement go through facets that have names", async () =>
 });
 
 check("a house whose gas is paid in another token never speaks of ether", async () => {
-  const burnt = await sendOnMill({ to: BASE_TOKEN, value: "0x4c4b40", data: withdrawData(BOB) });
+  const burnt = await sendOnMill({ to: BASE_TOKEN, value: FIVE, data: withdrawData(BOB) });
   await settledOnMill(burnt.blockNumber);
-  // As the node's list has it for a token of its own.
-  const before = (page) =>
-    page.route("**/explorer/node.json", async (route) => {
-      const response = await route.fetch();
-      const info = await response.json();
-      info.chains[1].token = { name: "Flour", symbol: "FLR", decimals: 6, address: `0x${"f1".repeat(20)}` };
-      await route.fulfill({ response, json: info });
-    });
-  await visit(
-    "271",
-    async (page) => {
-      await sees(page, "h1", "pays in FLR");
-      await sees(page, ".pulse", "FLR");
-      const silent = async (part) => {
-        const text = await page.locator(part).first().innerText();
-        expect(!/\bETH\b/.test(text), `${part} says: ${text}`);
-      };
-      await sees(page, "tbody tr", "5 FLR");
-      await page.goto(`${url}/#/271/tx/${burnt.transactionHash}`);
-      await sees(page, "h1", "Alice withdrew 5 FLR to Bob on layer 1");
-      await sees(page, "#overview", "FLR");
-      await page.locator("#calls li").first().waitFor();
-      await silent("main");
-      await page.goto(`${url}/#/271/block/${Number(burnt.blockNumber)}`);
-      await sees(page, "tbody", "5 FLR");
-      await silent("main");
-      await page.goto(`${url}/#/271/bridge/${burnt.transactionHash}/0`);
-      await sees(page, ".one h2", "Withdrawal, 5 FLR");
-      await page.goto(`${url}/#/`);
-      await sees(page, ".home:nth-child(2)", "pays in FLR");
-      await silent(".home:nth-child(2)");
-      await page.goto(`${url}/#/address/${BASE_TOKEN}`);
-      await page.locator(".contract").nth(1).locator("summary").filter({ hasText: "withdraw(address)" }).click();
-      await sees(page, ".function[open]", "Value, FLR");
-    },
-    { before },
-  );
+  await visit("271", async (page) => {
+    const silent = async (part) => {
+      const text = await page.locator(part).first().innerText();
+      expect(!/\bETH\b|gwei/.test(text), `${part} says: ${text}`);
+    };
+    await sees(page, "h1", "pays in ZOO");
+    await sees(page, ".pulse div:nth-child(3)", "ZOO");
+    await silent(".pulse div:nth-child(3)");
+    await sees(page, "tbody tr", "5 ZOO");
+    await page.goto(`${url}/#/271/tx/${burnt.transactionHash}`);
+    await sees(page, "h1", "Alice withdrew 5 ZOO to Bob on layer 1");
+    await sees(page, "#overview", "ZOO");
+    await page.locator("#calls li").first().waitFor();
+    await silent("main");
+    await page.goto(`${url}/#/271/block/${Number(burnt.blockNumber)}`);
+    await sees(page, "tbody", "5 ZOO");
+    await silent("main");
+    await page.goto(`${url}/#/271/bridge/${burnt.transactionHash}/0`);
+    await sees(page, ".one h2", "Withdrawal, 5 ZOO");
+    await page.goto(`${url}/#/`);
+    await sees(page, ".home:nth-child(2)", "pays in ZOO");
+    await sees(page, ".pulse", "and 1 token");
+    await page.goto(`${url}/#/address/${BASE_TOKEN}`);
+    await page.locator(".contract").nth(1).locator("summary").filter({ hasText: "withdraw(address)" }).click();
+    await sees(page, ".function[open]", "Value, ZOO");
+  });
 });
 
 check("a house that has stopped, or is away, says so, and the other goes on", async () => {
@@ -286,7 +327,7 @@ check("a phone has a skyline to choose from, and draws one house", async () => {
       },
       { theme, width: 390, height: 844, bypassCSP: true },
     );
-  const sockets = await socketsOf("", { width: 390 });
+  const sockets = await socketsOf("", 2, { width: 390 });
   expect(sockets.length === 2, `sockets: ${sockets}`);
 });
 
@@ -304,7 +345,7 @@ check("pages of several houses are accessible and stay within the budget", async
   expect(problems.length === 0, problems.join("\n"));
   for (const route of ["", "271", "bridge", `address/${ALICE}`]) {
     const it = await costOf(route);
-    const fits = it.bytes <= 62_000 && it.scripts <= 46_000 && it.styles <= 9_000 && it.files <= 28;
+    const fits = it.bytes <= 60_000 && it.scripts <= 45_000 && it.styles <= 9_000 && it.files <= 28;
     expect(fits, `#/${route}: ${JSON.stringify(it)}`);
   }
 });

@@ -37,7 +37,7 @@ check("the five busiest houses are drawn, and the table has all", async () => {
       },
       { theme, bypassCSP: true },
     );
-  const sockets = await socketsOf("", { width: 1440 });
+  const sockets = await socketsOf("", 6, { width: 1440 });
   expect(sockets.length === 6, `sockets: ${sockets}`);
 });
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final
 
 import pytest
@@ -30,8 +31,14 @@ pytestmark = [
 
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = ("pages.mjs", "acting.mjs", "truth.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
-SEVERAL: Final = {"street.mjs": "2", "terrace.mjs": "6"}
-"""The files that need several chains, and how many."""
+SEVERAL: Final = {
+    "street.mjs": (
+        "[[chains]]\nchain_id = 270\n"
+        '[[chains]]\nchain_id = 271\nbase_token = "ZOO"\nbase_token_decimals = 6\nbase_token_ratio = "3000"\n'
+    ),
+    "terrace.mjs": "".join(f"[[chains]]\nchain_id = {270 + index}\n" for index in range(6)),
+}
+"""The files that need several chains, and their configuration."""
 ALONE: Final = "alone.mjs"
 REMOTE: Final = "remote.mjs"
 BROWSER: Final = "browser.mjs"
@@ -81,9 +88,11 @@ def l1_url_of(node: RunningNode) -> str:
 @cache
 def results(file: str) -> Results:
     """Run a file on a node of its own, once."""
-    flags = ("--chains", SEVERAL[file]) if file in SEVERAL else ()
-    with running_node(*flags) as node:
-        return run_checks(file, node.url, l1_url_of(node), FOLDER)
+    with NamedTemporaryFile("w", suffix=".toml") as config:
+        config.write(SEVERAL.get(file, ""))
+        config.flush()
+        with running_node("--config", config.name) as node:
+            return run_checks(file, node.url, l1_url_of(node), FOLDER)
 
 
 @pytest.mark.usefixtures("browser")

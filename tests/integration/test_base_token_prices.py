@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from eth_abi import abi
 
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
@@ -95,8 +96,13 @@ class Priced:
         sent = l2("eth_sendTransaction", {"from": str(USER), "to": str(RECEIVER), "value": "0x1"})
         receipt = l2.receipt(sent)
         block = l2("eth_getBlockByNumber", receipt["blockNumber"], False)
-        assert receipt["effectiveGasPrice"] == block["baseFeePerGas"]
-        return int(block["baseFeePerGas"], 16)
+        base_fee = int(block["baseFeePerGas"], 16)
+        assert int(receipt["effectiveGasPrice"], 16) == base_fee
+        details = l2("zks_getBlockDetails", int(receipt["blockNumber"], 16))
+        assert details["l2FairGasPrice"] == base_fee
+        assert 10**8 < details["l1GasPrice"] < 10**10, "wei, whatever ether costs"
+        assert 1 <= details["fairPubdataPrice"] <= 50_000 * base_fee
+        return base_fee
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +166,24 @@ def test_a_price_on_l1_that_no_block_can_hold_is_reported_and_the_last_one_stays
     eventually(lambda: health_of(priced.url)[1].get("etherPrice") is None)
 
 
+def test_a_paymaster_pays_the_price_in_the_token(priced: Priced) -> None:
+    priced.set_on_l1(7, 1)
+    l2 = priced.pair.l2
+    paymaster = l2("zks_getTestnetPaymaster")
+    general = bytes.fromhex("8c5a3445") + abi.encode(["bytes"], [b""])
+    params = {"paymaster": paymaster, "paymasterInput": list(general)}
+    meta = {"gasPerPubdata": "0xc350", "paymasterParams": params}
+    call = {"from": str(USER), "to": str(RECEIVER), "type": "0x71", "eip712Meta": meta}
+    fee = l2("zks_estimateFee", call)
+    assert int(fee["max_fee_per_gas"], 16) == 7 * GAS_PRICE
+    before = [int(l2("eth_getBalance", it, "latest"), 16) for it in (str(USER), paymaster)]
+    receipt = l2.receipt(l2("eth_sendTransaction", call))
+    after = [int(l2("eth_getBalance", it, "latest"), 16) for it in (str(USER), paymaster)]
+    paid = int(receipt["gasUsed"], 16) * 7 * GAS_PRICE
+    assert receipt["status"] == "0x1"
+    assert after == [before[0], before[1] - paid]
+
+
 @pytest.mark.parametrize("ratio", [0, "0/1", "many", str(2**90), "1/" + "9" * 50])
 def test_a_ratio_that_cannot_be_changes_nothing(priced: Priced, ratio: object) -> None:
     priced.set_on_l1(7, 1)
@@ -209,6 +233,9 @@ def test_each_chain_has_a_price_of_its_own_and_a_restart_has_that_of_l1_not_of_t
         await node.stop()
         node = await open_ecosystem(config)
         assert [it.chain.next_base_fee() for it in node.layer_twos] == [300_000_000, 250_000_000]
+        await node.start()
+        prices = [it.base_token.ether_price for it in (node.info(), *node.info().others)]
+        assert prices == [EtherPrice(3, 1), EtherPrice(5, 2)]
         await node.stop()
 
     asyncio.run(play())

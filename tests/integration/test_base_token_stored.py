@@ -83,6 +83,26 @@ def test_a_state_file_is_loaded_by_a_node_with_the_same_token_alone() -> None:
             assert net.l2.w3.eth.block_number == 0
 
 
+def test_a_state_file_of_another_chain_leaves_what_pays_for_gas() -> None:
+    with devnet() as net:
+        dumped = net.l2.request("anvil_dumpState")
+    with devnet(**CHAINS[0]) as net:
+        with pytest.raises(Exception, match="paid in ETH with 18 decimals in the file, and in ZOO"):
+            net.l2.request("anvil_loadState", dumped)
+        assert net.bridge.base_token.functions.symbol().call() == "ZOO"
+
+
+@pytest.mark.parametrize("ids", [(270, 271), (271, 270)])
+def test_a_state_file_whose_l1_has_other_chains_is_rejected(ids: tuple[int, ...]) -> None:
+    written: dict[str, SettingValue] = {"chains": "270,271"} if ids[0] == 271 else {}
+    with devnet(**written) as net:
+        dumped = net.l2.request("anvil_dumpState")
+    with devnet(chains=",".join(map(str, ids))) as net:
+        with pytest.raises(Exception, match=r"chain 27\d is not registered on the L1 in the file"):
+            net.l2.request("anvil_loadState", dumped)
+        assert all(it.deposit(1).l2["status"] == 1 for it in net.bridges)
+
+
 def test_every_worker_knows_the_token_and_its_price(tmp_path: Path) -> None:
     info = tmp_path / "info.json"
     flags = ("--base-token", "USD", "--base-token-decimals", "6", "--base-token-ratio", "90000")

@@ -41,6 +41,10 @@ def fails(problem: str, *flags: str, **environment: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
+        (
+            ("--cluster", "{empty}", "--l1-url", "{l1}", "--chains", "2"),
+            "--chains: a cluster has one chain",
+        ),
         (("--cluster", "{secret}"), "--l1-url: --cluster needs it"),
         (("--cluster", PASSWORD), "--cluster: this is no URL of a PostgreSQL database"),
         (("--cluster", "{url}", "--l1-url", "{l1}", "--dev-methods"), "--dev-methods: "),

@@ -25,6 +25,7 @@ from tests.robustness.wrong_values import Path, paths, wrong_at
 from tests.support.rollup.lying_remote import LyingRemote, view
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, run
 from tests.support.rollup.settling_chain import RECEIVER
+from tests.support.run.examples import tries_many
 
 NAMES = (
     "eth_chainId",
@@ -51,6 +52,7 @@ READ = frozenset(
     | {"address", "topics", "data", "logIndex", "removed", "0", "1", "2"}
 )
 """Members that are read; all values of others are the same to the node."""
+HURRY = 3
 
 
 class Services:
@@ -143,11 +145,14 @@ def test_after_any_wrong_value_in_any_field_everything_goes_on(name: str) -> Non
         await services.work()
         await services.settle()
         truth = client.truths[name]
-        for path in paths(truth):
+        for fields, path in enumerate(paths(truth)):
             count = len(list(wrong_at(truth, path)))
             is_read = not path or str(path[-1]) in READ
             await services.work()
-            for index in range(count if is_read else 2):
+            # In a hurry every field has some of its wrong values, and each value is that of some field.
+            tried = range(count if is_read else 2)
+            first = fields % min(HURRY, len(tried))
+            for index in tried if tries_many() else tried[first::HURRY]:
                 client.lie = name, partial(wrong_result, path=path, index=index)
                 await services.attempt()
             client.tell_truth()

@@ -33,7 +33,7 @@ from entresol.server.config import ServerConfig
 from tests.support.polling import eventually_on_loop
 from tests.support.rollup.recipes import made
 
-PARTS = {"ecosystem": 8, "remote": 6, "layer_one": 4, "member": 7, "worker": 5}
+PARTS = {"ecosystem": 9, "remote": 6, "layer_one": 4, "member": 7, "worker": 5}
 
 
 class PartError(Exception):

@@ -159,6 +159,9 @@ def test_without_the_owners_key_the_error_has_the_call_to_make(
             opened(config)
     found = CALL.search(str(created.value))
     assert found is not None
+    # It stays what it is, also without the flag.
+    with pytest.raises(ChainNotRegistered, match=found["chain"]):
+        opened(deployed.second(data_dir=str(directory)))
     assert sent_by(deployed.anvil, SECOND.address) == 1
     assert Address.parse(found["owner"]) == OWNER.address
 
@@ -216,6 +219,13 @@ def test_a_nonce_that_was_taken_meanwhile_is_planned_again(
     path.write_text(json.dumps(manifest))
     (registered,) = opened(config)
     assert json.loads(path.read_text())["contracts"]["chain"] == str(registered.contracts.chain)
+
+
+def test_an_owner_without_funds_is_named(deployed: Deployed) -> None:
+    deployed.anvil("anvil_setBalance", str(OWNER.address), "0x0")
+    problem = f"the owner of the Bridgehub {OWNER.address.checksummed()} has not enough funds"
+    with pytest.raises(LayerOneMismatch, match=problem):
+        opened(deployed.second(bridgehub_owner_key=str(OWNER.secret)))
 
 
 @pytest.mark.parametrize(

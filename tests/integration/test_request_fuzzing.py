@@ -17,8 +17,9 @@ from tests.robustness.attack import Attack, is_json, problem_of
 from tests.support.http_server import RawConnection
 from tests.support.node_process import ENTRESOL, RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS
+from tests.support.run.examples import tries_many
 
-CASES = int(os.environ.get("ENTRESOL_CASES", "1500"))
+CASES = int(os.environ.get("ENTRESOL_CASES", "1500" if tries_many() else "500"))
 SETTINGS = (
     "--receipt-seconds", "0.2", "--call-seconds", "1", "--log-level", "warning",
     "--websocket-small-frames-per-second", "0",

@@ -398,14 +398,13 @@ def test_a_step_by_hand_is_sent_again_if_l1_drops_it() -> None:
         before = it.embedded.checkpoint()
         it.scenario.seal_batch(1)
         seconds = itertools.count()
+        events = iter((lambda: it.embedded.restore(before), it.embedded.mine))
 
         def clock() -> float:
-            now = next(seconds)
-            if now == 1:
-                it.embedded.restore(before)
-            if now == 2:
-                it.embedded.mine()
-            return now
+            # After the first attempt L1 drops it, and after the second it mines.
+            if it.l1.sent:
+                next(events, lambda: None)()
+            return next(seconds)
 
         async with asyncio.timeout(30):
             done = await it.scenario.settler.settle(SettlementStep.COMMIT, 1, clock)

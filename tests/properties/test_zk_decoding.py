@@ -68,13 +68,13 @@ def by_hand(raw: bytes) -> tuple[Any, ...] | type[Exception]:
     """Decode item by item; return fields, hash and what is wrong with the signature, or the kind of the error."""
     try:
         payload = _read(rlp_decode(raw[1:]))
+        digest = payload.signing_hash()
     except (InvalidTransaction, MalformedValue) as error:
         return MalformedTransaction if isinstance(error, MalformedValue) else type(error)
     plain = payload.r.to_bytes(32) + payload.s.to_bytes(32)
     signature = payload.custom_signature
     if not signature and payload.v is not None:
         signature = plain + bytes([27 + payload.v % 27])
-    digest = payload.signing_hash()
     return payload, keccak256(digest + keccak256(signature)), _problem(payload, digest, signature)
 
 

@@ -32,17 +32,27 @@ class Clock:
     """Provides block timestamps, each later than the one before.
 
     Remembers: its offset from the system time, the timestamp that was set for the next block, and the interval
-    between blocks if one was set.
+    between blocks if one was set. A move of it moves those that `move_with` names, too.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self.state = ClockState()
         self._before_change: tuple[Callable[[], object], ...] = ()
+        self._others: tuple[Clock, ...] = ()
+
+    def move_with(self, *others: Clock) -> None:
+        """Set `others` to the time to which this one is set, from now on; a timestamp or interval of blocks stays its own."""
+        self._others = others
 
     def before_change(self, callback: Callable[[], object]) -> None:
         """Have `callback` called before the clock is set; a block that is being written has the time from before."""
         self._before_change += (callback,)
+
+    def follow(self, offset: int) -> None:
+        """Take the offset of a clock that moves this one."""
+        self._changing()
+        self._update(offset=offset)
 
     def restart(self, now: Callable[[], float]) -> None:
         """Take `now` for the system time from here on, and forget what was set."""
@@ -65,6 +75,7 @@ class Clock:
         """Continue from this timestamp if it was set for the block that is sealed now."""
         if self.state.next_timestamp is not None:
             self.state = self.at(timestamp)
+            self._move_others()
 
     def increase(self, seconds: int, parent: int = 0) -> int:
         """Advance the time and return the total offset.
@@ -76,6 +87,7 @@ class Clock:
         offset = max(self.state.offset, parent - int(self._now())) + seconds
         _check(int(self._now()) + offset)
         self._update(offset=offset)
+        self._move_others()
         return offset
 
     def set_time(self, timestamp: int) -> None:
@@ -83,6 +95,7 @@ class Clock:
         self._changing()
         _check(timestamp)
         self.state = self.at(timestamp)
+        self._move_others()
 
     def at(self, timestamp: int) -> ClockState:
         """Return the state of this clock if it is `timestamp` now; a block may be later than what can be set."""
@@ -106,6 +119,10 @@ class Clock:
         if seconds is not None and seconds > MAX_INTERVAL:
             raise TimestampTooHigh(seconds, MAX_INTERVAL)
         self._update(interval=seconds)
+
+    def _move_others(self) -> None:
+        for it in self._others:
+            it.follow(self.state.offset)
 
     def _changing(self) -> None:
         for callback in self._before_change:

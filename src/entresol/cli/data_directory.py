@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
-from entresol.errors import InvalidConfig, ReplayMismatch
-from entresol.node.base_tokens import development_base_tokens
+from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
+from entresol.node.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
 from entresol.node.ecosystem_directory import (
     CHAINS_FILE,
     EcosystemDirectory,
@@ -21,6 +21,7 @@ from entresol.node.ecosystem_directory import (
 )
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import L1_FOLDER, open_layer_one, open_layer_two
+from entresol.node.settlement.remote_tokens import stored_base_tokens
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains
 from entresol.storage.database.directory import FORMAT_FILE
@@ -47,15 +48,20 @@ def rebuild_chains(config: NodeConfig) -> int:
 
 def verify_chains(config: NodeConfig) -> int:
     """Execute every block of each chain again, and return the exit code."""
-    folders, configs = _chains(config), layer_two_configs(config)
+    folders, configs, added = _chains(config), layer_two_configs(config), _added(config)
     code = SUCCEEDED
     with _locked(config) as stack:
-        layer_twos, tokens = [], development_base_tokens(configs)
+        layer_twos, tokens = [], stored_base_tokens(configs)
         for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
             chain, _ = open_layer_two(it, *configured_contracts(it, index), base_token=token)
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))
         for name, chain in zip(folders, layer_twos, strict=False):
             code = max(code, _verify(name, chain))
+        for name, record in added.items():
+            l1_chain_id = config.l1.l1_chain_id
+            settings, token = record.config(config), record.base_token
+            chain, _ = open_layer_two(settings, l1_chain_id, record.contracts(), base_token=token)
+            code = max(code, _verify(name, stack.enter_context(contextlib.closing(chain))))
         if LAYER_1 in folders:
             opened = open_layer_one(config, layer_twos, base_tokens=tokens)
             layer_one = stack.enter_context(contextlib.closing(opened))
@@ -70,9 +76,16 @@ def back_up(config: NodeConfig, destination: Path) -> int:
     folders = [Path()] if stored is None else [Path(str(it)) for it in stored.chains]
     if not (source / folders[0] / FORMAT_FILE).exists():
         raise InvalidConfig("--data-dir", f"there is no chain in {source}")
-    if (source / L1_FOLDER / FORMAT_FILE).exists():
+    added = added_at(source)
+    folders += [Path(str(it.chain_id)) for it in added if _has_chain(source / str(it.chain_id))]
+    if _has_chain(source / L1_FOLDER):
         folders.append(Path(L1_FOLDER))
     copy_chains(source, destination, folders)
+    if added_at(source) != added:
+        shutil.rmtree(destination, ignore_errors=True)
+        raise StoreFailed(f"a chain was added to {source} while it was copied: try again")
+    if added:
+        shutil.copy2(source / ADDED_FILE, destination / ADDED_FILE)
     if stored is not None:
         shutil.copy2(source / CHAINS_FILE, destination / CHAINS_FILE)
     return SUCCEEDED
@@ -113,10 +126,26 @@ def _chains(config: NodeConfig) -> dict[str, Path]:
         if not (path / FORMAT_FILE).exists():
             raise InvalidConfig("--data-dir", f"there is no chain in {path}")
         found[LAYER_2 if len(configs) == 1 else f"chain {it.chain.chain_id}"] = path
+    for name, record in _added(config).items():
+        found[name] = directory / str(record.chain_id)
     layer_one = directory / L1_FOLDER
     if (layer_one / FORMAT_FILE).exists():
         found[LAYER_1] = layer_one
     return found
+
+
+def _added(config: NodeConfig) -> dict[str, AddedChain]:
+    """Return the chains that were added, by what people call them; one whose addition was interrupted may have none."""
+    directory = _data_directory(config)
+    return {
+        f"chain {it.chain_id}": it
+        for it in added_chains(config)
+        if _has_chain(directory / str(it.chain_id))
+    }
+
+
+def _has_chain(folder: Path) -> bool:
+    return (folder / FORMAT_FILE).exists()
 
 
 def _progress(layer: str, verb: str) -> Callable[[int, int], None]:

@@ -99,7 +99,6 @@ def _anvil(words: Sequence[str]) -> int:
         anvil_environment,
     )
     from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
-    from entresol.node.recipes.layer_one import layer_one  # noqa: PLC0415
 
     environment = anvil_environment(os.environ)
     for name in sorted(
@@ -107,6 +106,8 @@ def _anvil(words: Sequence[str]) -> int:
     ):
         print(f"warning: {name}: entresol anvil does not read it; give a flag", file=sys.stderr)
     config = node_config(ANVIL_SETTINGS.load(anvil_parser().parse(words), environment))
+    from entresol.node.recipes.layer_one import layer_one  # noqa: PLC0415
+
     return run_node(config, layer_one)
 
 

@@ -12,19 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from entresol.chain.chain import Chain
+    from entresol.primitives.values import Address
 
 
 class DevControl:
     """Controls of the chains of a node, which all of its APIs share."""
 
     def __init__(
-        self, *chains: Chain, settling: Collection[Chain] = (), foreign_l1: bool = False
+        self,
+        *chains: Chain,
+        settling: Collection[Chain] = (),
+        foreign_l1: bool = False,
+        operators: Collection[Address] = (),
     ) -> None:
-        self._reverts = tuple(map(Reverts, chains))
+        """Take the chains, L1 first; `operators` settle those of `settling` on it."""
+        self._reverts = [Reverts(it) for it in chains]
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
         self.checkpoints = Checkpoints(*self._reverts)
-        self.node_chains = NodeChains(*self._reverts, foreign_l1=foreign_l1)
-        self.states = NodeState(self.node_chains, settling)
+        self.node_chains = NodeChains(*self._reverts, foreign_l1=foreign_l1, operators=operators)
+        self._settling = list(settling)
+        self.states = NodeState(self.node_chains, self._settling)
+
+    def add(self, chain: Chain) -> None:
+        """Have one more L2, which settles and which the genesis of its L1 does not know."""
+        reverts = Reverts(chain)
+        self._reverts.append(reverts)
+        self._settling.append(chain)
+        self.checkpoints.add(reverts)
+        self.node_chains.add(reverts)
 
     def checkpoint_bytes(self, chain: Chain) -> int:
         """Return how much memory the transactions of a chain's checkpoints take."""

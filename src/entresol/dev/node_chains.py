@@ -1,4 +1,4 @@
-"""L1 and L2, which are rolled back, reset and loaded together."""
+"""L1 and L2s, which are rolled back, reset and loaded together."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.dev.checkpoint import NodeRevertPlan
 from entresol.dev.state_file.loading import build_genesis
-from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
+from entresol.errors import BelowSettledBatch, ResetRejected, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
     from entresol.dev.reverts import Reverts
+    from entresol.primitives.values import Address
     from entresol.storage.store import Store
 
 
@@ -38,12 +39,18 @@ class NodeHeads:
     """
 
     def __init__(self, chains: Sequence[Chain], max_cuts: int = MAX_CUTS) -> None:
-        self._chains = chains
+        self._chains = list(chains)
         self._max_cuts = max_cuts
         self._cuts: list[tuple[int, ...]] = []
         self.restart()
         for chain in chains:
             chain.events.listen(self._on_event, *BLOCK_EVENTS)
+
+    def add(self, chain: Chain) -> None:
+        """Have one more chain, and forget where the others were before it."""
+        self._chains.append(chain)
+        chain.events.listen(self._on_event, *BLOCK_EVENTS)
+        self.restart()
 
     def restart(self) -> None:
         """Forget everything but where the chains are now."""
@@ -80,19 +87,50 @@ class NodeHeads:
 
 
 class NodeChains:
-    """The chains of a node: the development L1, if there is one, and the L2.
+    """The chains of a node: the development L1, if there is one, and the L2s.
 
-    If one is rolled back, the other is reverted to where it was at that time, so that batches and deposits match.
+    If one of a pair is rolled back, the other is reverted to where it was at that time, so that batches and deposits
+    match. Of several L2s only those are reverted that have to be: L1 if it may have a batch of blocks that are gone,
+    and then each L2 to before its first deposit since. Several L2s and their L1 have one time.
     Remembers: which blocks belong together. Persists: nothing of its own. Fails: with the errors of `errors.chain`;
     then nothing has changed.
     """
 
-    def __init__(self, *reverts: Reverts, foreign_l1: bool = False) -> None:
+    def __init__(
+        self, *reverts: Reverts, foreign_l1: bool = False, operators: Collection[Address] = ()
+    ) -> None:
+        """Take L1 first, unless it is a foreign one; `operators` settle there."""
         self.chains = tuple(it.chain for it in reverts)
         self._reverts = dict(zip(self.chains, reverts, strict=True))
         self._foreign_l1 = foreign_l1
-        # A chain alone can be rolled back to any of its blocks.
-        self._heads = NodeHeads(self.chains) if len(reverts) > 1 else None
+        self._operators = frozenset(operators)
+        # A chain without an L1 beside it can be rolled back to any of its blocks.
+        has_l1 = len(reverts) > 1 and not foreign_l1
+        self._layer_one = self.chains[0] if has_l1 else None
+        self._layer_twos = self.chains[1:] if has_l1 else self.chains
+        self._heads = NodeHeads(self.chains) if has_l1 else None
+        if len(self._layer_twos) > 1:
+            _share_time(self.chains)
+        self._added: list[Chain] = []
+        self.uses = [it.use for it in self.chains]
+        """What runs on each of the chains."""
+
+    def add(self, reverts: Reverts) -> None:
+        """Have one more L2, which the genesis of its L1 does not know, with the time of that."""
+        assert self._heads is not None
+        chain = reverts.chain
+        self.chains = (*self.chains, chain)
+        self._layer_twos = (*self._layer_twos, chain)
+        self._reverts[chain] = reverts
+        self._added.append(chain)
+        self.uses.append(chain.use)
+        self._heads.add(chain)
+        chain.clock.follow(self.chains[0].clock.state.offset)
+        _share_time(self.chains)
+
+    def is_added(self, chain: Chain) -> bool:
+        """Return whether the genesis of the L1 does not know a chain."""
+        return chain in self._added
 
     def reverts_of(self, chain: Chain) -> Reverts:
         """Return what reverts one of the chains."""
@@ -104,24 +142,40 @@ class NodeChains:
             raise RollbackTooDeep(what, chain.number, depth)
 
     def plan_roll_back(self, chain: Chain, depth: int) -> NodeRevertPlan:
-        """Return what rolls a chain back by so many blocks, and the other to where it was then."""
+        """Return what rolls a chain back by so many blocks, and others as far as they have to be."""
         self.check_depth(chain, depth)
         if depth == 0:
             return NodeRevertPlan([])
-        target = chain.number - depth
-        numbers = (target,) if self._heads is None else self._heads.at(chain, target)
-        if numbers is None:
-            raise RollbackUnknown(target)
-        for it, number in zip(self.chains, numbers, strict=True):
+        numbers = self._numbers_at(chain, chain.number - depth)
+        for it, number in numbers.items():
             self._check_batches(it, number)
             it.ledger.check_state(number)
         # L1 first: if the process ends in between, it must not have batches that the L2 has not.
         plans = [
             self._reverts[it].plan_roll_back(number)
-            for it, number in zip(self.chains, numbers, strict=True)
+            for it, number in numbers.items()
             if number < it.number
         ]
-        return NodeRevertPlan(plans, lambda: self._on_rolled_back(numbers[0]))
+        return NodeRevertPlan(plans, lambda: self._on_rolled_back(numbers))
+
+    def _numbers_at(self, chain: Chain, target: int) -> dict[Chain, int]:
+        """Return to which blocks chains are reverted, in order, if one of them is to a block."""
+        if self._heads is None:
+            return {chain: target}
+        is_one_of_several = len(self._layer_twos) > 1 and chain is not self._layer_one
+        last = chain.batches.last() if is_one_of_several else None
+        if is_one_of_several and (last is None or last.last_block <= target):
+            # L1 has nothing of the blocks that go, and whatever they had of it is still there.
+            return {chain: target}
+        found = self._heads.at(chain, target)
+        if found is None:
+            raise RollbackUnknown(target)
+        numbers = dict(zip(self.chains, found, strict=True))
+        if is_one_of_several:
+            for it in self._layer_twos:
+                if it is not chain:
+                    numbers[it] = _before_next_deposit(it, numbers[it])
+        return numbers
 
     def reset(self) -> None:
         """Replace all chains by their genesis; nothing is pending then, and no snapshot is left."""
@@ -133,7 +187,7 @@ class NodeChains:
 
     def build_reset(self) -> list[Store]:
         """Return a store with the genesis of each chain, for `apply_reset`; any thread may call it."""
-        self.check_replaceable()
+        self._check_resettable()
         stores: list[Store] = []
         for it in self.chains:
             stores.append(build_genesis(it.genesis, identity_of(it), it.ledger.genesis_fields))
@@ -142,7 +196,7 @@ class NodeChains:
 
     def apply_reset(self, stores: Sequence[Store]) -> None:
         """Replace all chains by these stores, which the caller closes."""
-        self.check_replaceable()
+        self._check_resettable()
         for chain, store in zip(self.chains, stores, strict=True):
             for entry in list(chain.pool.listing().by_sender()):
                 chain.pool.remove(entry.transaction.hash, "the chain was reset")
@@ -160,11 +214,26 @@ class NodeChains:
         for chain in self.chains:
             self._check_batches(chain, chain.ledger.first)
 
-    def _on_rolled_back(self, l1_block: int) -> None:
-        # L2 may still have the block that it had when L1 settled its batches.
-        for it in self.chains[1:]:
-            _follow_l1_revert(it, l1_block)
+    def _check_resettable(self) -> None:
+        """Reject to replace chains by their genesis if that of the L1 does not know all of them."""
+        self.check_replaceable()
+        if self._added:
+            raise ResetRejected(self._added[0].rules.chain_id)
+
+    def _on_rolled_back(self, numbers: Mapping[Chain, int]) -> None:
+        layer_one = self._layer_one
+        if layer_one is not None:
+            self._drop_settlements(layer_one)
+            # An L2 may still have the block that it had when L1 settled its batches.
+            for it in self._layer_twos if layer_one in numbers else numbers:
+                _follow_l1_revert(it, layer_one.number)
         self._report("rolled back")
+
+    def _drop_settlements(self, layer_one: Chain) -> None:
+        """Drop what operators have sent and no block has: it may be a batch that is gone; the settlers send the others again."""
+        for entry in list(layer_one.pool.listing().by_sender()):
+            if entry.transaction.sender in self._operators:
+                layer_one.pool.remove(entry.transaction.hash, "the chain was rolled back")
 
     def _check_batches(self, chain: Chain, number: int) -> None:
         """Reject to revert a batch that a foreign L1 may have: it is not reverted with us."""
@@ -175,6 +244,26 @@ class NodeChains:
     def _report(self, done: str) -> None:
         blocks = [f"chain {it.rules.chain_id} at block {it.number}" for it in self.chains]
         log.info("%s: %s", done, ", ".join(blocks))
+
+
+def _share_time(chains: Sequence[Chain]) -> None:
+    """Let the time that is set for one of several chains be that of all: what is sent between them has one order."""
+    for chain in chains:
+        chain.clock.move_with(*(it.clock for it in chains if it is not chain))
+
+
+def _before_next_deposit(chain: Chain, number: int) -> int:
+    """Return the last block of an L2 before the next one above `number` that has a deposit."""
+    blocks = chain.blocks
+
+    def block_of(priority_id: int) -> int:
+        location = blocks.locate_priority(priority_id)
+        assert location is not None
+        return location.block_number
+
+    count = blocks.next_priority_id()
+    found = bisect_right(range(count), number, key=block_of)
+    return chain.number if found == count else block_of(found) - 1
 
 
 def _follow_l1_revert(chain: Chain, block: int) -> None:

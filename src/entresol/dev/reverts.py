@@ -17,6 +17,7 @@ from entresol.dev.checkpoint import (
     RevertPlan,
 )
 from entresol.dev.replaced_stores import ReplacedStores
+from entresol.errors import ChainAddedSince
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
@@ -209,9 +210,13 @@ class Checkpoints:
     """
 
     def __init__(self, *reverts: Reverts) -> None:
-        self._reverts = reverts
+        self._reverts = list(reverts)
         self._checkpoints: BoundedMap[int, tuple[int, ...]] = BoundedMap(MAX_CHECKPOINTS)
         self._last = 0
+
+    def add(self, reverts: Reverts) -> None:
+        """Have one more chain, which checkpoints from now on include."""
+        self._reverts.append(reverts)
 
     def create(self) -> int:
         """Create a checkpoint of all chains and return its id."""
@@ -227,7 +232,9 @@ class Checkpoints:
         checkpoints = self._reverts[index].checkpoints
         found = {it: self._checkpoints.get(it) for it in self._checkpoints}
         own = {
-            it: checkpoints.get(parts[index]) for it, parts in found.items() if parts is not None
+            it: checkpoints.get(parts[index])
+            for it, parts in found.items()
+            if parts is not None and len(parts) == len(self._reverts)
         }
         return {
             it: checkpoint.mark.number for it, checkpoint in own.items() if checkpoint is not None
@@ -241,10 +248,15 @@ class Checkpoints:
         return plan is not None
 
     def plan(self, number: int) -> NodeRevertPlan | None:
-        """Return what reverts all chains to a checkpoint; None if there is no such."""
+        """Return what reverts all chains to a checkpoint; None if there is no such.
+
+        Raises `ChainAddedSince` for one that does not have all chains.
+        """
         checkpoints = self._checkpoints.get(number)
         if checkpoints is None:
             return None
+        if len(checkpoints) < len(self._reverts):
+            raise ChainAddedSince(self._reverts[len(checkpoints)].chain.rules.chain_id)
         plans: list[RevertPlan | ReturnPlan] = []
         drop = partial(self._checkpoints.pop_newest, number.__le__)
         for reverts, checkpoint in zip(self._reverts, checkpoints, strict=True):

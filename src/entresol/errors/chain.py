@@ -97,10 +97,37 @@ class RollbackUnknown(RollbackRejected):
 
     def __init__(self, number: int) -> None:
         super().__init__(
-            f"block {number} was sealed before the node started or a state was loaded, so it is not known where the "
+            f"block {number} was sealed before the node started, a state was loaded or a chain was added, so it is not known where the "
             "other layer was then; take a snapshot by evm_snapshot to return to it"
         )
         self.number = number
+
+
+class ChainAddedSince(RollbackRejected):
+    """A chain was added after a snapshot."""
+
+    def __init__(self, chain_id: int) -> None:
+        super().__init__(
+            f"chain {chain_id} was added after this snapshot, and its L1 would not know it: revert to a later one"
+        )
+        self.chain_id = chain_id
+
+
+class ChainNotAdded(EntresolError):
+    """A chain cannot be added to the node."""
+
+    rpc_code = -32000
+
+
+class ResetRejected(RollbackRejected):
+    """A chain was added, and the genesis of its L1 does not know it."""
+
+    def __init__(self, chain_id: int) -> None:
+        super().__init__(
+            f"chain {chain_id} was added to the node, and the genesis of its L1 does not know it: revert to a snapshot "
+            "that was taken after it, or start the node again"
+        )
+        self.chain_id = chain_id
 
 
 class BelowSettledBatch(RollbackRejected):

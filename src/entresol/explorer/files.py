@@ -44,6 +44,7 @@ _TYPES: Final = {
     "svg": "image/svg+xml",
 }
 
+_BLANK: Final = re.compile(r"^\n+", re.MULTILINE)
 _COMMENTS: Final = re.compile(
     r"/\*\*.*?\*/ ?|^/\*.*?\*/\n|^[ \t]+//[^\n]*\n|^//[^\n]*\n|^[ \t]+", re.DOTALL | re.MULTILINE
 )
@@ -69,8 +70,8 @@ def _files() -> Iterator[tuple[str, StaticFile]]:
 
 
 def without_comments(text: str) -> bytes:
-    """Return a file without its documentation and indentation, which are a third of what would be sent.
+    """Return a file without its documentation, indentation and blank lines, which are a third of what would be sent.
 
     A comment begins with two asterisks or fills its lines; no file has such a thing within a string.
     """
-    return _COMMENTS.sub("", text).encode()
+    return _BLANK.sub("", _COMMENTS.sub("", text)).encode()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from entresol.errors import DevnetStopped, InvalidConfig, SnapshotLost
 from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
 from entresol.inprocess.channel import LayerChannel
-from entresol.inprocess.layer import DevnetAccount, DevnetLayer
+from entresol.inprocess.layer import DevnetAccount, DevnetLayer, ServedChain
 from entresol.inprocess.loop_thread import LoopThread
 from entresol.inprocess.saved_controls import SavedControls
 from entresol.inprocess.shell import ConsoleRecorder
@@ -22,6 +22,7 @@ from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.terminal.abi_files import abis_of
 from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from entresol.inprocess.bridge import Bridge
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
+    from entresol.primitives.base_token import BaseToken
 
 SettingValue: TypeAlias = (
     "str | float | bool | Path | Sequence[str | int] | Sequence[Mapping[str, SettingValue]] | None"
@@ -46,6 +48,7 @@ DEFAULTS: Final[Mapping[str, SettingValue]] = {
     # Any number of devnets run beside each other.
     "port": 0,
     "l1_port": 0,
+    "l1_extra_port": None,
     # A program reads its own output; `silent=False` shows the log of the node.
     "silent": True,
     # A test need not wait for L1; only clients that cache a nonce need the delay.
@@ -191,7 +194,7 @@ class Devnet:
 
     @property
     def accounts(self) -> tuple[DevnetAccount, ...]:
-        """The development accounts, which have ether on both layers."""
+        """The development accounts, which have ether, or what pays for gas, on all layers."""
         return self.l2.accounts
 
     @cached_property
@@ -276,18 +279,24 @@ class Devnet:
         accounts = [DevnetAccount.of(it) for it in info.accounts]
         if node.layer_one is not None:
             self._l1 = self._serve("L1", node.layer_one, accounts)
-        is_only = len(node.layer_twos) == 1
+        chains = (info, *info.others)
         self._l2s = tuple(
-            self._serve("L2" if is_only else str(it.chain.rules.chain_id), it, accounts)
-            for it in node.layer_twos
+            self._serve(
+                "L2" if len(chains) == 1 else str(known.chain_id), it, accounts, known.base_token
+            )
+            for it, known in zip(node.layer_twos, chains, strict=True)
         )
 
     def _serve(
-        self, label: str, service: ChainService, accounts: list[DevnetAccount]
+        self,
+        label: str,
+        service: ChainService,
+        accounts: list[DevnetAccount],
+        base_token: BaseToken = ETHER_TOKEN,
     ) -> DevnetLayer:
         api, chain = service.api, service.chain
         self.console.follow(chain, label)
         api.on_console.add(partial(self.console.record, label))
         channel = LayerChannel(self._loop, service.handler, self.config.server.body_limit_bytes)
-        chain_id = chain.rules.chain_id
-        return DevnetLayer(label, service.address, chain_id, accounts, channel, self.console)
+        served = ServedChain(label, service.address, chain.rules.chain_id, base_token)
+        return DevnetLayer(served, accounts, channel, self.console)

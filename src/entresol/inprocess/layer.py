@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
 from entresol.errors import MethodFailed
 from entresol.inprocess.web3_package import require_web3
+from entresol.primitives.base_token import ETHER_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from entresol.inprocess.channel import LayerChannel
     from entresol.inprocess.layer_provider import LayerProvider
     from entresol.inprocess.shell import ConsoleRecorder
+    from entresol.primitives.base_token import BaseToken
 
 
 class DevnetAccount(msgspec.Struct, frozen=True):
-    """A development account; both layers have its ether, and sign for it."""
+    """A development account; all layers have its ether or what pays for gas there, and sign for it."""
 
     address: ChecksumAddress
     """Checksummed, as web3.py wants it."""
@@ -48,22 +50,31 @@ class DevnetAccount(msgspec.Struct, frozen=True):
         return signer
 
 
+class ServedChain(NamedTuple):
+    """What a layer is called, where it is, and what pays for its gas."""
+
+    name: str
+    address: str
+    chain_id: int
+    base_token: BaseToken = ETHER_TOKEN
+
+
 class DevnetLayer:
     """A running layer, for clients in this process and, by its URLs, for all others."""
 
     def __init__(
         self,
-        name: str,
-        address: str,
-        chain_id: int,
+        served: ServedChain,
         accounts: Sequence[DevnetAccount],
         channel: LayerChannel,
         console: ConsoleRecorder,
     ) -> None:
-        self.name = name
-        self.url = f"http://{address}"
-        self.ws_url = f"ws://{address}"
-        self.chain_id = chain_id
+        self.name = served.name
+        self.url = f"http://{served.address}"
+        self.ws_url = f"ws://{served.address}"
+        self.chain_id = served.chain_id
+        self.base_token = served.base_token
+        """What pays for gas: its symbol, its decimals, and its address on L1."""
         self.accounts = tuple(accounts)
         self.channel = channel
         self.console = console

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
-from entresol.contracts import artifact
 from entresol.errors import (
     ExecutionFailed,
     LayerOneMismatch,
@@ -14,7 +13,13 @@ from entresol.errors import (
     OperatorOutOfFunds,
 )
 from entresol.l1.custom_errors import failure_reason
-from entresol.primitives import abi
+from entresol.l1.deployment_steps import (
+    DeploymentStep,
+    Registration,
+    creation,
+    token_registration,
+    validator_addition,
+)
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
@@ -64,20 +69,16 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
     bytecodes_supplier: Address | None = None
     """None in deployments of earlier versions."""
 
+    def of_another_chain(self, chain: Address) -> Self:
+        """Return those of a chain after the first: the bridge of earlier versions serves the first one alone.
+
+        The router takes the same deposits of all.
+        """
+        return msgspec.structs.replace(self, chain=chain, legacy_bridge=self.asset_router)
+
     def without_supplier(self) -> Self:
         """Return those of a deployment that an earlier version made."""
         return msgspec.structs.replace(self, bytecodes_supplier=None)
-
-
-class DeploymentStep(NamedTuple):
-    """A transaction of the deployment; without a target it creates a contract."""
-
-    description: str
-    to: Address | None
-    data: bytes
-    sender: Address | None = None
-    """Who sends it; the deployer, unless it is one of the development L1's accounts."""
-    value: int = 0
 
 
 _CREATED: Final = (
@@ -124,8 +125,7 @@ def contracts_of_chain(
     # The supplier and the calls of the first chain; then the contract of each other one and its calls.
     before = len(_CREATED) + _FACETS + 1 + _CALLS + (index - 1) * (1 + _CALLS) + registrations
     chain = create_address(deployer, first_nonce + before)
-    # The bridge of earlier versions serves the first chain alone; the router takes the same deposits of all.
-    return msgspec.structs.replace(first, chain=chain, legacy_bridge=first.asset_router)
+    return first.of_another_chain(chain)
 
 
 def facets_of(deployer: Address, first_nonce: int = 0) -> tuple[Address, Address]:
@@ -182,7 +182,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
-        supplier = [_creation("BytecodesSupplier", "()", ())] * self.has_bytecodes_supplier
+        supplier = [creation("BytecodesSupplier", "()", ())] * self.has_bytecodes_supplier
         first, *others = self.chains
         if not self.has_facets:
             return [*self._creations(), *self._calls(first), *supplier]
@@ -228,7 +228,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             ),
             "verifier": ("DevelopmentVerifier", "()", ()),
         }
-        created = [_creation(*arguments[name]) for name in _CREATED if name != "chain"]
+        created = [creation(*arguments[name]) for name in _CREATED if name != "chain"]
         return [*created, self._chain(self.chains[0])]
 
     def _chain(self, chain: RegisteredChain) -> DeploymentStep:
@@ -236,27 +236,24 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         return chain_creation(chain, self.contracts, self.deployer, facets)
 
     def _facets(self) -> list[DeploymentStep]:
-        mailbox = _creation("MailboxFacet", "(address)", (self.contracts.bridgehub,))
-        return [mailbox, _creation("ExecutorFacet", "()", ())]
+        mailbox = creation("MailboxFacet", "(address)", (self.contracts.bridgehub,))
+        return [mailbox, creation("ExecutorFacet", "()", ())]
 
     def _calls(self, chain: RegisteredChain) -> list[DeploymentStep]:
         it = self.contracts_of(chain.chain_id)
         base_token = asset_id(self.l1_chain_id, chain.base_token.l1_address)
         return [
             *self._registrations(chain),
-            DeploymentStep(
-                "register the chain",
-                it.bridgehub,
-                abi.encode_call(
-                    "registerChain(uint256,address,address,bytes32,bytes32)",
-                    *(chain.chain_id, it.chain_type_manager, it.chain),
-                    *(base_token, chain.genesis_batch_hash),
-                ),
-            ),
-            DeploymentStep(
-                "let the operator settle batches",
-                it.validator_timelock,
-                abi.encode_call("addValidator(address,address)", it.chain, chain.operator),
+            Registration(
+                bridgehub=it.bridgehub,
+                chain_id=chain.chain_id,
+                chain_type_manager=it.chain_type_manager,
+                chain=it.chain,
+                base_token=base_token,
+                genesis_batch_hash=chain.genesis_batch_hash,
+            ).step._replace(description="register the chain"),
+            validator_addition(
+                "let the operator settle batches", it.validator_timelock, it.chain, chain.operator
             ),
         ]
 
@@ -265,15 +262,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         before = self.chains[: self.chains.index(chain)]
         new = [it for it in _tokens((*before, chain)) if it not in _tokens(before)]
         vault = self.contracts.native_token_vault
-        return [
-            DeploymentStep(
-                "register the base token",
-                vault,
-                abi.encode_call("ensureTokenIsRegistered(address)", token),
-                self.registrar,
-            )
-            for token in new
-        ]
+        return [token_registration(vault, it, self.registrar) for it in new]
 
 
 def chain_creation(
@@ -310,7 +299,7 @@ def chain_creation(
         *facets,
         *(chain.base_token.ether_price.nominator, chain.base_token.ether_price.denominator),
     )
-    return _creation("ZKChain", _CHAIN_SETTINGS, (settings,))
+    return creation("ZKChain", _CHAIN_SETTINGS, (settings,))
 
 
 def _tokens(chains: Sequence[RegisteredChain]) -> list[Address]:
@@ -323,11 +312,6 @@ def packed_version() -> int:
     """Return the protocol version as the contracts encode it."""
     major, minor, patch = PROTOCOL_VERSION
     return major << 64 | minor << 32 | patch
-
-
-def _creation(name: str, types: str, arguments: tuple[object, ...]) -> DeploymentStep:
-    code = bytes(artifact(name).bytecode) + abi.encode(types, arguments)
-    return DeploymentStep(f"deploy {name}", None, code)
 
 
 async def deploy(
@@ -391,6 +375,6 @@ async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonc
 
 def _no_funds(l1: LayerOne, operator: Operator) -> LayerOneMismatch:
     return LayerOneMismatch(
-        f"the operator {operator.address.checksummed()} has not enough funds on {l1.name}: send it "
-        "some ether, or set --operator-key to the key of another account"
+        f"{operator.name} {operator.address.checksummed()} has not enough funds on {l1.name}: send it some "
+        "ether, or give the key of another account"
     )

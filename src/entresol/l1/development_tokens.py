@@ -10,8 +10,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
-from entresol.l1.deployment import DeploymentStep
-from entresol.primitives import abi
+from entresol.l1.deployment_steps import DeploymentStep, creation
 from entresol.primitives.addresses import create_address
 from entresol.primitives.base_token import BaseToken
 from entresol.primitives.values import Address
@@ -51,9 +50,9 @@ def development_token(symbol: str, decimals: int) -> BaseToken:
 
 def creation_of(token: BaseToken) -> DeploymentStep:
     """Return the transaction that creates a token, by a sender that sends nothing else."""
-    arguments = abi.encode("(string,string,uint8)", (token.name, token.symbol, token.decimals))
-    code = bytes(artifact(_CONTRACT).bytecode) + arguments
-    return DeploymentStep(f"deploy {token.symbol}", None, code, _creator(token.symbol))
+    arguments = (token.name, token.symbol, token.decimals)
+    step = creation(_CONTRACT, "(string,string,uint8)", arguments)
+    return step._replace(description=f"deploy {token.symbol}", sender=_creator(token.symbol))
 
 
 def with_holdings(

@@ -81,7 +81,8 @@ class Operator:
     ) -> None:
         self.l1 = l1
         self._chain_id = chain_id
-        self._name = name
+        self.name = name
+        """What messages call it."""
         self._secret = secret
         self.limits = limits or FeeLimits()
         self.address = Address(address_of(public_key(secret)))
@@ -179,7 +180,7 @@ class Operator:
         last = nonce if block is None else await self.l1.nonce(self.address)
         if nonce > last:
             raise LayerOneMismatch(
-                f"the next nonce of {self._name} on {self.l1.name} is {nonce}, and {last} a moment later"
+                f"the next nonce of {self.name} on {self.l1.name} is {nonce}, and {last} a moment later"
             )
         return nonce
 
@@ -190,9 +191,7 @@ class Operator:
         max_fee = min(fees.max_fee, balance // gas_limit)
         if max_fee < min(fees.max_fee, current.gas_price):
             needed = gas_limit * current.gas_price
-            raise OperatorOutOfFunds(
-                f"{self._name}, {self.address.checksummed()},", balance, needed
-            )
+            raise OperatorOutOfFunds(f"{self.name}, {self.address.checksummed()},", balance, needed)
         return TxFees(max_fee, min(fees.tip, max_fee))
 
     def _sign_with(self, payload: FeeMarketTransaction, fees: TxFees) -> SignedTransaction:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.errors import ExecutionFailed, LayerOneMismatch
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.deployment import DeploymentStep, SettlementContracts, send_step
+from entresol.l1.deployment import SettlementContracts, send_step
+from entresol.l1.deployment_steps import Registration, token_registration
 from entresol.l1.discovery import find_contracts
-from entresol.primitives import abi
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
 
-_FUNCTION: Final = "registerChain(uint256,address,address,bytes32,bytes32)"
 _FACETS: Final = 3
 """The chain's contract itself, its mailbox and its executor."""
 _ATTEMPTS: Final = 20
@@ -30,33 +29,6 @@ class Ecosystem(NamedTuple):
     contracts: SettlementContracts
     """With the contract of the first chain."""
     facets: tuple[Address, Address]
-
-
-class Registration(NamedTuple):
-    """The call of the Bridgehub's owner that registers a chain."""
-
-    bridgehub: Address
-    chain_id: int
-    chain_type_manager: Address
-    chain: Address | None
-    """Its contract; None as long as there is none."""
-    base_token: Hash32
-    genesis_batch_hash: Hash32
-
-    def __str__(self) -> str:
-        """Return the call as people write it."""
-        chain = "<the contract of the chain>" if self.chain is None else self.chain.checksummed()
-        arguments = (self.chain_type_manager.checksummed(), chain, self.base_token)
-        shown = ", ".join(map(str, (self.chain_id, *arguments, self.genesis_batch_hash)))
-        return f"{_FUNCTION.partition('(')[0]}({shown}) of {self.bridgehub.checksummed()}"
-
-    @property
-    def step(self) -> DeploymentStep:
-        """The transaction."""
-        assert self.chain is not None
-        arguments = (self.chain_id, self.chain_type_manager, self.chain, self.base_token)
-        data = abi.encode_call(_FUNCTION, *arguments, self.genesis_batch_hash)
-        return DeploymentStep(f"register chain {self.chain_id}", self.bridgehub, data)
 
 
 async def find_ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
@@ -94,3 +66,31 @@ async def register(l1: LayerOne, owner: Operator, call: Registration) -> None:
             f"chain {call.chain_id} is not registered at {call.bridgehub.checksummed()} on {l1.name} with the "
             f"contract of this node, but with {found.checksummed()}"
         )
+
+
+async def check_origin(l1: LayerOne, contracts: SettlementContracts, token: Address) -> None:
+    """Raise `LayerOneMismatch` for a token that an L2 has sent to L1, of which it could send any amount."""
+    known = await _asset_of(l1, contracts, token)
+    origin = await read_contract(
+        l1, contracts.native_token_vault, "originChainId(bytes32)", "uint256", known
+    )
+    if known != Hash32.zero() and origin != await l1.chain_id():
+        raise LayerOneMismatch(
+            f"{token.checksummed()} on {l1.name} is a token of chain {origin}, and no chain can be paid in it"
+        )
+
+
+async def ensure_registered(
+    l1: LayerOne, sender: Operator, contracts: SettlementContracts, token: Address
+) -> None:
+    """Have the vault know a token, before a chain is paid in it; it can be interrupted and run again."""
+    for _ in range(_ATTEMPTS):
+        if await _asset_of(l1, contracts, token) != Hash32.zero():
+            return
+        step = token_registration(contracts.native_token_vault, token)
+        await send_step(l1, sender, step, await l1.nonce(sender.address))
+
+
+async def _asset_of(l1: LayerOne, contracts: SettlementContracts, token: Address) -> Hash32:
+    vault = contracts.native_token_vault
+    return Hash32(await read_contract(l1, vault, "assetId(address)", "bytes32", token))

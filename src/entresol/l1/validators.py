@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneMismatch
-from entresol.l1.contracts import read_contract
-from entresol.l1.deployment import DeploymentStep, send_step
-from entresol.primitives import abi
-from entresol.primitives.values import Address
+from entresol.l1.contracts import ZkChain, read_contract
+from entresol.l1.deployment import send_step
+from entresol.l1.deployment_steps import DeploymentStep, validator_addition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
     from entresol.l1.operator_keys import OperatorKey, OperatorKeys
+    from entresol.primitives.values import Address
 
 FUNDS: Final = 10 * 10**18
 """What an account without ether gets at most, in wei: enough for thousands of batches."""
@@ -42,10 +42,10 @@ async def add_validators(
         return
     for _ in range(_ATTEMPTS):
         for key in [it for it in keys.keys if not await _is_validator(l1, contracts, it.address)]:
-            call = abi.encode_call("addValidator(address,address)", contracts.chain, key.address)
             description = f"let {key.name}, {key.address.checksummed()}, settle batches"
             progress(description)
-            step = DeploymentStep(description, contracts.validator_timelock, call)
+            timelock, chain = contracts.validator_timelock, contracts.chain
+            step = validator_addition(description, timelock, chain, key.address)
             await send_step(l1, admin, step, await l1.nonce(admin.address))
 
 
@@ -95,4 +95,4 @@ async def _is_validator(l1: LayerOne, contracts: SettlementContracts, account: A
 
 
 async def _admin_of(l1: LayerOne, contracts: SettlementContracts) -> Address:
-    return Address(await read_contract(l1, contracts.chain, "getAdmin()", "address"))
+    return await ZkChain(l1, contracts.chain).admin()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
+    from entresol.rpc.namespaces.chains import ChainControl
     from entresol.sequencer.sequencer import Sequencer
     from entresol.server.config import ServerConfig
     from entresol.terminal.log import NodeLog
@@ -56,6 +57,12 @@ class NodeBuilder:
         self._parts: list[Part] = []
         self._of_chains: dict[str, list[Part]] = {}
 
+    def extension(self) -> NodeBuilder:
+        """Return a builder of more parts for the node that this one has built, whose health has them, too."""
+        builder = NodeBuilder(self.config, self._log)
+        builder._parts, builder._of_chains = self._parts, self._of_chains
+        return builder
+
     def __enter__(self) -> Self:
         return self
 
@@ -76,6 +83,14 @@ class NodeBuilder:
         self._parts += added
         if chain:
             self._of_chains.setdefault(chain, []).extend(added)
+
+    def name(self, chain: str, *parts: Part | None) -> None:
+        """Name the chain that parts belong to, which was the only one when they were added."""
+        self._of_chains.setdefault(chain, [part for part in parts if part is not None])
+
+    def taken(self) -> contextlib.ExitStack:
+        """Return what was opened, which the caller closes from now on."""
+        return self._opened.pop_all()
 
     def add_each(self, parts: Iterable[Part | None], chains: Iterable[str]) -> None:
         """Add a part of each of several chains."""
@@ -104,6 +119,7 @@ class NodeBuilder:
         router: Router | None = None,
         notified: ShippedEvents | None = None,
         dialect: Dialect | None = None,
+        chains: ChainControl | None = None,
     ) -> Api:
         """Return the methods of a chain, as the configuration has them."""
         config = self.config
@@ -119,6 +135,7 @@ class NodeBuilder:
             router=router,
             notified=notified,
             dialect=dialect,
+            chains=chains,
         )
         return self.opened(api)
 
@@ -144,7 +161,7 @@ class NodeBuilder:
                 layer, hidden, is_public=is_public, has_transactions=logs_transactions
             )
             # Before the API is closed, whose events it follows.
-            self._opened.callback(self._log.unfollow)
+            self._opened.callback(log.unfollow)
         return ChainService(
             api,
             server or self.config.server,
@@ -158,11 +175,12 @@ class NodeBuilder:
 
     def build(
         self,
-        *layer_twos: ChainService,
+        layer_twos: Sequence[ChainService],
+        *,
         info: Callable[[], NodeInfo],
         rollups: Sequence[Rollup] = (),
         layer_one: ChainService | None = None,
     ) -> Node:
         """Return the node, which closes what was opened from now on."""
         parts = tuple(self._parts)
-        return Node(self._opened.pop_all(), parts, layer_twos, info, rollups, layer_one)
+        return Node(self.taken(), parts, layer_twos, info, rollups, layer_one)

@@ -112,9 +112,9 @@ class ChainService:
         self.routes = PathRouter(self.handler)
         self.explorer = explorer
         self.doors: list[str] = []
-        """Further paths of the explorer's page, which are added before it starts."""
+        """Further paths of the explorer's page."""
         self.pages: dict[str, Page] = {**self._pages(), **role.pages(self)}
-        """What it serves by `GET`, by path; pages are added before it starts."""
+        """What it serves by `GET`, by path."""
         self._server = Server(
             self.handler if explorer is None else self.routes,
             JSON_RPC,
@@ -151,6 +151,10 @@ class ChainService:
     def problem(self) -> str | None:
         """Why the chain cannot be read or written; None if it can."""
         return None if self.chain.failure is None else str(self.chain.failure)
+
+    async def bind(self) -> None:
+        """Take the port, on which nothing is served before the start."""
+        await self._server.bind()
 
     async def start(self) -> None:
         """Listen."""

@@ -9,6 +9,7 @@ import msgspec
 
 from entresol.dev.node_chains import identity_of
 from entresol.errors import InvalidConfig, StoreForeign
+from entresol.node.adding.records import added_at
 from entresol.node.open_chains import L1_FOLDER
 from entresol.storage.database.directory import (
     FORMAT_FILE,
@@ -143,6 +144,10 @@ def check_layout(config: NodeConfig, layer_twos: Sequence[NodeConfig]) -> None:
         raise InvalidConfig(
             _FLAG,
             f"{path} is a folder of several chains with one L1: give {path.parent} and {around.flag}",
+        )
+    if any(path.name == str(it.chain_id) for it in added_at(path.absolute().parent)):
+        raise InvalidConfig(
+            _FLAG, f"{path} is a chain that was added to those in {path.parent}: give that"
         )
     if len(layer_twos) > 1 and (path / FORMAT_FILE).exists():
         raise InvalidConfig(

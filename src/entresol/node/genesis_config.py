@@ -122,7 +122,11 @@ class LayerTwoGenesis:
 
     def _of(self, file: Genesis) -> Genesis:
         # The accounts of a genesis file override the system contracts.
-        return msgspec.structs.replace(file, alloc={**self._enabled, **file.alloc})
+        genesis = msgspec.structs.replace(file, alloc={**self._enabled, **file.alloc})
+        difference = next(_token_differences(genesis, self._base_token), None)
+        if self._predeploys and difference is not None:
+            raise InvalidConfig(self._flag, f"its contracts have another {difference}")
+        return genesis
 
 
 class LayerOneGenesis:

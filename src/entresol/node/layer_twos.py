@@ -30,6 +30,10 @@ def layer_two_configs(config: NodeConfig) -> tuple[NodeConfig, ...]:
         raise InvalidConfig(
             "--chains", "the configuration file has [[chains]]; give one of the two"
         )
+    if config.chains and config.cluster.cluster is not None:
+        raise InvalidConfig(
+            "--cluster", "a cluster has one chain: give its settings without [[chains]]"
+        )
     chains = config.chains or _of_flag(config, flag or ())
     if len(chains) < 2:
         return chains or (config,)

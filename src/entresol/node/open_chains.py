@@ -79,6 +79,8 @@ L1_FOLDER: Final = "l1"
 _CONTRACT_NONCE: Final = 1
 _MAX_VAULT_BALANCE: Final = 2**128
 """Limit of the vault's genesis balance, so that it does not overflow by deposits."""
+_MAX_SUPPLY: Final = 2**255
+"""Limit of what accounts have of a token in the genesis, so that anybody can still mint some."""
 
 
 def open_layer_two(
@@ -202,7 +204,7 @@ def open_layer_one(
         chain.schedule.seal_after(config.l1.l1_delay)
     for it in layer_twos:
         contract = deployment.contracts_of(it.rules.chain_id).chain
-        _limit_requests(chain, contract, it.rules.gas_limit)
+        limit_requests(chain, contract, it.rules.gas_limit)
     return chain
 
 
@@ -220,10 +222,17 @@ def _check_not_lost(folder: Path, layer_twos: Sequence[Chain]) -> None:
 def _holdings(config: NodeConfig, tokens: Iterable[BaseToken]) -> list[Holding]:
     """Return what the development accounts have of each base token on the development L1."""
     created = {it.l1_address: it for it in tokens if not it.is_ether}
+    owners, balance = development_accounts(config.chain), config.chain.balance
+    for token in created.values():
+        if len(owners) * balance * token.unit > _MAX_SUPPLY:
+            problem = (
+                f"so many {token.symbol} of {len(owners)} accounts are more than a token can have"
+            )
+            raise InvalidConfig("--balance", problem)
     return [
-        Holding(token.l1_address, owner.address, config.chain.balance * token.unit)
+        Holding(token.l1_address, owner.address, balance * token.unit)
         for token in created.values()
-        for owner in development_accounts(config.chain)
+        for owner in owners
     ]
 
 
@@ -282,7 +291,7 @@ def open_layer_one_alone(config: NodeConfig) -> Chain:
     return chain
 
 
-def _limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None:
+def limit_requests(layer_one: Chain, contract: Address, gas_limit: int) -> None:
     """Set the maximum gas of a request on the development L1 to what a block of the L2 has.
 
     By an edit, and not in the genesis: a chain can be opened again with another gas limit.

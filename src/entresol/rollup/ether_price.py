@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 1.0
 
+MAX_BEHIND: Final = 5
+"""How often in a row L1 may be behind what it has said, as one of several nodes behind a URL, until it counts."""
+
 
 NEW_PRICE: Final = Hash32(keccak256(b"NewBaseTokenMultiplier(uint128,uint128,uint128,uint128)"))
 
@@ -61,7 +64,9 @@ class EtherPriceWatcher:
         self._confirmations = confirmations
         self._finality: L1Finality = finality
         self._on_repriced = on_repriced
-        self._read: Hash32 | None = None
+        self._read: L1Block | None = None
+        self._behind = 0
+        self._is_in_process = False
         self._steps = StepLoop(
             self.step,
             log,
@@ -88,6 +93,7 @@ class EtherPriceWatcher:
         """Follow an L1 in this process with each block that may have a new price, before any client knows of it."""
         address = self._contract.address
         sought = int.from_bytes(logs_bloom([(address, [NEW_PRICE])]))
+        self._is_in_process = True
 
         def on_event(event: Event) -> None:
             # There may be thousands of blocks in a turn. What no event tells, as an edit, `run` finds.
@@ -111,13 +117,36 @@ class EtherPriceWatcher:
         """Read the price if there is another confirmed block, and return the seconds until the next time."""
         head = await self._l1.block_number(self._finality)
         number = max(head - self._confirmations, self._contract.first_block)
+        if await self._lags(number):
+            return POLL_SECONDS
         block = await self._l1.block(number)
         if block is None:
             raise LayerOneMismatch(f"{self._l1.name} has no block {number} at the moment")
-        if block.hash != self._read:
+        if self._read is None and await self._is_unconfirmed(block):
+            return POLL_SECONDS
+        if self._read is None or block.hash != self._read.hash:
             self._follow(await self._price_at(block))
-            self._read = block.hash
+            self._read = block
         return POLL_SECONDS
+
+    async def _lags(self, number: int) -> bool:
+        """Return whether L1 is behind the block that was read last, and may have it nevertheless.
+
+        Prices would go back and forth with the nodes behind one URL.
+        """
+        read = self._read
+        if self._is_in_process or read is None or number >= read.number:
+            self._behind = 0
+            return False
+        again = await self._l1.block(read.number)
+        is_replaced = again is not None and again.hash != read.hash
+        self._behind += 1
+        return not is_replaced and self._behind <= MAX_BEHIND
+
+    async def _is_unconfirmed(self, block: L1Block) -> bool:
+        """Return whether the chain's contract is younger than a block: its price is still that of the flags."""
+        address = self._contract.address
+        return not await self._l1.code(address, block.number) and bool(await self._l1.code(address))
 
     async def _price_at(self, block: L1Block) -> EtherPrice:
         try:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from entresol.sequencer.sequencer import OnIncluded
 
 TICK_SECONDS: Final = 0.02
+"""How often the clock is read while blocks are due by it."""
+IDLE_SECONDS: Final = 0.1
+"""How often a change to such a mode, or that the store failed, is noticed otherwise; an idle node shall cost little."""
+_BY_CLOCK: Final = frozenset({MiningMode.DELAYED, MiningMode.INTERVAL, MiningMode.MIXED})
 
 
 class LocalSequencer:
@@ -70,7 +74,7 @@ class LocalSequencer:
 
     async def _tick(self) -> None:
         while True:
-            pause = TICK_SECONDS
+            pause = TICK_SECONDS if self._chain.schedule.mode in _BY_CLOCK else IDLE_SECONDS
             try:
                 if not self._chain.recover():
                     pause = RETRY_SECONDS

@@ -110,7 +110,7 @@ async def completed(response: _T | Awaitable[_T]) -> _T:
 class PathRouter:
     """A handler that passes documents on, by the path of their request.
 
-    Remembers: the routes. Persists: nothing. Assumes: that routes are added before the server starts. Fails: never.
+    Remembers: the routes. Persists: nothing. Fails: never.
     """
 
     def __init__(self, default: Handler) -> None:

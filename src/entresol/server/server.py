@@ -57,6 +57,7 @@ class Server:
         self._state = ServerState(
             handler, documents, self.config, pages or {}, on_rejection, files=files, trees=trees
         )
+        self._bound: list[socket.socket] = []
         self._listeners: list[asyncio.Server] = []
         self._path: UnixPath | None = None
         self._sweep: asyncio.TimerHandle | None = None
@@ -79,9 +80,11 @@ class Server:
         """Return the bound of the bytes of long requests, with their number."""
         return self._state.request_bytes
 
-    async def start(self) -> None:
-        """Listen. With port 0, `port` becomes the one that the system chose, and so does `extra_port`."""
-        loop = self._state.loop = asyncio.get_running_loop()
+    async def bind(self) -> None:
+        """Take the ports. With port 0, `port` becomes the one that the system chose, and so does `extra_port`.
+
+        Connections wait until the server is started.
+        """
         sockets = await self._bind(self.port, "--port")
         self.port = _port_of(sockets)
         if self.extra_port is not None:
@@ -92,7 +95,15 @@ class Server:
                 raise
             self.extra_port = _port_of(extra)
             sockets += extra
-        for bound in sockets:
+        self._bound = sockets
+
+    async def start(self) -> None:
+        """Serve; on ports that are taken now, unless they were before."""
+        loop = self._state.loop = asyncio.get_running_loop()
+        if not self._bound:
+            await self.bind()
+        while self._bound:
+            bound = self._bound.pop(0)
             listener = await loop.create_server(
                 lambda: HttpConnection(self._state), sock=bound, backlog=self.config.backlog
             )
@@ -102,6 +113,7 @@ class Server:
 
     async def stop(self, seconds: float | None = None) -> None:
         """Accept no more connections, let responses in progress finish in time, and close all connections."""
+        _close(self._bound)
         for listener in self._listeners:
             listener.close()
         if self._path is not None:

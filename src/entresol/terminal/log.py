@@ -59,8 +59,6 @@ class NodeLog:
         self._format: LogFormat = (
             JsonLogFormat() if self._is_json else TextLogFormat(colours=colours)
         )
-        self._transactions: list[TransactionLog] = []
-        self._rejections: list[RejectionLog] = []
         self._abis = abis_of(config)
         self._verbosity = max(config.verbosity, TRACES if config.print_traces else 0)
         self._shows_console = not config.disable_console_log
@@ -124,13 +122,9 @@ class NodeLog:
             return handler
         return RequestLog(handler, self._format, self._write, layer, sends)
 
-    def on_rejection(self, layer: str = "") -> OnRejection | None:
+    def on_rejection(self, layer: str = "") -> RejectionLog | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
-        if not self.logs_requests:
-            return None
-        log = RejectionLog(self._format, self._write, layer)
-        self._rejections.append(log)
-        return log
+        return RejectionLog(self._format, self._write, layer) if self.logs_requests else None
 
     def follow(
         self,
@@ -139,24 +133,23 @@ class NodeLog:
         hidden: Collection[Address],
         details: LogDetails,
         sends: OpenSends,
-    ) -> None:
+    ) -> TransactionLog | None:
         """Log the transactions of a chain after the requests that sent them, except those of the senders `hidden`."""
-        if self.logs_requests:
-            self._transactions.append(
-                TransactionLog(
-                    chain.events,
-                    chain.blocks,
-                    self._format,
-                    self._write,
-                    layer,
-                    hidden,
-                    details=details,
-                    sealed_block=chain.ledger.sealed_block,
-                    is_enabled=lambda: self.is_enabled,
-                    sends=sends,
-                    write_later=self._write_later,
-                )
-            )
+        if not self.logs_requests:
+            return None
+        return TransactionLog(
+            chain.events,
+            chain.blocks,
+            self._format,
+            self._write,
+            layer,
+            hidden,
+            details=details,
+            sealed_block=chain.ledger.sealed_block,
+            is_enabled=lambda: self.is_enabled,
+            sends=sends,
+            write_later=self._write_later,
+        )
 
     def print_console(self, method: str, lines: list[str], layer: str) -> None:
         """Log what a call or an estimate printed by `console.log`, on any thread."""
@@ -170,15 +163,6 @@ class NodeLog:
     def _write_later(self, format_text: FormatText, size: int) -> None:
         if self.is_enabled:
             self._writer.write_later(format_text, size)
-
-    def unfollow(self) -> None:
-        """Stop following the chains and their servers."""
-        for rejections in self._rejections:
-            rejections.step()
-        self._rejections.clear()
-        for transactions in self._transactions:
-            transactions.close()
-        self._transactions.clear()
 
     def close(self) -> None:
         """Write pending lines."""
@@ -204,6 +188,8 @@ class ChainLog:
         self._hidden = hidden
         self._details = details
         self._sends = OpenSends()
+        self._rejections: RejectionLog | None = None
+        self._transactions: TransactionLog | None = None
 
     def set_enabled(self, enabled: bool) -> None:  # noqa: FBT001 - as it arrives by `anvil_setLoggingEnabled`
         """Enable or disable the log of requests and transactions, of both layers."""
@@ -215,12 +201,22 @@ class ChainLog:
 
     def on_rejection(self) -> OnRejection | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
-        return self._log.on_rejection(self._layer)
+        self._rejections = self._log.on_rejection(self._layer)
+        return self._rejections
 
     def follow(self, chain: Chain) -> None:
         """Log the chain's transactions, if they are logged."""
         if self._has_transactions:
-            self._log.follow(chain, self._layer, self._hidden, self._details, self._sends)
+            self._transactions = self._log.follow(
+                chain, self._layer, self._hidden, self._details, self._sends
+            )
+
+    def unfollow(self) -> None:
+        """Stop following the chain and its server."""
+        if self._rejections is not None:
+            self._rejections.step()
+        if self._transactions is not None:
+            self._transactions.close()
 
     def report_console(self, method: str, calls: ConsoleCalls) -> None:
         """Log what a call or an estimate printed by `console.log`, on any thread."""

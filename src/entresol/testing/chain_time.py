@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.inprocess.layer import DevnetLayer
+
+INCREASE: Final = "evm_increaseTime"
+PAIR: Final = 2
 
 
 class ChainTime:
@@ -26,14 +29,17 @@ class ChainTime:
 
     def increase(self, seconds: int) -> int:
         """Move all clocks forward, and return the new time."""
-        return self._change("evm_increaseTime", seconds)
+        return self._change(INCREASE, seconds)
 
     def set(self, timestamp: int) -> int:
         """Set all clocks, to a time after that of the last blocks, and return the new time."""
         return self._change("evm_setNextBlockTimestamp", timestamp)
 
     def _change(self, method: str, value: int) -> int:
+        # The clocks of several L2s and their L1 move together, those of a pair do not.
+        is_shared = len(self._layers) > PAIR
         for layer in self._layers:
-            layer.request(method, value)
+            if not is_shared or method != INCREASE or layer is self._layers[0]:
+                layer.request(method, value)
             layer.request("evm_mine")
         return self.now

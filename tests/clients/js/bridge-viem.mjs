@@ -2,19 +2,18 @@
 
 import assert from "node:assert/strict";
 import {
-  WaitForTransactionReceiptTimeoutError, createPublicClient, createWalletClient, defineChain,
-  encodeFunctionData, http, parseAbi, parseEther, stringToHex,
+  createPublicClient, createWalletClient, defineChain,
+  encodeFunctionData, parseAbi, parseEther, stringToHex,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { foundry, zksyncLocalNode } from "viem/chains";
+import { zksyncLocalNode } from "viem/chains";
 import {
-  eip712WalletActions, getL2HashFromPriorityOp, legacyEthAddress, publicActionsL1, publicActionsL2,
+  eip712WalletActions, getL2HashFromPriorityOp, legacyEthAddress, publicActionsL2,
   walletActionsL1, walletActionsL2,
 } from "viem/zksync";
 import { ALICE, BOB, check, contracts, run, thrown, url } from "./harness.mjs";
+import { POLL_MS, at, l1, l1Chain, mined, options, receiptOf } from "./viem-layers.mjs";
 
-const POLL_MS = 150;
-const LOOK_MS = 3_000;
 const MESSENGER = "0x0000000000000000000000000000000000008008";
 const BASE_TOKEN = "0x000000000000000000000000000000000000800A";
 const CHAIN_ID = 270n;
@@ -24,12 +23,8 @@ const bridgehubAbi = parseAbi([
   "function proveL2MessageInclusion(uint256, uint256, uint256, (uint16 txNumberInBatch, address sender, bytes data), bytes32[]) view returns (bool)",
 ]);
 
-const at = (rpc) => ({ rpcUrls: { default: { http: [rpc] } } });
-const l1Chain = defineChain({ ...foundry, ...at(process.env.L1_URL) });
 const l2Chain = defineChain({ ...zksyncLocalNode, ...at(url) });
-const options = (chain) => ({ chain, transport: http(), pollingInterval: POLL_MS });
 
-const l1 = createPublicClient(options(l1Chain)).extend(publicActionsL1());
 const l2 = createPublicClient(options(l2Chain)).extend(publicActionsL2());
 const account = privateKeyToAccount(ALICE);
 const above = createWalletClient({ account, ...options(l1Chain) }).extend(walletActionsL1());
@@ -41,22 +36,6 @@ const bobAbove = createWalletClient({ account: privateKeyToAccount(BOB), ...opti
 // A new account, so that its balance is what happened.
 let somebody = 0xc000;
 const stranger = () => "0x" + (++somebody).toString(16).padStart(40, "0");
-
-// viem misses a block that comes while it checks for replacements, so it may have to poll again.
-async function receiptOf(client, hash) {
-  try {
-    return await client.waitForTransactionReceipt({ hash, timeout: LOOK_MS });
-  } catch (error) {
-    if (!(error instanceof WaitForTransactionReceiptTimeoutError)) throw error;
-    return await receiptOf(client, hash);
-  }
-}
-
-async function mined(client, hash) {
-  const receipt = await receiptOf(client, hash);
-  assert.equal(receipt.status, "success");
-  return receipt;
-}
 
 // The receipt on L2 of a request on L1.
 async function arrived(hash) {

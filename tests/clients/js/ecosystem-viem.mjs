@@ -2,45 +2,23 @@
 
 import assert from "node:assert/strict";
 import {
-  WaitForTransactionReceiptTimeoutError, createPublicClient, createWalletClient, defineChain, http, parseEther,
+  createPublicClient, createWalletClient, defineChain, parseEther,
   zeroAddress,
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { foundry, zksyncLocalNode } from "viem/chains";
+import { zksyncLocalNode } from "viem/chains";
 import {
-  eip712WalletActions, getL2HashFromPriorityOp, legacyEthAddress, publicActionsL1, publicActionsL2,
+  eip712WalletActions, getL2HashFromPriorityOp, legacyEthAddress, publicActionsL2,
   walletActionsL1, walletActionsL2,
 } from "viem/zksync";
 import { chains, check, checkWithToken, contracts, runOnEach, stranger, thrown } from "./harness.mjs";
+import { POLL_MS, at, l1, l1Chain, mined, options, receiptOf } from "./viem-layers.mjs";
 
-const POLL_MS = 150;
-const LOOK_MS = 3_000;
 const BASE_TOKEN = "0x000000000000000000000000000000000000800A";
 const { abi, bytecode } = contracts.token;
 
-const at = (rpc) => ({ rpcUrls: { default: { http: [rpc] } } });
-const options = (chain) => ({ chain, transport: http(), pollingInterval: POLL_MS });
-const l1Chain = defineChain({ ...foundry, ...at(process.env.L1_URL) });
-const l1 = createPublicClient(options(l1Chain)).extend(publicActionsL1());
-
 const holds = (client, token, owner) =>
   client.readContract({ address: token, abi, functionName: "balanceOf", args: [owner] });
-
-// viem misses a block that comes while it checks for replacements, so it may have to poll again.
-async function receiptOf(client, hash) {
-  try {
-    return await client.waitForTransactionReceipt({ hash, timeout: LOOK_MS });
-  } catch (error) {
-    if (!(error instanceof WaitForTransactionReceiptTimeoutError)) throw error;
-    return await receiptOf(client, hash);
-  }
-}
-
-async function mined(client, hash) {
-  const receipt = await receiptOf(client, hash);
-  assert.equal(receipt.status, "success");
-  return receipt;
-}
 
 async function prepare(chain) {
   const isEther = chain.base_token === null;

@@ -5,7 +5,7 @@ import { Contract, ContractFactory, JsonRpcProvider, Wallet as PlainWallet, Zero
 import { Provider, Wallet, utils } from "zksync-ethers";
 import { chains, check, checkWithToken, contracts, runOnEach, stranger, thrown } from "./harness.mjs";
 
-const POLL_MS = 50;
+const POLL_MS = 100;
 const ETH = utils.ETH_ADDRESS;
 const { abi } = contracts.token;
 
@@ -72,7 +72,7 @@ check("deposits another token twice", async ({ l2, alice, deposit, address }) =>
   assert.equal(await new Contract(bridged, abi, l2).symbol(), "BAB");
 });
 
-check("transfers both, and knows its balances", async ({ l2, alice, deposit, address }) => {
+check("transfers both, and knows its balances", async ({ l2, alice, deposit, address, isEther }) => {
   const to = stranger();
   await (await deposit({ token: address, amount: 1_000n })).wait();
   const bridged = await alice.l2TokenAddress(address);
@@ -81,14 +81,17 @@ check("transfers both, and knows its balances", async ({ l2, alice, deposit, add
   assert.deepEqual([await l2.getBalance(to), await l2.getBalance(to, "latest", bridged)], [5n, 6n]);
   const balances = await alice.getAllBalances();
   assert.equal(balances[bridged.toLowerCase()], await alice.getBalance(bridged));
-  assert.equal(balances[ZeroAddress], await alice.getBalance());
+  // The zero address is ether.
+  const own = isEther ? ZeroAddress : utils.L2_BASE_TOKEN_ADDRESS.toLowerCase();
+  assert.equal(balances[own], await alice.getBalance());
 });
 
 check("sends all that it has", async ({ l2, l1, alice, unit }) => {
   const carol = new Wallet(PlainWallet.createRandom().privateKey, l2, l1);
   await (await alice.transfer({ to: carol.address, amount: unit })).wait();
   const to = stranger();
-  const gasLimit = await l2.estimateGasTransfer({ from: carol.address, to, amount: unit / 2n });
+  // An estimate of all of it does not have to leave the fee.
+  const gasLimit = await l2.estimateGasTransfer({ from: carol.address, to, amount: unit });
   const gasPrice = await l2.getGasPrice();
   const most = unit - gasLimit * gasPrice;
   const overrides = { gasLimit, maxFeePerGas: gasPrice, maxPriorityFeePerGas: 0n };
@@ -127,6 +130,17 @@ check("estimates gas and fees of transactions", async ({ l2, alice, unit }) => {
   assert.equal(before - (await alice.getBalance()), unit + receipt.gasUsed * receipt.gasPrice);
 });
 
+check("lets the testnet paymaster pay", async ({ l2, alice }) => {
+  const to = stranger();
+  const paymaster = await l2.getTestnetPaymasterAddress();
+  const paymasterParams = utils.getPaymasterParams(paymaster, { type: "General", innerInput: new Uint8Array() });
+  const before = [await alice.getBalance(), await l2.getBalance(paymaster)];
+  const receipt = await (await alice.transfer({ to, amount: 5n, paymasterParams })).wait();
+  assert.equal(await l2.getBalance(to), 5n);
+  assert.equal(before[0] - (await alice.getBalance()), 5n);
+  assert.equal(before[1] - (await l2.getBalance(paymaster)), receipt.gasUsed * receipt.gasPrice);
+});
+
 check("executes a call with value that is requested on L1", async ({ l2, alice, isEther }) => {
   const to = stranger();
   const request = { contractAddress: to, calldata: "0x", l2Value: 7n };
@@ -136,6 +150,23 @@ check("executes a call with value that is requested on L1", async ({ l2, alice, 
   }
   assert.equal((await (await alice.requestExecute(request)).wait()).status, 1);
   assert.equal(await l2.getBalance(to), 7n);
+});
+
+check("is refunded on L2 what a request carried that failed", async ({ l2, alice, isEther, unit }) => {
+  // The vault has no such function.
+  const refundRecipient = stranger();
+  const request = {
+    contractAddress: utils.L2_NATIVE_TOKEN_VAULT_ADDRESS, calldata: "0xdeadbeef", l2Value: unit, l2GasLimit: 500_000n,
+    refundRecipient,
+  };
+  if (!isEther) {
+    const { token, allowance } = await alice.getRequestExecuteAllowanceParams(request);
+    await (await alice.approveERC20(token, allowance)).wait();
+  }
+  const { receipt } = await thrown((await alice.requestExecute(request)).wait());
+  assert.equal(receipt.status, 0);
+  const refund = await l2.getBalance(refundRecipient);
+  assert.ok(refund >= unit, `${refund}`);
 });
 
 check("withdraws what its gas is paid in, and is paid once", async ({ alice, above, base }) => {

@@ -11,12 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from web3 import Web3
 
-from entresol.contracts import artifact
 from tests.support.clients.javascript import Results, checks_of, run_checks, token_checks_of
 from tests.support.node_process import running_node
-from tests.support.rpc_client import HttpRpcClient
 
-CHAINS: Final = ("second",)
+CHAINS: Final = ("second", "token", "six decimals")
 """The chains that clients are tested on: the second whose gas is paid in ether, and two with tokens of their own."""
 TOKEN_CHAINS: Final = CHAINS[1:]
 
@@ -27,6 +25,15 @@ settle_interval = 0.2
 chain_id = 270
 [[chains]]
 chain_id = 271
+[[chains]]
+chain_id = 272
+base_token = "GOLD"
+base_token_ratio = 3000
+[[chains]]
+chain_id = 273
+base_token = "COPPER"
+base_token_decimals = 6
+base_token_ratio = 3000
 """
 _ACCOUNTS: Final = 20
 ETHER_ADDRESS: Final = "0x0000000000000000000000000000000000000001"
@@ -89,19 +96,12 @@ def running_ecosystem() -> Iterator[Ecosystem]:
         flags = ("--config", str(config), "--config-out", str(info), "--accounts", str(_ACCOUNTS))
         with running_node(*flags, info=info):
             known = json.loads(info.read_text(encoding="utf-8"))
-            l1 = Web3(Web3.HTTPProvider(known["l1"]["http_url"]))
             for chain in known["chains"]:
-                chain["base_token"] = _base_token(l1, chain["http_url"])
+                chain["base_token"] = _base_token(chain["base_token"])
             yield Ecosystem(known)
 
 
-def _base_token(l1: Web3, url: str) -> dict[str, Any] | None:
-    """Return the token that a chain's gas is paid in, or nothing if that is ether."""
-    client = HttpRpcClient(url)
-    address = Web3.to_checksum_address(client("zks_getBaseTokenL1Address"))
-    client.close()
-    if address == ETHER_ADDRESS:
-        return None
-    token = l1.eth.contract(address, abi=artifact("TestERC20").abi).functions
-    symbol, decimals = token.symbol().call(), token.decimals().call()
-    return {"l1_address": address, "symbol": symbol, "decimals": decimals}
+def _base_token(token: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the token that gas is paid in, or nothing if that is ether."""
+    address = Web3.to_checksum_address(token["l1_address"])
+    return None if address == ETHER_ADDRESS else {**token, "l1_address": address}

@@ -13,7 +13,6 @@ from entresol.inprocess.loop_thread import LoopThread
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import open_ecosystem
-from entresol.node.settlement.settlement_layer import development_contracts
 from tests.support.polling import eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -40,6 +39,16 @@ class SeveralChains(NamedTuple):
         finalized = "eth_getBlockByNumber", "finalized", False
         eventually(lambda: int(pair.l2(*finalized)["number"], 16) >= head)
         return int(pair.call_l1(pair.chain, "getTotalBatchesExecuted"))
+
+    @contextlib.contextmanager
+    def added(self, **chain: object) -> Iterator[Pair]:
+        """Add an L2, and connect to it."""
+        self.pairs[0].l2("entresol_addChain", chain)
+        pair = _pair(self.node, len(self.node.layer_twos) - 1)
+        try:
+            yield pair
+        finally:
+            pair.close()
 
     def goes_on(self, index: int) -> None:
         """Check that an L2 seals what is sent, takes a deposit and settles both."""
@@ -77,7 +86,7 @@ async def _started(config: NodeConfig) -> Node:
 def _pair(node: Node, index: int) -> Pair:
     layer_one, layer_two = node.layer_one, node.layer_twos[index]
     assert layer_one is not None
-    contracts = msgspec.structs.asdict(development_contracts(index))
+    contracts = msgspec.structs.asdict(node.rollups[index].settlement_layer.contracts)
     named = {name: it for name, it in contracts.items() if it is not None}
     l1, l2 = (HttpRpcClient(f"http://{it.address}") for it in (layer_one, layer_two))
     return Pair(l1, l2, named, layer_two.chain.rules.chain_id)

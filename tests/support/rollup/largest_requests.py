@@ -141,6 +141,7 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "entresol_getOpenTransfers", (None, MAX_LIMIT)
     yield "entresol_getOpenTransfers", (LONG_DATA,)
     yield "entresol_setBaseTokenRatio", (LONG_DATA,)
+    yield "entresol_addChain", ({"chainId": 1, "baseToken": LONG_DATA},)
 
 
 def _calls(full: FullNode) -> Iterator[Request]:

@@ -7,6 +7,8 @@ from typing import Final
 
 import pytest
 
+from tests.support.run.examples import tries_many
+
 _INTEGRATION: Final = "tests/integration"
 _KILLS: Final = "kills processes at random again and again"
 
@@ -43,10 +45,15 @@ SLOW_FIXTURES: Final = {"runs": _OWN_PYTEST, "ran": _OWN_PYTEST}
 
 
 def mark_tiers(items: Iterable[pytest.Item]) -> None:
-    """Mark the tests of `make test-long` as `long`, and those with a slow fixture as `slow`."""
+    """Mark the tests of `make test-long` as `long`, and those with a slow fixture as `slow`.
+
+    Those of a file that itself asks how many cases to try are `many`, as hypothesis marks its own.
+    """
     for item in items:
         if item.nodeid.startswith(_PREFIXES):
             item.add_marker(pytest.mark.long)
+        if isinstance(item, pytest.Function) and hasattr(item.module, tries_many.__name__):
+            item.add_marker(pytest.mark.many)
         if isinstance(item, pytest.Function) and not SLOW_FIXTURES.keys().isdisjoint(
             item.fixturenames
         ):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import lzma
 from pathlib import Path
 
-from entresol.l1.deployment import Deployment, DeploymentStep
+from entresol.l1.deployment import Deployment
+from entresol.l1.deployment_steps import DeploymentStep
 
 CREATED_AS = "deploy ZKChain"
 _CODE = Path(__file__).with_name("ZKChain-2026-11-17.bin.xz")

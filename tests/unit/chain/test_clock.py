@@ -109,3 +109,20 @@ def test_a_clock_that_restarts_forgets_what_was_set_after_telling_of_the_change(
     clock.before_change(lambda: seen.append(clock.now()))
     clock.restart(Wall(5_000))
     assert (seen, clock.now()) == ([1_060], 5_000)
+
+
+def test_clocks_that_move_together_have_one_time_and_blocks_of_their_own() -> None:
+    wall = Wall(1_000)
+    first, second = Clock(wall), Clock(wall)
+    first.move_with(second)
+    second.move_with(first)
+    changed: list[int] = []
+    second.before_change(lambda: changed.append(second.now()))
+    first.increase(60)
+    assert (first.now(), second.now(), changed) == (1_060, 1_060, [1_000])
+    second.set_time(5_000)
+    assert (first.now(), second.now()) == (5_000, 5_000)
+    first.set_next_timestamp(6_000, parent=10)
+    assert (first.next_timestamp(10), second.next_timestamp(10)) == (6_000, 5_000)
+    first.on_sealed(6_000)
+    assert second.next_timestamp(10) == 6_000

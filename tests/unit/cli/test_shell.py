@@ -9,8 +9,12 @@ import pytest
 
 from entresol import Devnet, devnet
 from entresol.cli.shell import banner_of, namespace_of
+from entresol.inprocess.devnet import SettingValue
 
-CHAINS = [{"chain_id": 6565}, {"chain_id": 6566}]
+CHAINS: list[dict[str, SettingValue]] = [
+    {"chain_id": 6565},
+    {"chain_id": 6566, "base_token": "ZOO", "base_token_decimals": 6, "base_token_ratio": 3000},
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +43,28 @@ def test_the_tabulator_completes_the_names_of_chains(net: Devnet) -> None:
     assert found == ["l2", "l2s", "l2_6565", "l2_6566", None]
 
 
-def test_the_banner_names_each_chain(net: Devnet) -> None:
+def test_one_of_each_token_that_pays_for_gas_is_there_by_its_symbol(net: Devnet) -> None:
+    names = namespace_of(net)
+    assert (names["ether"], names["zoo"]) == (10**18, 10**6)
+    bridge, bob = names["bridge_6566"], names["accounts"][1].address
+    before = names["l2_6566"].eth.get_balance(bob)
+    bridge.deposit(2 * names["zoo"], to=bob)
+    assert names["l2_6566"].eth.get_balance(bob) == before + 2 * 10**6
+
+
+def test_the_banner_names_each_chain_and_what_pays_for_gas(net: Devnet) -> None:
     banner = banner_of(net)
-    for layer in net.l2s:
-        assert f"L2: {layer.url}, chain {layer.chain_id}" in banner
+    for layer, symbol in zip(net.l2s, ("ETH", "ZOO"), strict=True):
+        assert f"L2: {layer.url}, chain {layer.chain_id}, gas in {symbol}" in banner
+    assert "ether, zoo   one of each" in banner
     assert "l2_6565, bridge_6565, l2_6566, bridge_6566" in banner
+
+
+def test_a_symbol_that_is_no_name_is_a_number() -> None:
+    chain: dict[str, SettingValue] = {"base_token": "USDC.e", "base_token_decimals": 6}
+    with devnet(settle=False, chains=[chain]) as net:
+        assert "bridge.deposit(10**6)" in banner_of(net)
+        assert set(namespace_of(net)) >= {"ether", "bridge"}
 
 
 def test_an_only_chain_has_no_name_by_its_id() -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
-from entresol.dev.node_chains import NodeChains
+from entresol.dev.control import DevControl
+from entresol.dev.node_chains import NodeChains, close_all
 from entresol.dev.reverts import Checkpoints, Reverts
-from entresol.errors import BelowSettledBatch, RollbackTooDeep, RollbackUnknown
+from entresol.errors import (
+    BelowSettledBatch,
+    ChainAddedSince,
+    ResetRejected,
+    RollbackTooDeep,
+    RollbackUnknown,
+)
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
@@ -104,6 +112,82 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
     assert not l2.filler.has_work
 
 
+@pytest.fixture
+def several() -> Iterator[tuple[Chain, Chain, Chain]]:
+    """Return an L1 and two L2s."""
+    opened = open_chain(), open_chain(), open_chain()
+    yield opened
+    for chain in opened:
+        chain.close()
+
+
+def test_one_of_several_l2s_is_rolled_back_alone_if_l1_has_none_of_its_blocks(
+    several: tuple[Chain, Chain, Chain],
+) -> None:
+    l1, first, second = several
+    node_chains = NodeChains(*map(Reverts, several))
+    first.builder.seal()
+    completed(Batcher(first.blocks, first.batches).seal(0.0))
+    for chain in (first, l1, second, first):
+        chain.builder.seal()
+    node_chains.plan_roll_back(first, 2).apply()
+    assert (l1.number, first.number, second.number) == (1, 1, 1)
+    # Further: L1 may have the batch.
+    node_chains.plan_roll_back(first, 1).apply()
+    assert (l1.number, first.number, second.number) == (0, 0, 1)
+
+
+def test_an_l2_goes_back_to_before_its_first_deposit_since_if_l1_has_to(
+    several: tuple[Chain, Chain, Chain],
+) -> None:
+    l1, first, second = several
+    node_chains = NodeChains(*map(Reverts, several))
+    second.enqueue(deposit(0))
+    second.builder.seal()
+    first.builder.seal()
+    completed(Batcher(first.blocks, first.batches).seal(0.0))
+    l1.builder.seal()
+    second.builder.seal()
+    for number in (1, 2):
+        second.enqueue(deposit(number))
+        second.builder.seal()
+    node_chains.plan_roll_back(first, 1).apply()
+    assert (l1.number, first.number, second.number) == (0, 0, 2)
+    assert second.blocks.next_priority_id() == 1
+
+
+def test_a_rollback_of_l1_takes_all_l2s_back(several: tuple[Chain, Chain, Chain]) -> None:
+    l1, first, second = several
+    node_chains = NodeChains(*map(Reverts, several))
+    for chain in (first, l1, first, second):
+        chain.builder.seal()
+    node_chains.plan_roll_back(l1, 1).apply()
+    assert (l1.number, first.number, second.number) == (0, 1, 0)
+
+
+def test_l2s_on_a_foreign_l1_are_rolled_back_alone(chains: tuple[Chain, Chain]) -> None:
+    first, second = chains
+    node_chains = NodeChains(*map(Reverts, chains), foreign_l1=True)
+    for chain in (first, second, first):
+        chain.builder.seal()
+    node_chains.plan_roll_back(first, 2).apply()
+    assert (first.number, second.number) == (0, 1)
+
+
+def test_what_operators_have_in_the_pool_of_l1_is_dropped_when_an_l2_is_rolled_back(
+    chains: tuple[Chain, Chain],
+) -> None:
+    l1, l2 = chains
+    node_chains = NodeChains(*map(Reverts, chains), operators=[ALICE])
+    l1.schedule.seal_on_request()
+    l2.builder.seal()
+    for nonce in range(2):
+        InlineSequencer(l1).send(transaction(nonce))
+    assert len(l1.pool) == 2
+    node_chains.plan_roll_back(l2, 1).apply()
+    assert len(l1.pool) == 0
+
+
 def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> None:
     reverts = [Reverts(it) for it in chains]
     node_chains, checkpoints = NodeChains(*reverts), Checkpoints(*reverts)
@@ -149,3 +233,82 @@ def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
     second.builder.seal()
     assert not checkpoints.restore(snapshot)
     assert (first.number, second.number) == (0, 1)
+
+
+@pytest.fixture
+def added() -> Iterator[Chain]:
+    with contextlib.closing(open_chain()) as chain:
+        yield chain
+
+
+def test_a_chain_that_is_added_is_in_later_snapshots_alone(
+    chains: tuple[Chain, Chain], added: Chain
+) -> None:
+    l1, _ = chains
+    control = DevControl(*chains)
+    before = control.checkpoints.create()
+    control.add(added)
+    assert control.checkpoints.blocks(l1) == {}
+    after = control.checkpoints.create()
+    for chain in (*chains, added):
+        chain.builder.seal()
+    with pytest.raises(ChainAddedSince, match="added after this snapshot"):
+        control.checkpoints.restore(before)
+    assert control.checkpoints.restore(after)
+    assert [it.number for it in (*chains, added)] == [0, 0, 0]
+    control.close()
+
+
+def test_l1_is_not_rolled_back_to_before_a_chain_was_added(
+    chains: tuple[Chain, Chain], added: Chain
+) -> None:
+    l1, _ = chains
+    control = DevControl(*chains)
+    l1.builder.seal()
+    control.add(added)
+    l1.builder.seal()
+    with pytest.raises(RollbackUnknown, match="a chain was added"):
+        control.node_chains.plan_roll_back(l1, 2)
+    control.node_chains.plan_roll_back(l1, 1).apply()
+    assert l1.number == 1
+    control.close()
+
+
+def test_a_chain_that_is_added_has_the_time_of_its_l1(
+    chains: tuple[Chain, Chain], added: Chain
+) -> None:
+    l1, l2 = chains
+    control = DevControl(*chains)
+    l1.clock.increase(1000)
+    control.add(added)
+    assert added.clock.state.offset == 1000
+    added.clock.increase(1000)
+    assert [it.clock.state.offset for it in (l1, l2)] == [2000, 2000]
+    control.close()
+
+
+def test_an_added_chain_is_not_reset_to_a_genesis_whose_l1_does_not_know_it(
+    chains: tuple[Chain, Chain], added: Chain
+) -> None:
+    control = DevControl(*chains)
+    control.add(added)
+    added.builder.seal()
+    with pytest.raises(ResetRejected, match="does not know it"):
+        control.node_chains.reset()
+    assert added.number == 1
+    control.close()
+
+
+def test_a_reset_that_was_prepared_before_a_chain_was_added_changes_nothing(
+    chains: tuple[Chain, Chain], added: Chain
+) -> None:
+    l1, _ = chains
+    control = DevControl(*chains)
+    l1.builder.seal()
+    stores = control.node_chains.build_reset()
+    control.add(added)
+    with pytest.raises(ResetRejected):
+        control.node_chains.apply_reset(stores)
+    close_all(stores)
+    assert l1.number == 1
+    control.close()

@@ -268,6 +268,13 @@ def test_each_chain_may_have_settings_of_its_own(tmp_path: Path) -> None:
     assert [it.server.port for it in config.chains] == [0, 0]
 
 
+def test_the_ports_of_a_preset_are_left_to_nodes_on_the_command_line() -> None:
+    config = devnet_config({"preset": "zksync-os"})
+    assert (config.chain.chain_id, config.ecosystem.chains) == (6565, ("2",))
+    assert (config.server.port, config.l1.l1_port, config.l1.l1_extra_port) == (0, 0, None)
+    assert devnet_config({"preset": "zksync-os", "l1_extra_port": 7}).l1.l1_extra_port == 7
+
+
 def test_a_file_is_stronger_than_what_a_devnet_has_by_default(tmp_path: Path) -> None:
     file = tmp_path / "chains.toml"
     file.write_text("[server]\nport = 4321\n[chain]\nchain_id = 7\n")

@@ -63,7 +63,7 @@ def configured(
 def of_an_earlier_version(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Create the chains with other contracts, and without the rows that this version added."""
     with monkeypatch.context() as patch:
-        for module in ("rollup.system_contracts", "l1.deployment", "node.open_chains"):
+        for module in ("rollup.system_contracts", "l1.deployment_steps", "node.open_chains"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
         with opened(config) as chains:
             for chain in chains:
@@ -134,6 +134,19 @@ def test_a_flag_that_differs_from_the_genesis_of_the_chain_is_named(
     with pytest.raises(GenesisMismatch) as caught, opened(configured(tmp_path, **given)):
         pass
     assert any(difference in it for it in caught.value.differences), caught.value.differences
+
+
+def test_a_genesis_file_with_contracts_of_another_base_token_is_rejected(tmp_path: Path) -> None:
+    with opened(configured(tmp_path / "ether")) as (layer_two, _):
+        whole = json.loads(layer_two.genesis.dump())
+    with opened(configured(tmp_path / "same", genesis=whole)):
+        pass
+    problem = r"--genesis: its contracts have another --base-token: ETH, not ZOO \(0x"
+    with (
+        pytest.raises(InvalidConfig, match=problem),
+        opened(configured(tmp_path / "other", genesis=whole, base_token="ZOO")),  # noqa: S106
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,14 @@ def test_a_flag_and_tables_exclude_each_other(tmp_path: Path) -> None:
         layer_two_configs(configured(file, chains="2"))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_cluster_takes_no_tables(tmp_path: Path, count: int) -> None:
+    tables = "".join(f"[[chains]]\nchain_id = {it}\nport = {it}\n" for it in range(1, count + 1))
+    file = written(tmp_path / "node.toml", tables)
+    with pytest.raises(InvalidConfig, match="--cluster: a cluster has one chain"):
+        layer_two_configs(configured(file, cluster="postgresql://db.example"))
+
+
 def test_several_chains_need_sockets_of_their_own() -> None:
     with pytest.raises(InvalidConfig, match=r"^--ipc: each chain needs a path of its own"):
         layer_two_configs(configured(chains="2", ipc="/tmp/x.ipc"))  # noqa: S108 - never opened

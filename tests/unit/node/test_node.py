@@ -15,7 +15,7 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.dev_features import development_accounts
 from entresol.node.node import Node
-from entresol.node.recipes import ecosystem as recipe
+from entresol.node.parts import layers
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.headers import Header
 from entresol.sequencer import local
@@ -132,7 +132,7 @@ def test_a_node_that_fails_to_open_closes_both_of_its_chains(
         raise StoreFull(tmp_path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(recipe, "Rollup", fail)
+        patch.setattr(layers, "Rollup", fail)
         # The error keeps what was open alive, so that only closing releases the directory.
         with pytest.raises(StoreFull) as caught:
             ecosystem(config)

@@ -12,9 +12,12 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.mining_schedule import MiningMode
+from entresol.contracts import artifact
+from entresol.contracts.slots import Value, storage_of
 from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.evm import EvmConfig, L1BlockConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.open_chains import open_layer_one, open_layer_two
@@ -91,6 +94,39 @@ def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:
     assert vault is not None
     # The three, and the two well-known ones of the ZK Stack.
     assert vault.balance == 5 * 7 * ETHER
+
+
+def test_the_vault_holds_what_a_genesis_file_allocates_of_the_base_token(tmp_path: Path) -> None:
+    genesis = tmp_path / "genesis.json"
+    file = {
+        "config": {"chainId": 270},
+        "gasLimit": "0x1c9c380",
+        "alloc": {f"0x{number:040x}": {"balance": hex(number)} for number in (5, 6)},
+    }
+    genesis.write_text(json.dumps(file), encoding="utf-8")
+    chain = ChainConfig(genesis=str(genesis), base_token="ZOO", balance=0)  # noqa: S106
+    config = NodeConfig(chain=chain)
+    (token,) = development_base_tokens([config])
+    contracts = development_contracts()
+    layer_two, _ = open_layer_two(config, 31337, contracts, base_token=token)
+    with (
+        closing(layer_two),
+        closing(open_layer_one(config, (layer_two,), base_tokens=(token,))) as layer_one,
+    ):
+        minted: dict[str, Value] = {"balanceOf": {contracts.native_token_vault: 11}}
+        for slot, value in storage_of(artifact("TestERC20"), {**minted, "totalSupply": 11}).items():
+            assert layer_one.latest.slot(token.l1_address, slot) == value
+
+
+def test_accounts_cannot_have_more_of_a_base_token_than_there_can_be() -> None:
+    chain = ChainConfig(base_token="ZOO", base_token_decimals=30, balance=10**46)  # noqa: S106
+    config = NodeConfig(chain=chain)
+    tokens = development_base_tokens([config])
+    with (
+        opened(ChainConfig()) as layer_two,
+        pytest.raises(InvalidConfig, match="--balance: so many"),
+    ):
+        open_layer_one(config, (layer_two,), base_tokens=tokens)
 
 
 def test_only_a_development_l1_that_has_a_bytecodes_supplier_says_so() -> None:

@@ -16,7 +16,7 @@ from entresol.l1.layer_one import L1Block, LayerOne
 from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.ether_price import POLL_SECONDS, EtherPriceWatcher
+from entresol.rollup.ether_price import MAX_BEHIND, POLL_SECONDS, EtherPriceWatcher
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import Embedded, SteeredLayerOne
 from tests.support.rollup.settlement_contracts import send
@@ -38,6 +38,8 @@ class PricedLayerOne:
         self.calls = 0
         self.takes_hashes = True
         self.is_reachable = True
+        self.created = FIRST_BLOCK
+        """The block from which on the contract exists."""
 
     async def block_number(self, tag: str) -> int:
         if not self.is_reachable:
@@ -62,8 +64,14 @@ class PricedLayerOne:
             numbers = range(FIRST_BLOCK, FIRST_BLOCK + len(self.prices))
             block = next(number for number in numbers if self._hash(number) == block)
         assert block is not None, "both numbers are those of one block"
+        if block < self.created:
+            return b""
         nominator, denominator = self.prices[block - FIRST_BLOCK]
         return (nominator if data[:4] == NOMINATOR else denominator).to_bytes(32)
+
+    async def code(self, address: Address, block: int | None = None) -> bytes:
+        assert address == CHAIN
+        return b"" if block is not None and block < self.created else b"code"
 
     async def wait_for_block(self, seconds: float) -> None:
         raise NotImplementedError
@@ -122,11 +130,57 @@ def test_a_chain_younger_than_the_confirmations_has_the_price_of_its_first_block
     assert Watched(PricedLayerOne((7, 5)), confirmations=12).step() == EtherPrice(7, 5)
 
 
+def test_a_contract_that_is_younger_than_the_confirmations_has_its_first_price_until_it_is_confirmed() -> (
+    None
+):
+    l1 = PricedLayerOne((0, 0), (0, 0), (7, 1))
+    l1.created = FIRST_BLOCK + 2
+    watched = Watched(l1, confirmations=2)
+    completed(watched.watcher.refresh())
+    assert watched.watcher.problem is None
+    assert watched.fees.ether_price == EtherPrice(3000, 1)
+    l1.prices += [(7, 1), (7, 1)]
+    completed(watched.watcher.refresh())
+    assert watched.fees.ether_price == EtherPrice(7, 1)
+
+
 def test_a_reorg_of_l1_takes_a_price_back() -> None:
     l1 = PricedLayerOne((1, 1), (2, 1))
     it = Watched(l1)
     assert it.step() == EtherPrice(2, 1)
     l1.fork, l1.prices[1] = 1, (1, 1)
+    assert it.step() == EtherPrice(1, 1)
+
+
+def test_prices_do_not_go_back_and_forth_with_nodes_that_lag() -> None:
+    l1 = PricedLayerOne((1, 1), (2, 1))
+    it = Watched(l1)
+    assert it.step() == EtherPrice(2, 1)
+    for _ in range(MAX_BEHIND + 1):
+        (ahead,) = l1.prices[1:]
+        del l1.prices[1:]
+        assert it.step() == EtherPrice(2, 1)
+        l1.prices.append(ahead)
+        assert it.step() == EtherPrice(2, 1)
+    assert it.repriced == 1
+
+
+def test_an_l1_that_stays_behind_was_reverted() -> None:
+    l1 = PricedLayerOne((1, 1), (2, 1))
+    it = Watched(l1)
+    it.step()
+    del l1.prices[1:]
+    assert {it.step() for _ in range(MAX_BEHIND)} == {EtherPrice(2, 1)}
+    assert it.step() == EtherPrice(1, 1)
+
+
+def test_an_l1_that_is_shorter_and_has_another_block_counts_at_once() -> None:
+    l1 = PricedLayerOne((1, 1), (1, 1), (2, 1))
+    it = Watched(l1, confirmations=1)
+    l1.prices.append((2, 1))
+    assert it.step() == EtherPrice(2, 1)
+    del l1.prices[3:]
+    l1.fork, l1.prices[2] = 1, (1, 1)
     assert it.step() == EtherPrice(1, 1)
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +21,7 @@ from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from entresol.sequencer.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
+from entresol.sequencer.local import LocalSequencer
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.state.state_trie import StateTrie
 from entresol.storage.block_rows import rows_of
@@ -29,6 +32,7 @@ from tests.support.chain.dev_chain import (
     open_chain,
     transaction,
 )
+from tests.support.virtual_time import run_in_virtual_time
 
 HEAVY = 30_000_000
 
@@ -287,3 +291,36 @@ def test_the_pending_block_after_many_edits_is_not_quick(chain: Chain) -> None:
     assert chain.builder.is_pending_quick
     edit_many(chain, 7)
     assert not chain.builder.is_pending_quick
+
+
+def looks(chain: Chain, monkeypatch: pytest.MonkeyPatch, seconds: float) -> int:
+    """Return how often a chain is looked at in some seconds without requests."""
+    recover, seen = chain.recover, []
+
+    def counted() -> bool:
+        seen.append(chain.number)
+        return recover()
+
+    async def live() -> None:
+        monkeypatch.setattr(chain, "recover", counted)
+        sequencer = LocalSequencer(chain)
+        await sequencer.start()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.Event().wait(), seconds)
+        await sequencer.stop()
+
+    run_in_virtual_time(live())
+    return len(seen)
+
+
+def test_a_chain_on_which_nothing_is_due_is_looked_at_seldom(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 8 <= looks(chain, monkeypatch, 1.0) <= 12
+
+
+def test_a_chain_with_an_interval_is_looked_at_often(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.schedule.seal_every(60.0, time.monotonic())
+    assert looks(chain, monkeypatch, 1.0) >= 40

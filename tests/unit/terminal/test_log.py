@@ -69,13 +69,17 @@ def test_at_info_requests_are_logged(streams: Streams) -> None:
 
 def test_suppressed_rejections_are_counted_when_the_node_stops(streams: Streams) -> None:
     log = streams.log()
-    reject = log.for_chain("L1").on_rejection()
+    layer_one, other = log.for_chain("L1"), log.for_chain("300")
+    reject = layer_one.on_rejection()
     assert reject is not None
+    assert other.on_rejection() is not None
 
     async def flood() -> None:
         for _ in range(MAX_LOGGED_REJECTIONS + 5):
             reject(BAD_REQUEST, LocalConnection())
-        log.unfollow()
+        # That of another chain changes nothing here.
+        other.unfollow()
+        layer_one.unfollow()
 
     asyncio.run(flood())
     log.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.chain.genesis.base_token import base_token_in, base_token_of
+from entresol.chain.genesis.genesis import GenesisAccount
+from entresol.chain.genesis.registered_chains import registered_contract, registered_contract_in
 from entresol.dev.node_chains import NodeChains, identity_of
 from entresol.dev.state_file.loading import (
     apply_accounts,
@@ -14,8 +16,10 @@ from entresol.dev.state_file.loading import (
 )
 from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.writing import ChainDump, write_state_file
-from entresol.errors import BestBlockMissing, LoadRejected
+from entresol.errors import BestBlockMissing, ChainReplaced, LoadRejected
+from entresol.primitives.assets import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
 from entresol.primitives.records import StoredChange
+from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.ledger import RevertedBlocks
     from entresol.dev.state_file.state_file import ChainPart, FileAccount, StateFile
+    from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address
     from entresol.storage.store import Store
 
@@ -109,6 +114,8 @@ class NodeState:
             for it, content in data.items()
         }
         accounts = {it: file.accounts for it, file in files.items() if self._is_merged(it, file)}
+        for it, found in accounts.items():
+            _check_token_accounts(it, found)
         load = PreparedLoad([], accounts)
         if accounts.keys() == files.keys():
             load.edits = {it: it.prepare_edit(_edit(found)) for it, found in load.accounts.items()}
@@ -129,6 +136,8 @@ class NodeState:
     def apply(self, load: PreparedLoad) -> None:
         """Let a prepared file take effect; the caller closes it."""
         if load.replacements:
+            if len(load.replacements) != len(self._node_chains.chains):
+                raise ChainReplaced("a chain was added meanwhile: send the request again")
             # What a chain keeps for its checkpoints is not closed with the rest.
             replaced = [it for it in load.replacements if not self._replace(it)]
             load.replacements = [it._replace(copy=None) for it in replaced]
@@ -166,13 +175,35 @@ class NodeState:
         part = next((it for it in parts if it is not None), None)
         if part is not None:
             _check_base_token(chain.genesis, part)
+            self._check_registered(chain, part)
             self._check_deposits(chain, part, files)
             store = build_own(part, chain.genesis, key)
             return Replacement(chain, store, part.edits, part.edited_codes)
+        if self._node_chains.is_added(chain):
+            raise LoadRejected(
+                f"chain {chain.rules.chain_id} was added to the node, and is not in the file: its L1 would not know it"
+            )
         if own is None or self._is_merged(chain, own):
             store = build_genesis(chain.genesis, key, chain.ledger.genesis_fields)
             return Replacement(chain, store)
         return Replacement(chain, build_foreign(own, chain.genesis, key))
+
+    def _check_registered(self, chain: Chain, part: ChainPart) -> None:
+        """Reject an L1 that has other contracts for the L2s of this node, or none.
+
+        Of one L2 alone the Bridgehub may be that of an earlier version, which cannot be read.
+        """
+        ids = [it.rules.chain_id for it in self._node_chains.chains if it is not chain]
+        for chain_id in ids:
+            wanted = registered_contract(chain.genesis, chain_id)
+            if wanted is None or not part.records:
+                continue
+            found = registered_contract_in(part.records[0], chain_id)
+            if found != wanted and (found is not None or len(ids) > 1):
+                raise LoadRejected(
+                    f"chain {chain_id} is not registered on the L1 in the file as it is here: start with the chains of "
+                    "the node that wrote it, in the same order"
+                )
 
     def _check_deposits(
         self, chain: Chain, part: ChainPart, files: Mapping[Chain, StateFile]
@@ -190,10 +221,28 @@ class NodeState:
 def _check_base_token(genesis: Genesis, part: ChainPart) -> None:
     """Reject a chain that is paid in another token: what was given at the start says which one it is."""
     found = base_token_in(part.records[0]) if part.records else None
+    if found is not None:
+        _check_token(genesis, part.chain_id, found)
+
+
+def _check_token_accounts(chain: Chain, accounts: Mapping[Address, FileAccount]) -> None:
+    """Reject accounts with the contracts of an L2 that is paid in another token."""
+    contracts = {
+        address: GenesisAccount(
+            storage={Hash32(slot): Hash32(word) for slot, word in accounts[address].storage.items()}
+        )
+        for address in (L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT)
+        if address in accounts
+    }
+    if L2_NATIVE_TOKEN_VAULT in contracts:
+        _check_token(chain.genesis, chain.rules.chain_id, base_token_of(contracts))
+
+
+def _check_token(genesis: Genesis, chain_id: int, found: BaseToken) -> None:
     started = base_token_of(genesis.alloc)
-    if found is not None and found != started:
+    if found != started:
         raise LoadRejected(
-            f"gas of chain {part.chain_id} is paid in {found.symbol} with {found.decimals} decimals in the file, and in "
+            f"gas of chain {chain_id} is paid in {found.symbol} with {found.decimals} decimals in the file, and in "
             f"{started.symbol} with {started.decimals} here: start with the same --base-token"
         )
 

@@ -1,7 +1,6 @@
 /** An address: what it is and has on both floors, and a contract's functions. */
 
 import { depositDialog, sendDialog, withdrawDialog } from "./act.js";
-import { contractPart } from "./contract.js";
 import { crossings, followCrossings, isMoving } from "./crossings.js";
 import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, show } from "./dom.js";
@@ -13,7 +12,8 @@ import { watch } from "./live.js";
 import { floors, node, tokenAt } from "./rpc.js";
 import { addressLink, badge, copyButton, section } from "./view.js";
 
-const NATIVE = "0x0000000000000000000000000000000000000000";
+// What the node calls ether, and a base token that is another one.
+const NATIVE = ["0x0000000000000000000000000000000000000000", "0x000000000000000000000000000000000000800a"];
 
 /** @typedef {Map<string, {balance: bigint, nonce: number, code: string}>} States of an address, by floor */
 
@@ -42,9 +42,7 @@ export async function page(text) {
   const name = nameOf(address, "l2") ?? nameOf(address, "l1");
   const transactions = history(address);
   const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
-  const contracts = codes.map((floor) =>
-    contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code),
-  );
+  const contracts = codes.length ? await contractParts(codes, address, states) : [];
   const everywhere = node.several ? (await import("./holdings.js")).holdings(address, states) : null;
   const house = h("div.both-floors");
   const draw = everywhere ? everywhere.draw : () => drawFloors(house, address, states);
@@ -52,6 +50,11 @@ export async function page(text) {
     "aside.rail",
     node.l2 ? section("Tokens", () => tokens(address), { rows: 2 }) : null,
     unlocked ? actions(whole, name) : null,
+  );
+  const title = h(
+    "div",
+    h("h1.plain", name ?? "Address"),
+    h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
   );
   return {
     title: name ?? `Address ${whole.slice(0, 6)}…${whole.slice(-4)}`,
@@ -61,20 +64,22 @@ export async function page(text) {
     }),
     body: [
       h("p.crumbs", h("span", hasCode ? "Contract" : unlocked ? "Account, unlocked here" : "Account")),
-      h(
-        "div.head",
-        h(
-          "div",
-          h("h1.plain", name ?? "Address"),
-          h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
-        ),
-        everywhere && unlocked ? everywhere.actions(whole) : null,
-      ),
+      everywhere && unlocked ? h("div.head", title, everywhere.actions(whole)) : title,
       everywhere
         ? [everywhere.element, contracts, transactions.element]
         : h("div.with-rail", h("div", house, contracts, transactions.element), rail),
     ].flat(2),
   };
+}
+
+/**
+ * @param {import("./rpc.js").Floor[]} codes
+ * @param {string} address
+ * @param {States} states
+ */
+async function contractParts(codes, address, states) {
+  const { contractPart } = await import("./contract.js");
+  return codes.map((floor) => contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code));
 }
 
 let drawnAt = "";
@@ -170,7 +175,7 @@ function actions(address, name) {
 async function tokens(address) {
   const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
   const found = await l2.maybe("zks_getAllAccountBalances", address);
-  const others = Object.entries(found ?? {}).filter(([token]) => token !== NATIVE);
+  const others = Object.entries(found ?? {}).filter(([token]) => !NATIVE.includes(token));
   if (!others.length) return h("p.muted.small", "none");
   const rows = others.slice(0, 30).map(async ([token, balance]) => {
     const known = await tokenOf("l2", token);

@@ -69,7 +69,10 @@ export function what(tx, layer) {
  */
 export function deed(tx, layer) {
   const { verb, batch, floor } = what(tx, layer);
-  return (batch === undefined ? verb : `${verb} ${count(batch)}`) + ofHouse(floor);
+  const whose = ofHouse(floor);
+  return batch === undefined
+    ? verb + (verb === "claim" ? whose : whose.replace(" of ", " to "))
+    : `${verb} ${count(batch)}${whose}`;
 }
 
 /** @param {import("./rpc.js").Floor} [floor] */

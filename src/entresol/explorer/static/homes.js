@@ -12,7 +12,7 @@ import { badge, pillar } from "./view.js";
 /** @typedef {import("./houses.js").House} House */
 /** @typedef {{element: HTMLElement, draw: () => void}} View */
 
-export const NUMBERS = ["", "one chain", "two chains", "three chains", "four chains", "five chains"];
+export const NUMBERS = ["no", "one", "two", "three", "four", "five"];
 const BAYS = 3;
 const ROWS = 3;
 const BATCHES = 4;
@@ -61,7 +61,8 @@ export function streetView(drawn, kind) {
   const ground = h("div.name.ground");
   const tiles = h("ol.ground-tiles", { "aria-label": "Newest blocks of layer 1" });
   const all = live.houses.length;
-  const shown = all > drawn.length && kind === "terrace" ? `${drawn.length} of ${all} chains` : NUMBERS[all];
+  const shown =
+    all > drawn.length && kind === "terrace" ? `${drawn.length} of ${all} chains` : `${NUMBERS[all] ?? all} chains`;
   const element = h(
     `section.street.${kind}`,
     { "aria-label": "The street" },
@@ -227,4 +228,14 @@ function drawRooms(element, house) {
       }),
     ),
   );
+}
+
+/**
+ * What its settlement does now, in words.
+ * @param {House} house
+ */
+export function settling(house) {
+  const next = [...house.batches.values()].filter((it) => it.stage < 4).sort((a, b) => a.number - b.number)[0];
+  if (next) return `${["", "committing", "proving", "executing"][next.stage]} ${count(next.number)}`;
+  return house.executedBatch ? `${count(house.executedBatch)} executed` : "no batch yet";
 }

@@ -14,6 +14,7 @@ const MAX_BLOCKS = 200;
 const MAX_BATCHES = 30;
 const DRAW_MS = 250;
 const NOTICE_MS = 8000;
+const SETTLED_MS = 1000;
 
 /** @type {Set<() => void>} */
 const watchers = new Set();
@@ -22,6 +23,7 @@ const loaders = new Set();
 let drawAt = 0;
 let drawing = 0;
 let loading = false;
+let settled = 0;
 /** @type {Set<string>} the layers whose head has changed since they were loaded */
 const changedLayers = new Set();
 
@@ -121,6 +123,11 @@ function onHead(layer, state, head) {
   if (number <= state.head && known?.hash !== head.hash) revertTo(layer, number - 1);
   if (state.head >= 0 && known?.hash !== head.hash) setClock(layer, int(head.timestamp), true);
   state.head = number;
+  // A chain notes what layer 1 has executed a moment after the block, which may be the last one for long.
+  if (!isUpper(layer)) {
+    clearTimeout(settled);
+    settled = window.setTimeout(() => document.hidden || refresh(), SETTLED_MS);
+  }
   // What settles is on layer 1, so all houses may have changed with it.
   if (!document.hidden) refresh(node.several && isUpper(layer) ? [layer] : undefined);
 }
@@ -259,16 +266,18 @@ async function refreshHouse(house) {
   house.l2.price = big(price);
   house.l2.pending = pendingIn(pool);
   house.pubdata = BigInt(fees?.V2?.l1_pubdata_price ?? 0);
-  house.sealed = int(sealed);
-  house.executedBlock = finality?.lastExecutedBlock ?? -1;
-  house.executedBatch = finality?.lastExecutedBatch ?? 0;
   house.held = held;
   if (node.several) house.health = health;
-  for (const number of batches.keys()) if (number > house.sealed) batches.delete(number);
+  const last = int(sealed);
+  for (const number of batches.keys()) if (number > last) batches.delete(number);
   const wanted = [];
-  for (let at = Math.max(1, house.sealed - MAX_BATCHES + 1); at <= house.sealed; at++)
+  for (let at = Math.max(1, last - MAX_BATCHES + 1); at <= last; at++)
     if ((batches.get(at)?.stage ?? 0) < 4) wanted.push(at);
   await Promise.all(wanted.map((it) => house.loadBatch(it)));
+  // Not before its blocks are known: they would stand above the open batch, too.
+  house.sealed = last;
+  house.executedBlock = finality?.lastExecutedBlock ?? -1;
+  house.executedBatch = finality?.lastExecutedBatch ?? 0;
   for (const at of [...batches.keys()].sort((a, b) => a - b).slice(0, -4 * MAX_BATCHES)) batches.delete(at);
 }
 

@@ -25,7 +25,11 @@ export const TABS = [
  * @type {[RegExp, (match: string[], query: URLSearchParams) => Promise<Page>][]}
  */
 const ROUTES = [
-  [/^$/, async () => (node.several ? (await import("./street.js")).page() : (await import("./home.js")).page())],
+  [
+    /^$/,
+    async () =>
+      node.several ? (await styled("street", import("./street.js"))).page() : (await import("./home.js")).page(),
+  ],
   [/^(\d+)$/, async ([, chain]) => (await import("./home.js")).page(chain)],
   [/^bridge$/, async () => (await import("./bridge.js")).page()],
   [
@@ -41,20 +45,31 @@ const ROUTES = [
     /^(l1|l2|\d+)\/tx\/(0x[0-9a-f]{64})$/i,
     async ([, layer, hash]) => (await import("./transaction.js")).page(layer, hash),
   ],
-  [/^token\/(l1|l2|\d+)\/(0x[0-9a-f]{40})$/i, async ([, , address]) => (await import("./address.js")).page(address)],
-  [/^address\/(0x[0-9a-f]{40})$/i, async ([, address]) => (await import("./address.js")).page(address)],
+  [
+    /^token\/(l1|l2|\d+)\/(0x[0-9a-f]{40})$/i,
+    async ([, layer, address]) => (await styled("tools", import("./token.js"))).page(layer, address),
+  ],
+  [
+    /^address\/(0x[0-9a-f]{40})$/i,
+    async ([, address]) =>
+      (await (node.several ? styled("street", import("./address.js")) : import("./address.js"))).page(address),
+  ],
   [/^pool$/, async () => (await import("./pool.js")).page()],
-  [/^console(?:\/([\w.]+))?$/, async ([, method], query) => (await styled(import("./console.js"))).page(method, query)],
-  [/^controls$/, async () => (await styled(import("./controls.js"))).page()],
+  [
+    /^console(?:\/([\w.]+))?$/,
+    async ([, method], query) => (await styled("tools", import("./console.js"))).page(method, query),
+  ],
+  [/^controls$/, async () => (await styled("tools", import("./controls.js"))).page()],
 ];
 
 /**
- * Load the style of the tools with one of them.
+ * Load the style of some pages with one of them.
  * @template T
+ * @param {string} name
  * @param {Promise<T>} module
  */
-async function styled(module) {
-  const href = "/explorer/tools.css";
+async function styled(name, module) {
+  const href = `/explorer/${name}.css`;
   if (!document.querySelector(`link[href="${href}"]`)) {
     const link = h("link", { rel: "stylesheet", href });
     const loaded = new Promise((resolve) => {
@@ -147,11 +162,9 @@ async function route() {
   }
 }
 
-/**
- * A chain by the name that its floor has, whichever the address of a page calls it by.
+/** A chain by the name that its floor has, whichever the address of a page calls it by.
  * @param {string} part of an address
- * @param {number} at
- */
+ * @param {number} at */
 const nameIn = (part, at) => (at === 1 && /^(l2|\d+)$/.test(part ?? "") ? (floorOf(part)?.name ?? part) : part);
 
 /**

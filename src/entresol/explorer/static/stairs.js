@@ -7,6 +7,8 @@ import { count } from "./format.js";
 const HEIGHT = 208;
 const STAIRS = 10;
 const GAP = 0.19;
+// What fits between the stairs of a house in the street and its first pillar.
+const MAX_LABEL = 12;
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 
@@ -107,7 +109,11 @@ function traveller(it, up, rest, isSmall) {
     s("circle", { r: 10 }),
     s("path", { d: up ? "M0 4v-8m-3 3l3-3 3 3" : "M0-4v8m-3-3l3 3 3-3" }),
     isSmall
-      ? s("text", { x: up ? 14 : -18, y: up ? 18 : 23 }, label)
+      ? s(
+          "text",
+          { x: up ? 14 : -18, y: up ? 18 : 23 },
+          label.length > MAX_LABEL ? `${label.slice(0, MAX_LABEL)}…` : label,
+        )
       : s("text", { x: up ? -16 : 16, y: 4, "text-anchor": up ? "end" : "start" }, label),
   );
 }

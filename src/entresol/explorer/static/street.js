@@ -1,14 +1,13 @@
 /** The street: a house for each chain, on one ground. One of them is drawn on a phone, and at most five elsewhere. */
 
 import { followCrossings } from "./crossings.js";
-import { differs, drawCells, h, keyed, show, table } from "./dom.js";
+import { differs, drawCells, h, keyed, show } from "./dom.js";
 import { byOurClock, count, medianOf, plural, units } from "./format.js";
-import { isAway, NUMBERS, onStairs, outline, streetView } from "./homes.js";
+import { isAway, NUMBERS, onStairs, outline, settling, streetView } from "./homes.js";
 import { live, MAX_DRAWN } from "./houses.js";
 import { followHouses, watch } from "./live.js";
 import { transactions } from "./newest.js";
 import { ETHER, floors, node } from "./rpc.js";
-import { badge } from "./view.js";
 
 /** @typedef {import("./houses.js").House} House */
 /** @typedef {{element: HTMLElement, draw: () => void}} View */
@@ -39,9 +38,16 @@ export function page() {
     followHouses(drawn);
     followCrossings(drawn);
     street = streetView(drawn, kind);
-    rest = kind === "pair" ? pairBelow() : kind === "terrace" ? tableOfHouses() : null;
+    rest = kind === "pair" ? pairBelow() : null;
     show(place, street.element);
     show(below, rest?.element ?? null);
+    if (kind === "terrace")
+      import("./register.js").then((it) => {
+        if (laidOut !== now) return;
+        rest = it.register();
+        show(below, rest.element);
+        rest.draw();
+      });
     return drawn;
   };
   const draw = () => {
@@ -118,7 +124,7 @@ function cellsOfAll(drawn) {
       "Final on L1 after",
       medians.length ? [`${count(medianOf(medians.map((it) => it.seconds)))} `, h("small", "s")] : ["–"],
       all.length > 2 || !slowest
-        ? `median of ${NUMBERS[medians.length] || plural(medians.length, "chain")}`
+        ? `median of ${NUMBERS[medians.length] ?? medians.length} chain${medians.length === 1 ? "" : "s"}`
         : `slowest: ${slowest.house.floor.title}, ${count(slowest.seconds)} s`,
     ],
     [
@@ -224,63 +230,4 @@ function pairBelow() {
       );
   };
   return { element, draw };
-}
-
-/** @param {House} house */
-function settling(house) {
-  const next = [...house.batches.values()].filter((it) => it.stage < 4).sort((a, b) => a.number - b.number)[0];
-  if (next) return `${["", "committing", "proving", "executing"][next.stage]} ${count(next.number)}`;
-  return house.executedBatch ? `${count(house.executedBatch)} executed` : "no batch yet";
-}
-
-/** @returns {View} */
-function tableOfHouses() {
-  const body = h("tbody");
-  const grid = table(
-    "Houses",
-    [
-      ["Chain"],
-      ["Base token", "mid-column"],
-      ["Newest block", "end"],
-      ["Settlement"],
-      ["Not final", "end"],
-      ["Final after", "end"],
-      ["Held by the bridge", "end"],
-    ],
-    [],
-  );
-  grid.querySelector("tbody")?.replaceWith(body);
-  const element = h(
-    "section.part.houses",
-    h("header", h("h2", "Houses"), h("span.muted", plural(live.houses.length, "chain"))),
-    grid,
-    h("p.small.warn", "Validity proof: none, the operators are trusted."),
-  );
-  const draw = () => {
-    keyed(
-      body,
-      live.houses,
-      (it) => it.name,
-      (it) => [it.l2.head, it.early, settling(it), it.stopped, isAway(it), String(it.held), it.finalities().length],
-      houseRow,
-    );
-  };
-  return { element, draw };
-}
-
-/** @param {House} house */
-function houseRow(house) {
-  const { floor } = house;
-  const durations = house.finalities();
-  const problem = isAway(house) ? "away" : house.stopped;
-  return h(
-    "tr",
-    h("td", h("a.whose", { href: `#/${house.name}` }, badge(house.name), " ", h("b", floor.title))),
-    h("td.mid-column.muted", floor.token.symbol),
-    h("td.end", h("a", { href: `#/${house.name}/block/${house.l2.head}` }, count(Math.max(0, house.l2.head)))),
-    h("td", problem ? h("span.bad", { title: problem }, String(problem).slice(0, 60)) : settling(house)),
-    h("td.end", count(house.early)),
-    h("td.end.muted", durations.length ? `${count(medianOf(durations))} s` : "–"),
-    h("td.end", house.held === null ? "–" : `${units(house.held, floor.token.decimals, 2)} ${floor.token.symbol}`),
-  );
 }

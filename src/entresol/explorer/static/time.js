@@ -17,18 +17,19 @@ export function timePanel(act, button) {
   const movable = floors()
     .filter((it) => !it.remote)
     .reverse();
-  const onBoth = async (/** @type {string} */ method, /** @type {any[]} */ params, mines = false) => {
-    for (const floor of movable) {
-      const done = await act(shown, floor.name, method, params);
-      if (done === undefined) return;
-      if (mines) await floor.maybe("evm_mine");
-    }
+  const on = async (/** @type {typeof movable} */ where, /** @type {string} */ method, /** @type {any[]} */ params) => {
+    for (const floor of where) if ((await act(shown, floor.name, method, params)) === undefined) return false;
+    return true;
   };
-  const by = (/** @type {number} */ seconds) => onBoth("evm_increaseTime", [seconds], true);
+  const by = async (/** @type {number} */ seconds) => {
+    // Several L2s and their L1 have one clock, a pair has two.
+    const clocks = node.several ? movable.slice(0, 1) : movable;
+    if (await on(clocks, "evm_increaseTime", [seconds])) for (const floor of movable) await floor.maybe("evm_mine");
+  };
   const set = () => {
     const at = Date.parse(`${next.value.trim().replace(" ", "T")}Z`) / 1000;
     if (Number.isNaN(at)) show(shown, h("p.bad.small", "A time is written 2026-11-16 00:00:00."));
-    else onBoth("evm_setNextBlockTimestamp", [at]);
+    else on(movable, "evm_setNextBlockTimestamp", [at]);
   };
   const steps = /** @type {[string, number][]} */ ([
     ["+1 minute", 60],

@@ -17,6 +17,7 @@ from entresol.node.api.zk_stack import zk_stack_namespaces
 from entresol.node.metrics import MemoryUse
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.native_methods import NativeReads
+from entresol.rpc.namespaces.chains import EntresolChains
 from entresol.rpc.namespaces.net_web3 import RpcModules
 from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.services.native_reads import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
+    from entresol.rpc.namespaces.chains import ChainControl
     from entresol.sequencer.sequencer import Sequencer
 
 
@@ -57,6 +59,7 @@ class Api:
         router: Router | None = None,
         notified: ShippedEvents | None = None,
         dialect: Dialect | None = None,
+        chains: ChainControl | None = None,
         wake: Callable[[], None] | None = None,
     ) -> None:
         """Make the methods; `wake` is called in place of notifying subscribers, which needs an event loop."""
@@ -92,6 +95,7 @@ class Api:
                 rollup=None if layer_two is None else layer_two.rollup,
                 set_logging=self.on_logging_enabled.notify,
             )
+            namespaces += [] if chains is None else [EntresolChains(chains)]
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
         self.dispatcher = Dispatcher(
             namespaces,

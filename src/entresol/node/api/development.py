@@ -61,7 +61,7 @@ def _both_layers(
     limit = services.limits.load_state_limit_bytes
     client_version = services.dialect.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, services.threads))
-    reverts = RevertRunner(executor, [it.use for it in control.node_chains.chains])
+    reverts = RevertRunner(executor, control.node_chains.uses)
     return [
         Evm(chain, sequencer, control.checkpoints, reverts),
         AccountEdits(chain),

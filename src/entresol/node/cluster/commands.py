@@ -9,7 +9,7 @@ from entresol.chain.genesis.stored_genesis import identity
 from entresol.errors import InvalidConfig
 from entresol.node.cluster.joining import check_l1_url, open_database, shared_settings
 from entresol.node.open_chains import open_layer_two
-from entresol.node.settlement.manifest import SettlementManifest, encode_manifest
+from entresol.node.settlement.manifest import RecordedToken, SettlementManifest, encode_manifest
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import verify_registration
 from entresol.replication.postgres import tables
@@ -130,7 +130,8 @@ async def unwind(config: NodeConfig, number: int) -> str:
 async def _new_chain(config: NodeConfig) -> ClusterChain:
     (layer,) = await connect_remote(config)
     try:
-        chain, _ = open_layer_two(config, layer.l1_chain_id, layer.contracts)
+        l1_chain_id, contracts, token = layer.l1_chain_id, layer.contracts, layer.base_token
+        chain, _ = open_layer_two(config, l1_chain_id, contracts, base_token=token)
         try:
             await verify_registration(config, layer, chain)
             genesis = chain.genesis
@@ -142,6 +143,7 @@ async def _new_chain(config: NodeConfig) -> ClusterChain:
         l1_chain_id=layer.l1_chain_id,
         contracts=layer.contracts,
         deployment_block=layer.deployment_block,
+        paid_in=RecordedToken.of(layer.base_token),
     )
     return ClusterChain(
         identity=identity(genesis),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
 from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
@@ -16,9 +15,11 @@ from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys
+from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR, open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
+from entresol.node.settlement.remote_tokens import check_flags
 from entresol.node.settlement.settlement_layer import SettlementLayer, ether_price_watcher
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
@@ -29,6 +30,7 @@ from entresol.storage.replication.position import START
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
+    from entresol.rollup.ether_price import EtherPriceWatcher
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +69,8 @@ class Joined(NamedTuple):
     settlement_layer: SettlementLayer
     genesis: bytes
     """The genesis that all nodes have in common, as geth's JSON."""
+    ether_price: EtherPriceWatcher | None = None
+    """What follows the price of ether in the base token; None if gas is paid in ether."""
 
 
 def open_database(
@@ -89,6 +93,7 @@ async def join(config: NodeConfig) -> Joined:
         await tables.check(connection)
         row = await read_chain(connection)
     config = with_shared(config, row.settings)
+    check_flags(config, parse_manifest(row.settlement).base_token, "in this cluster")
     database = open_database(config, None)
     chain, fees = _open(config, row)
     async with contextlib.AsyncExitStack() as cleanup:
@@ -96,11 +101,11 @@ async def join(config: NodeConfig) -> Joined:
         layer = _settlement_layer(config, row)
         cleanup.push_async_callback(layer.l1.close)
         await _check_l1(layer)
-        if (ether_price := ether_price_watcher(layer, fees, config.l1)) is not None:
-            # The genesis has no price, and whoever takes over seals blocks before it has read one.
+        ether_price = ether_price_watcher(layer, fees, config.l1)
+        if ether_price is not None:
             await ether_price.refresh()
         cleanup.pop_all()
-    return Joined(config, database, chain, fees, layer, row.genesis)
+    return Joined(config, database, chain, fees, layer, row.genesis, ether_price)
 
 
 def check_l1_url(config: NodeConfig) -> None:
@@ -134,7 +139,7 @@ def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
     assert identity(genesis) == row.identity
     # Log and position restore what a power cut undoes.
     try:
-        expected, token = ExpectedGenesis(genesis), base_token_of(genesis.alloc)
+        expected, token = ExpectedGenesis(genesis), parse_manifest(row.settlement).base_token
         chain, fees = open_with_genesis(config, expected, is_synced=False, base_token=token)
     except GenesisMismatch:
         raise _other_chain(config) from None
@@ -162,6 +167,7 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
         contracts=manifest.contracts,
         operator_keys=operator_keys(config.l1, OPERATOR.secret),
         deployment_block=manifest.deployment_block or 0,
+        base_token=manifest.base_token,
     )
 
 
@@ -180,6 +186,8 @@ def _check_flags(config: NodeConfig) -> None:
     for flag, is_set in rejected.items():
         if is_set:
             raise InvalidConfig(flag, "this cannot be combined with --cluster")
+    # It rejects several chains, and tables.
+    layer_two_configs(config)
     url = config.cluster.advertise_url
     if url is not None and not is_http_url(url):
         raise InvalidConfig(

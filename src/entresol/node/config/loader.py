@@ -73,7 +73,7 @@ class Settings(Generic[T]):
         if self._tables is not None and _has_tables(given.get(self._tables.name)):
             tables = self._from_tables("", given)
         sources = [
-            self._from_arguments(defaults or {}),
+            self._from_defaults(defaults or {}),
             {} if file is None else self._from_file(file, document),
             self._from_environment(environment),
             self._from_arguments(given),
@@ -159,6 +159,14 @@ class Settings(Generic[T]):
             setting.key: (setting, environment[setting.variable], setting.variable)
             for setting in self.all
             if setting.variable in environment
+        }
+
+    def _from_defaults(self, defaults: Mapping[str, Any]) -> _Source:
+        """Return other defaults of a program; nothing is one, too, where a preset has something."""
+        return {
+            setting.key: (setting, defaults[setting.name], setting.flag)
+            for setting in self.all
+            if setting.name in defaults
         }
 
     def _from_arguments(self, arguments: Mapping[str, Any]) -> _Source:

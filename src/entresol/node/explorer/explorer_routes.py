@@ -54,7 +54,10 @@ def explorer_page(
 def connect_layers(
     layer_twos: Sequence[ChainService], layer_one: ChainService | None, remote: Handler | None
 ) -> None:
-    """Let the explorer of each layer reach all others; `remote` reads from an L1 elsewhere, if there is one."""
+    """Let the explorer of each layer reach all others; `remote` reads from an L1 elsewhere, if there is one.
+
+    It is called again for one more L2.
+    """
     l1 = remote if layer_one is None else layer_one.handler
     for it in layer_twos:
         if l1 is not None:
@@ -72,7 +75,8 @@ def _connect_houses(layer_twos: Sequence[ChainService], layer_one: ChainService 
             continue
         for it, house in houses:
             service.routes.add(house.path, it.handler)
-            service.doors.append(house.path)
+            if house.path not in service.doors:
+                service.doors.append(house.path)
             service.pages[f"{house.path}{HEALTH_PATH}"] = it.pages[HEALTH_PATH]
         service.pages[INFO_PATH] = service.explorer.info_page([house for _, house in houses])
 

@@ -15,7 +15,9 @@ from entresol.node.explorer.explorer_routes import explorer_page
 from entresol.node.metrics import problem_samples
 from entresol.node.open_chains import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
+from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import SettlementLayer, contracts_on
+from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,14 +26,15 @@ if TYPE_CHECKING:
     from entresol.chain.fees import FeeModel
     from entresol.dev.control import DevControl
     from entresol.dev.keyring import Keyring
+    from entresol.l1.deployment import SettlementContracts
     from entresol.node.builder import NodeBuilder
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.metrics import Sample
-    from entresol.node.settlement.rollup import Rollup
     from entresol.node.workers.supervisor import WorkerSupervisor
+    from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address
-    from entresol.sequencer.local import LocalSequencer
+    from entresol.rpc.namespaces.chains import ChainControl
 
 
 class LayerTwo(NamedTuple):
@@ -40,23 +43,30 @@ class LayerTwo(NamedTuple):
     config: NodeConfig
     chain: Chain
     fees: FeeModel
+    base_token: BaseToken
+    """What pays for gas, at the price of the settings."""
     sequencer: LocalSequencer
     rollup: Rollup | None = None
+
+    @classmethod
+    def of(
+        cls,
+        config: NodeConfig,
+        opened: tuple[Chain, FeeModel],
+        base_token: BaseToken,
+        settlement_layer: SettlementLayer | None,
+    ) -> LayerTwo:
+        """Make what seals and settles the blocks of an open chain."""
+        (chain, fees), rollup = opened, None
+        sequencer = LocalSequencer(chain)
+        if settlement_layer is not None:
+            rollup = Rollup(chain, sequencer, settlement_layer, fees, config)
+        return cls(config, chain, fees, base_token, sequencer, rollup)
 
 
 def name_of(chain: Chain, count: int) -> str:
     """Return what log, health and metrics call a chain of a node with so many L2s: nothing if there is only one."""
     return "" if count == 1 else str(chain.rules.chain_id)
-
-
-def join_rollups(rollups: Sequence[Rollup], l1_chain: Chain | None) -> None:
-    """Give the rollups of one L1 what they share: the admin's key, and the blocks of an L1 in this process."""
-    settlers = [it.settler for it in rollups]
-    for rollup in rollups:
-        # The deployer, which is the operator of the first, administers all.
-        rollup.settlers = settlers
-        if l1_chain is not None and rollup.ether_price is not None:
-            rollup.ether_price.listen(l1_chain.events)
 
 
 def serve_layer_two(
@@ -66,15 +76,17 @@ def serve_layer_two(
     *,
     name: str = "",
     workers: WorkerSupervisor | None = None,
+    chains: ChainControl | None = None,
 ) -> ChainService:
     """Return the service of an L2, whose health is that of the whole node; `name` is on its lines of the log."""
-    config, chain, fees, sequencer, rollup = layer_two
+    config, chain, fees, _, sequencer, rollup = layer_two
     api = builder.api(
         chain,
         sequencer,
         keyring=_keyring(config, chain, config.chain.init),
         control=control,
         layer_two=L2Components(fees, rollup),
+        chains=chains,
     )
     role = None
     if workers is not None:
@@ -125,6 +137,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
     hidden: Sequence[Address] = (OPERATOR.address,),
     name: str = "",
     workers: WorkerSupervisor | None = None,
+    chains: ChainControl | None = None,
 ) -> ChainService:
     """Return the service of the development L1; transactions of the senders `hidden` are not logged.
 
@@ -138,6 +151,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         keyring=_keyring(config, chain, l1.l1_init, is_layer_one=True),
         control=control,
         dialect=Dialect.layer_one(config.api, held_seconds=held_seconds),
+        chains=chains,
     )
     return builder.serve(
         api,
@@ -154,13 +168,19 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
 
 
 def embedded_settlement_layer(
-    chain: Chain, sequencer: LocalSequencer, index: int = 0
+    chain: Chain,
+    sequencer: LocalSequencer,
+    index: int = 0,
+    contracts: SettlementContracts | None = None,
 ) -> SettlementLayer:
-    """Return the development L1 as what one of its L2s settles on, with the contracts and the operator of that one."""
+    """Return the development L1 as what one of its L2s settles on, with the contracts and the operator of that one.
+
+    `contracts` are those of a chain that was added; by default they are those of its genesis.
+    """
     return SettlementLayer(
         l1=EmbeddedLayerOne(chain, sequencer),
         l1_chain_id=chain.rules.chain_id,
-        contracts=contracts_on(chain, index),
+        contracts=contracts or contracts_on(chain, index),
         operator_keys=OperatorKeys.of(operator_of(index).secret),
         deployment_block=chain.ledger.first,
     )

@@ -6,16 +6,17 @@ import logging
 from typing import TYPE_CHECKING
 
 from entresol.dev.control import DevControl
+from entresol.node.adding.chain_adder import ChainAdder, chain_control
 from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
 from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
-from entresol.node.explorer.explorer_routes import connect_layers, remote_reads
-from entresol.node.layer_twos import layer_two_configs
+from entresol.node.explorer.explorer_routes import remote_reads
+from entresol.node.layer_twos import MAX_CHAINS, layer_two_configs
 from entresol.node.open_chains import open_layer_one, open_layer_two, operator_of
+from entresol.node.parts.ecosystem import EcosystemParts
 from entresol.node.parts.layers import (
     LayerTwo,
     embedded_settlement_layer,
-    join_rollups,
     name_of,
     serve_layer_one,
     serve_layer_two,
@@ -23,13 +24,11 @@ from entresol.node.parts.layers import (
 from entresol.node.parts.part import Closing
 from entresol.node.settlement.chain_operators import is_public
 from entresol.node.settlement.remote_setup import connect_remote
-from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import (
     check_development_l1,
     development_contracts,
     verify_registration,
 )
-from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.startup.l1_checks import check_agreement, check_batches, check_gas_limit
 from entresol.node.state_files import StateDumper, load_at_start
 from entresol.node.workers.supervisor import WorkerSupervisor
@@ -66,16 +65,16 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
         raise
     try:
         configs = layer_two_configs(config)
-        for it, service, rollup in zip(configs, node.layer_twos, node.rollups, strict=True):
+        for index, (service, rollup) in enumerate(zip(node.layer_twos, node.rollups, strict=True)):
             chain, layer = service.chain, rollup.settlement_layer
             if remote:
-                await verify_registration(it, layer, chain)
-                _warn_of_public_keys(it, layer)
+                await verify_registration(configs[index], layer, chain)
+                _warn_of_public_keys(configs[index], layer)
                 await check_gas_limit(chain, layer)
             await check_batches(chain, layer)
             if not remote:
                 await check_agreement(chain, layer)
-            await rollup.refresh_prices()
+            await rollup.read_prices()
     except BaseException:
         await node.stop()
         raise
@@ -87,15 +86,18 @@ def ecosystem(
 ) -> Node:
     """Return a node that serves L2s, and the development L1 that they settle on; with `remote`, each on that."""
     settles, configs = config.l1.l1, layer_two_configs(config)
-    tokens = development_base_tokens(configs)
+    tokens = [it.base_token for it in remote] or development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
         opened, l1_chain = _open_chains(builder, configs, tokens, remote)
         chains = [chain for chain, _ in opened]
+        # Those of chains that are added, too.
+        operators = [operator_of(index).address for index in range(MAX_CHAINS)]
         control = DevControl(
             *(chains if l1_chain is None else (l1_chain, *chains)),
             settling=chains if settles else (),
             foreign_l1=bool(remote),
+            operators=operators,
         )
         builder.opened(control)
         load_at_start(config, control.states, chains[0], l1_chain)
@@ -103,64 +105,52 @@ def ecosystem(
 
         # Who seals their blocks, and what runs between them.
         l1_sequencer = None if l1_chain is None else LocalSequencer(l1_chain)
-        layer_twos: list[LayerTwo] = []
-        for index, (it, (chain, fees)) in enumerate(zip(configs, opened, strict=True)):
-            sequencer, rollup = LocalSequencer(chain), None
+        parts = EcosystemParts(builder, control, l1_chain, l1_sequencer)
+        for index, (it, pair, token) in enumerate(zip(configs, opened, tokens, strict=True)):
             settlement_layer = remote[index] if remote else None
             if l1_chain is not None and l1_sequencer is not None:
                 settlement_layer = embedded_settlement_layer(l1_chain, l1_sequencer, index)
-            if settlement_layer is not None:
-                rollup = Rollup(chain, sequencer, settlement_layer, fees, it)
-            layer_twos.append(LayerTwo(it, chain, fees, sequencer, rollup))
-        rollups = [it.rollup for it in layer_twos if it.rollup is not None]
-        join_rollups(rollups, l1_chain)
+            parts.add(LayerTwo.of(it, pair, token, settlement_layer))
+        adder = None
+        if l1_chain is not None and l1_sequencer is not None:
+            adder = builder.opened(ChainAdder(parts, l1_chain, l1_sequencer))
+            adder.open_added()
+        layer_twos, rollups = parts.layer_twos, parts.rollups
         workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.
-        names = [name_of(it, len(chains)) for it in chains]
-        l1_name = "" if l1_chain is None else name_of(l1_chain, len(chains))
-        services = [
-            serve_layer_two(builder, it, control, name=name, workers=workers)
+        adds = chain_control(config, adder)
+        names = [name_of(it.chain, len(layer_twos)) for it in layer_twos]
+        l1_name = "" if l1_chain is None else name_of(l1_chain, len(layer_twos))
+        parts.services += [
+            serve_layer_two(builder, it, control, name=name, workers=workers, chains=adds)
             for it, name in zip(layer_twos, names, strict=True)
         ]
         layer_one = None
         if l1_chain is not None and l1_sequencer is not None:
-            hidden = [operator_of(index).address for index in range(len(layer_twos))]
-            layer_one = serve_layer_one(
+            layer_one = parts.layer_one = serve_layer_one(
                 builder,
                 l1_chain,
                 l1_sequencer,
                 control,
                 rollup=rollups[0],
-                hidden=hidden,
+                hidden=operators,
                 name=l1_name,
                 workers=workers,
+                chains=adds,
             )
-        remote_l1 = remote_reads(config, remote[0].l1) if remote else None
-        connect_layers(services, layer_one, remote_l1)
+        parts.connect(remote_reads(config, remote[0].l1) if remote else None)
 
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
         builder.add(Closing(dumper.dump_last))
         builder.add(l1_sequencer, chain=l1_name)
         builder.add_each((it.sequencer for it in layer_twos), names)
-        builder.add_each(services, names)
+        builder.add_each(parts.services, names)
         builder.add(layer_one, chain=l1_name)
         builder.add(dumper, *(Closing(it.settlement_layer.l1.close) for it in rollups))
         builder.add_each((it.rollup for it in layer_twos), names)
-        builder.add(workers)
-
-        def info() -> NodeInfo:
-            address = None if layer_one is None else layer_one.address
-            extra = None if layer_one is None else layer_one.extra_address
-            found = []
-            for it, service, token in zip(layer_twos, services, tokens, strict=True):
-                layer = None if it.rollup is None else it.rollup.settlement_layer
-                l1 = None if layer is None else L1Info.of(config, layer, address, extra)
-                keyring = service.api.keyring
-                found.append(NodeInfo.of(it.chain, it.config, keyring, service.address, l1, token))
-            return NodeInfo.joined(found)
-
-        return builder.build(*services, info=info, rollups=rollups, layer_one=layer_one)
+        builder.add(adder, workers)
+        return builder.build(parts.services, info=parts.info, rollups=rollups, layer_one=layer_one)
 
 
 def _open_chains(

@@ -53,4 +53,4 @@ async def layer_one(config: NodeConfig, log: NodeLog | None = None) -> Node:
                 is_layer_one=True,
             )
 
-        return builder.build(service, info=info)
+        return builder.build([service], info=info)

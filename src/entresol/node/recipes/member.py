@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
+from entresol.background_task import BackgroundTask
 from entresol.dev.keyring import Keyring
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.workers.producer_role import ProducerRole
+    from entresol.rollup.ether_price import EtherPriceWatcher
     from entresol.storage.replication.entries import Entry
     from entresol.terminal.log import NodeLog
 
@@ -61,8 +64,14 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
         chain = builder.opened(joined.chain)
         sequencer = ClusterSequencer()
 
+        price = joined.ether_price
+
         def make_rollup(journal: Journal) -> Rollup:
-            rollup = Rollup(chain, sequencer, layer, joined.fees, config, journal=journal)
+            rollup = Rollup(
+                *(chain, sequencer, layer, joined.fees, config),
+                journal=journal,
+                ether_price=price,
+            )
             health.settles_by(rollup)
             return rollup
 
@@ -70,6 +79,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             *(chain, sequencer, joined.database, make_rollup),
             takes_over=config.cluster.takeover,
         )
+        joined.fees.repriced.add(lambda: _wake_later(role, sequencer))
         settled = SettledView(
             layer,
             LogProver(chain.blocks, chain.batches),
@@ -113,13 +123,32 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
 
         # From the end: workers forward to the service, whose requests in progress are forwarded upstream.
         builder.add(Closing(layer.l1.close), Closing(upstream.close), service)
+        builder.add(None if price is None else FollowedPrice(price))
         builder.add(AdvertisedUrl(config, role, service), reporter, pending, role, workers)
 
         def info() -> NodeInfo:
             l1 = L1Info.of(config, layer)
-            return NodeInfo.of(chain, config, keyring, service.address, l1)
+            return NodeInfo.of(chain, config, keyring, service.address, l1, layer.base_token)
 
-        return builder.build(service, info=info)
+        return builder.build([service], info=info)
+
+
+class FollowedPrice:
+    """A part that follows what ether costs in the base token on each node, so that whoever takes over knows it."""
+
+    problem = None
+    """A member that produces reports it."""
+
+    def __init__(self, price: EtherPriceWatcher) -> None:
+        self._task = BackgroundTask("price of ether", price.run)
+
+    async def start(self) -> None:
+        """Follow it."""
+        self._task.start()
+
+    async def stop(self) -> None:
+        """Follow it no more."""
+        await self._task.stop()
 
 
 class AdvertisedUrl:
@@ -144,6 +173,16 @@ class AdvertisedUrl:
 
     async def stop(self) -> None:
         """Do nothing: the address is that of the service."""
+
+
+def _wake_later(member: Member, sequencer: ClusterSequencer) -> None:
+    """Let a member that produces seal what cheaper gas lets in."""
+
+    def wake() -> None:
+        if member.production is not None:
+            sequencer.wake()
+
+    asyncio.get_running_loop().call_soon(wake)
 
 
 def _announce(member: Member, api: Api, shared: ProducerRole | None) -> None:

@@ -10,6 +10,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.dev.control import DevControl
 from entresol.dev.keyring import Keyring
+from entresol.node.adding.chain_adder import NoChains
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
@@ -97,7 +98,7 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
         def info() -> NodeInfo:
             return NodeInfo.of(layer_twos[0], config, Keyring(), services[0].address, None)
 
-        node = builder.build(*services, info=info, layer_one=l1_service)
+        node = builder.build(services, info=info, layer_one=l1_service)
         return WorkerNode(node, roles, cluster)
 
 
@@ -144,6 +145,8 @@ def _serve(  # noqa: PLR0913, PLR0917 - independent parts
         layer_two=components,
         router=ReplicaRouter(role.upstream, role.follower),
         notified=role.shipped,
+        # The producer says why.
+        chains=NoChains("workers add no chains"),
     )
     role.attach(api)
     return builder.serve(

@@ -9,21 +9,30 @@ import msgspec
 
 from entresol.errors import ChainNotRegistered, InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import RegisteredChain, SettlementContracts, chain_creation, send_step
+from entresol.l1.deployment_steps import Registration
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
-from entresol.l1.registration import Ecosystem, Registration, find_ecosystem, register
+from entresol.l1.registration import (
+    Ecosystem,
+    check_origin,
+    ensure_registered,
+    find_ecosystem,
+    register,
+)
 from entresol.l1.validators import add_validators
 from entresol.node.config.secrets import parse_private_key
 from entresol.node.open_chains import genesis_batch_hash, open_layer_two
-from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
+from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
+from entresol.node.settlement.remote_tokens import requested_token
 from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.primitives.addresses import create_address
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.assets import asset_id
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import NodeConfig
+    from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address
 
 log = logging.getLogger(__name__)
@@ -49,19 +58,25 @@ class ChainRegistrar:
     async def register(self, config: NodeConfig, keys: OperatorKeys, file: ManifestFile) -> None:
         """Register a chain, which the Bridgehub does not know."""
         shared = await find_ecosystem(self._l1, self._bridgehub)
+        token = (
+            await requested_token(self._l1, config)
+            if file.manifest is None
+            else file.manifest.base_token
+        )
+        await check_origin(self._l1, shared.contracts, token.l1_address)
         owner = self._owner(config, shared)
         if owner is None and not config.l1.deploy_l1:
-            raise self._unregistered(
-                self._call(self._described(config, keys, shared), shared), shared
-            )
+            chain, known = self._described(config, keys, shared, token), await self._known(file)
+            raise self._unregistered(self._call(chain, shared, known), shared)
         if owner is None and file.path is None:
             raise InvalidConfig(
                 "--data-dir",
                 f"without it the chain's contract is forgotten: give it, or {FLAG}-file",
             )
         admin = self._operator(config, keys.deployer.secret)
-        chain = registered_chain(config, keys, self._l1_chain_id, shared.contracts)
+        chain = registered_chain(config, keys, self._l1_chain_id, shared.contracts, token)
         contracts = await self._created(chain, shared, admin, file)
+        await ensure_registered(self._l1, admin, contracts, token.l1_address)
         call = self._call(chain, shared, contracts)
         if owner is None:
             raise self._unregistered(call, shared)
@@ -73,7 +88,7 @@ class ChainRegistrar:
         text = config.l1.bridgehub_owner_key
         if text is None:
             return None
-        owner = self._operator(config, parse_private_key(text, FLAG))
+        owner = self._operator(config, parse_private_key(text, FLAG), "the owner of the Bridgehub")
         if owner.address != shared.owner:
             raise InvalidConfig(
                 FLAG,
@@ -82,29 +97,31 @@ class ChainRegistrar:
             )
         return owner
 
-    def _operator(self, config: NodeConfig, secret: bytes) -> Operator:
-        return Operator(self._l1, secret, fee_limits(config.l1), chain_id=self._l1_chain_id)
+    def _operator(self, config: NodeConfig, secret: bytes, name: str = "the operator") -> Operator:
+        return Operator(
+            *(self._l1, secret, fee_limits(config.l1), name), chain_id=self._l1_chain_id
+        )
 
     def _described(
-        self, config: NodeConfig, keys: OperatorKeys, shared: Ecosystem
+        self, config: NodeConfig, keys: OperatorKeys, shared: Ecosystem, token: BaseToken
     ) -> RegisteredChain:
         """Return the chain without creating anything in its data directory."""
         settings = msgspec.structs.replace(config.chain, data_dir=None)
         temporary = msgspec.structs.replace(config, chain=settings)
-        return registered_chain(temporary, keys, self._l1_chain_id, shared.contracts)
+        return registered_chain(temporary, keys, self._l1_chain_id, shared.contracts, token)
 
     async def _created(
         self, chain: RegisteredChain, shared: Ecosystem, admin: Operator, file: ManifestFile
     ) -> SettlementContracts:
         """Return the contracts of a chain, after its own was created, by this start or an earlier one."""
         for _ in range(_ATTEMPTS):
-            manifest = file.manifest
-            if manifest is not None and await self._l1.code(manifest.contracts.chain):
-                return manifest.contracts
+            known, manifest = await self._known(file), file.manifest
+            if known is not None:
+                return known
             nonce = await self._l1.nonce(admin.address)
             if manifest is None or manifest.creation_nonce != nonce:
                 # Nothing is registered with the address that another transaction has taken meanwhile.
-                manifest = await self._planned(shared, admin.address, nonce)
+                manifest = await self._planned(chain, shared, admin.address, nonce)
                 file.write(manifest)
             log.info(
                 "contract of chain %d: %s", chain.chain_id, manifest.contracts.chain.checksummed()
@@ -116,18 +133,23 @@ class ChainRegistrar:
             f"the account {admin.address.checksummed()}"
         )
 
-    async def _planned(self, shared: Ecosystem, admin: Address, nonce: int) -> SettlementManifest:
+    async def _known(self, file: ManifestFile) -> SettlementContracts | None:
+        """Return the contracts of a chain whose own was created before."""
+        manifest = file.manifest
+        if manifest is None or not await self._l1.code(manifest.contracts.chain):
+            return None
+        return manifest.contracts
+
+    async def _planned(
+        self, chain: RegisteredChain, shared: Ecosystem, admin: Address, nonce: int
+    ) -> SettlementManifest:
         head, contracts = await self._l1.block_number(), shared.contracts
         return SettlementManifest(
             l1_chain_id=self._l1_chain_id,
-            # The bridge of earlier versions serves the first chain alone.
-            contracts=msgspec.structs.replace(
-                contracts,
-                chain=create_address(admin, nonce),
-                legacy_bridge=contracts.asset_router,
-            ),
+            contracts=contracts.of_another_chain(create_address(admin, nonce)),
             creation_nonce=nonce,
             deployment_block=max(0, head - MAX_REORG_DEPTH),
+            paid_in=RecordedToken.of(chain.base_token),
         )
 
     def _call(
@@ -141,7 +163,7 @@ class ChainRegistrar:
             chain_id=chain.chain_id,
             chain_type_manager=shared.contracts.chain_type_manager,
             chain=None if contracts is None else contracts.chain,
-            base_token=asset_id(self._l1_chain_id, ETH_TOKEN),
+            base_token=asset_id(self._l1_chain_id, chain.base_token.l1_address),
             genesis_batch_hash=chain.genesis_batch_hash,
         )
 
@@ -158,16 +180,21 @@ class ChainRegistrar:
 
 
 def registered_chain(
-    config: NodeConfig, keys: OperatorKeys, l1_chain_id: int, contracts: SettlementContracts
+    config: NodeConfig,
+    keys: OperatorKeys,
+    l1_chain_id: int,
+    contracts: SettlementContracts,
+    base_token: BaseToken,
 ) -> RegisteredChain:
     """Return how a chain is registered; its genesis has to be known before, and is created if it is new."""
-    chain, _ = open_layer_two(config, l1_chain_id, contracts)
+    chain, _ = open_layer_two(config, l1_chain_id, contracts, base_token=base_token)
     try:
         return RegisteredChain(
             chain_id=chain.rules.chain_id,
             operator=keys.deployer.address,
             genesis_batch_hash=genesis_batch_hash(chain),
             priority_tx_max_gas=chain.rules.gas_limit,
+            base_token=base_token,
         )
     finally:
         chain.close()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import SettlementContracts
 from entresol.node.open_chains import L1_FOLDER
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.storage.database.directory import write_durably
 
@@ -17,6 +18,43 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import ChainConfig
 
 MANIFEST_FILE: Final = "settlement.json"
+
+
+class RecordedToken(msgspec.Struct, frozen=True, kw_only=True):
+    """The token that pays for gas on a chain, as it was when the chain was created."""
+
+    address: Address
+    name: str
+    symbol: str
+    decimals: int
+    price: str
+    """What ether costs in it, packed, since both of its numbers may be larger than those of JSON."""
+
+    @classmethod
+    def of(cls, token: BaseToken) -> Self | None:
+        """Return what is recorded of a token; nothing of ether."""
+        if token.is_ether:
+            return None
+        return cls(
+            address=token.l1_address,
+            name=token.name,
+            symbol=token.symbol,
+            decimals=token.decimals,
+            price=token.ether_price.pack().hex(),
+        )
+
+    @classmethod
+    def token_of(cls, recorded: Self | None) -> BaseToken:
+        """Return the token of a record; without one it is ether."""
+        if recorded is None:
+            return ETHER_TOKEN
+        return BaseToken(
+            l1_address=recorded.address,
+            name=recorded.name,
+            symbol=recorded.symbol,
+            decimals=recorded.decimals,
+            ether_price=EtherPrice.unpack(bytes.fromhex(recorded.price)),
+        )
 
 
 class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +71,13 @@ class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's nonce that creates the chain's contract beside those of a Bridgehub that was there before."""
     deployment_block: int | None = None
     """An L1 block before which the contracts did not exist; None in directories of earlier versions."""
+    paid_in: RecordedToken | None = None
+    """What pays for gas; None is ether."""
+
+    @property
+    def base_token(self) -> BaseToken:
+        """The token that pays for gas."""
+        return RecordedToken.token_of(self.paid_in)
 
 
 class ManifestFile:
@@ -70,7 +115,7 @@ class ManifestFile:
             return None
         try:
             return parse_manifest(self.path.read_bytes())
-        except (OSError, msgspec.DecodeError, MalformedValue) as error:
+        except (OSError, msgspec.DecodeError, MalformedValue, ValueError) as error:
             raise InvalidConfig("--data-dir", f"{self.path} cannot be read: {error}") from error
 
 

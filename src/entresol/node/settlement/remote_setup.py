@@ -28,7 +28,8 @@ from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import chain_id_of
 from entresol.node.settlement.chain_operators import ChainOperators
 from entresol.node.settlement.chain_registrar import ChainRegistrar, registered_chain
-from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
+from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
+from entresol.node.settlement.remote_tokens import check_flags, registered_token, requested_token
 from entresol.node.settlement.settlement_layer import (
     SettlementLayer,
     fee_limits,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import NodeConfig
+    from entresol.primitives.base_token import BaseToken
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +105,7 @@ class RemoteSetup:
             contracts = await self._deploy(l1_chain_id)
         else:
             contracts = [await self._discover(it, l1_chain_id) for it in self._chains]
+        tokens = [await self._base_token(*it) for it in zip(self._chains, contracts, strict=True)]
         blocks = [
             await self._deployment_block(*it) for it in zip(self._chains, contracts, strict=True)
         ]
@@ -113,11 +116,20 @@ class RemoteSetup:
                 contracts=found,
                 operator_keys=it.keys,
                 deployment_block=block,
+                base_token=token,
             )
-            for index, (it, found, block) in enumerate(
-                zip(self._chains, contracts, blocks, strict=True)
+            for index, (it, found, block, token) in enumerate(
+                zip(self._chains, contracts, blocks, tokens, strict=True)
             )
         )
+
+    async def _base_token(self, chain: RemoteChain, contracts: SettlementContracts) -> BaseToken:
+        """Return what pays for gas: as it was when the chain was created here, or as L1 has registered it."""
+        manifest = chain.file.manifest
+        if manifest is None:
+            return await registered_token(self.l1, chain.config, contracts)
+        check_flags(chain.config, manifest.base_token, f"in {chain.file.path or 'this deployment'}")
+        return manifest.base_token
 
     async def _deployment_block(self, chain: RemoteChain, contracts: SettlementContracts) -> int:
         manifest = chain.file.manifest
@@ -207,7 +219,7 @@ class RemoteSetup:
         # Before the chains are opened, whose genesis is that of these contracts.
         self._check_deployment(first, nonce)
         deployment = msgspec.structs.replace(
-            self._deployment(l1_chain_id, first),
+            await self._deployment(l1_chain_id, first),
             has_facets=await is_divided(self.l1, self._deployer.address, first),
         )
         contracts = [deployment.contracts_of(it.chain_id) for it in self._chains]
@@ -232,13 +244,16 @@ class RemoteSetup:
         if not new:
             return
         block = max(0, await self.l1.block_number() - MAX_REORG_DEPTH)
+        paid_in = {it.chain_id: it.base_token for it in deployment.chains}
         for it, found in new:
+            token = paid_in[it.chain_id]
             it.file.write(
                 SettlementManifest(
                     l1_chain_id=deployment.l1_chain_id,
                     contracts=found,
                     first_nonce=deployment.first_nonce,
                     deployment_block=block,
+                    paid_in=RecordedToken.of(token),
                 )
             )
         for name, address in msgspec.structs.asdict(contracts[0]).items():
@@ -262,24 +277,29 @@ class RemoteSetup:
                 f"{first} when it began, and is {nonce} now"
             )
 
-    def _deployment(self, l1_chain_id: int, first_nonce: int) -> Deployment:
+    async def _deployment(self, l1_chain_id: int, first_nonce: int) -> Deployment:
         """Return the deployment; one that an earlier version began has fewer contracts."""
         deployer = self._deployer.address
         contracts = addresses_of(deployer, first_nonce)
         has_supplier = all(it.contracts.bytecodes_supplier is not None for it in self._manifests)
+        chains = []
+        for it in self._chains:
+            manifest = it.file.manifest
+            token = (
+                await requested_token(self.l1, it.config)
+                if manifest is None
+                else manifest.base_token
+            )
+            chains.append(registered_chain(it.config, it.keys, l1_chain_id, contracts, token))
         return Deployment(
             l1_chain_id=l1_chain_id,
             deployer=deployer,
-            chains=tuple(
-                registered_chain(it.config, it.keys, l1_chain_id, contracts) for it in self._chains
-            ),
+            chains=tuple(chains),
             first_nonce=first_nonce,
             has_bytecodes_supplier=has_supplier,
         )
 
     def _check_flags(self) -> None:
-        if any(it.config.chain.base_token is not None for it in self._chains):
-            raise InvalidConfig("--base-token", "it needs the development L1")
         if self._config.l1.bridgehub_owner_key is not None and self._bridgehub is None:
             raise InvalidConfig("--bridgehub-owner-key", "this needs --bridgehub")
         if not self._manifests and ManifestFile(self._config.chain).has_development_l1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entresol.background_task import BackgroundTask, stop_all
 from entresol.chain.events import BlocksReverted
 from entresol.chain.genesis.base_token import base_token_of
-from entresol.errors import LayerOneFailed
+from entresol.errors import LayerOneFailed, LayerOneMismatch
 from entresol.l1.operator import Operator
 from entresol.node.config.schema import ETHER
 from entresol.node.metrics import Sample
@@ -21,6 +21,7 @@ from entresol.node.settlement.settlement_layer import (
     ether_price_watcher,
     fee_limits,
     required_confirmations,
+    retry_until_reachable,
 )
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.values import Hash32
+    from entresol.rollup.ether_price import EtherPriceWatcher
     from entresol.sequencer.sequencer import Sequencer
 
 logger = logging.getLogger(__name__)
@@ -55,7 +57,7 @@ class Rollup:
     changes the chain. Fails: each service reports its problem in `health`, and retries.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain: Chain,
         sequencer: Sequencer,
@@ -64,8 +66,9 @@ class Rollup:
         config: NodeConfig,
         *,
         journal: Journal | None = None,
+        ether_price: EtherPriceWatcher | None = None,
     ) -> None:
-        """Make the parts; `journal` is where they persist, the store by default."""
+        """Make the parts; `journal` is where they persist, the store by default; `ether_price` runs elsewhere."""
         settings = config.settlement
         policy = SealingPolicy(
             max_age=settings.settle_interval,
@@ -119,7 +122,8 @@ class Rollup:
         self._contract = contract
         self._fees = fees
         self._gas_price = GasPriceWatcher(settlement_layer.l1, fees, limits)
-        self.ether_price = ether_price_watcher(
+        self._follows_price = ether_price is None
+        self.ether_price = ether_price or ether_price_watcher(
             *(settlement_layer, fees, config.l1),
             # Cheaper gas may be what a transaction was waiting for. Not while L1 seals a block.
             on_repriced=lambda: asyncio.get_running_loop().call_soon(sequencer.wake),
@@ -145,7 +149,7 @@ class Rollup:
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
         }
-        if self.ether_price is not None:
+        if self.ether_price is not None and self._follows_price:
             services["price of ether"] = self.ether_price.run
         if self._settles:
             services["batches"] = lambda: self.batcher.run(self._chain.events)
@@ -159,10 +163,18 @@ class Rollup:
         for task in self._tasks:
             task.start()
 
-    async def refresh_prices(self) -> None:
-        """Read what ether costs in the base token now, so that prices are those of L1 from the first request on."""
-        if self.ether_price is not None:
-            await self.ether_price.refresh()
+    async def read_prices(self) -> None:
+        """Wait for what ether costs in the base token, so that prices are those of L1 from the first request on.
+
+        Without a price that could be, those of the settings stay, and the problem is reported.
+        """
+        price = self.ether_price
+        if price is None:
+            return
+        try:
+            await retry_until_reachable(self.settlement_layer.l1, price.step)
+        except LayerOneMismatch:
+            await price.refresh()
 
     async def stop(self) -> None:
         """Stop the services."""
@@ -183,7 +195,8 @@ class Rollup:
         ratio = BaseTokenRatio(self._contract, self._fees, decimals, self.settlers)
         sent = await ratio.set(tokens)
         # If it is confirmed, the caller finds every price changed.
-        await self.refresh_prices()
+        if self.ether_price is not None:
+            await self.ether_price.refresh()
         return sent
 
     def health(self) -> dict[str, Any]:

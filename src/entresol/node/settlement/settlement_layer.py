@@ -22,7 +22,8 @@ from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.open_chains import OPERATOR, genesis_batch_hash
-from entresol.node.settlement.manifest import ManifestFile, SettlementManifest
+from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.rollup.ether_price import EtherPriceWatcher
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
     operator_keys: OperatorKeys
     deployment_block: int = 0
     """An L1 block before which the contracts did not exist."""
+    base_token: BaseToken = ETHER_TOKEN
+    """What pays for gas on the L2, at the price when it was created."""
 
     @property
     def contract(self) -> ZkChain:
@@ -161,7 +164,9 @@ async def verify_registration(
         )
     file = ManifestFile(config.chain)
     manifest = file.manifest or SettlementManifest(
-        l1_chain_id=settlement_layer.l1_chain_id, contracts=settlement_layer.contracts
+        l1_chain_id=settlement_layer.l1_chain_id,
+        contracts=settlement_layer.contracts,
+        paid_in=RecordedToken.of(settlement_layer.base_token),
     )
     block = settlement_layer.deployment_block
     file.write(msgspec.structs.replace(manifest, deployment_block=block))

@@ -19,6 +19,7 @@ from entresol.node.dev_features import (
     settles_remotely,
 )
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.rpc.namespaces.chains import ChainEntry, ChainToken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,25 +190,27 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             "http_url": self.http_url,
             "ws_url": self.websocket_url,
             "data_dir": None if self.data_dir is None else str(self.data_dir),
-            "base_token": _token_json(self.base_token),
+            "base_token": msgspec.to_builtins(_token_entry(self.base_token), enc_hook=str),
             "l1": None if self.l1 is None else self.l1.to_json(),
             **self._chains(),
         }
 
     def _chains(self) -> dict[str, Any]:
         """Return what tells each of several L2s from the others."""
-        chains = [
-            {
-                "chain_id": it.chain_id,
-                "http_url": it.http_url,
-                "ws_url": it.websocket_url,
-                "data_dir": None if it.data_dir is None else str(it.data_dir),
-                "contract": None if it.l1 is None else str(it.l1.contracts.chain),
-                "base_token": _token_json(it.base_token),
-            }
-            for it in (self, *self.others)
-        ]
+        chains = [msgspec.to_builtins(it.entry, enc_hook=str) for it in (self, *self.others)]
         return {"chains": chains} if self.others else {}
+
+    @property
+    def entry(self) -> ChainEntry:
+        """What tells the L2 from others of the node."""
+        return ChainEntry(
+            chain_id=self.chain_id,
+            http_url=self.http_url,
+            ws_url=self.websocket_url,
+            data_dir=None if self.data_dir is None else str(self.data_dir),
+            contract=None if self.l1 is None else self.l1.contracts.chain,
+            base_token=_token_entry(self.base_token),
+        )
 
     def write(self, path: Path) -> None:
         """Write the JSON file atomically.
@@ -226,14 +229,14 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidConfig("--config-out", f"{path} cannot be written: {problem}") from error
 
 
-def _token_json(token: BaseToken) -> dict[str, Any]:
-    return {
-        "l1_address": str(token.l1_address),
-        "name": token.name,
-        "symbol": token.symbol,
-        "decimals": token.decimals,
-        "ratio": str(token.ether_price.tokens(token.decimals)),
-    }
+def _token_entry(token: BaseToken) -> ChainToken:
+    return ChainToken(
+        l1_address=token.l1_address,
+        name=token.name,
+        symbol=token.symbol,
+        decimals=token.decimals,
+        ratio=str(token.ether_price.tokens(token.decimals)),
+    )
 
 
 def _unlocked(keyring: Keyring) -> str:

@@ -165,6 +165,7 @@ class Settler:
             await self._l1_sync.refresh()
             more = False
             for sender in self._senders:
+                await sender.transactions.follow_call()
                 more |= await self._advance(sender, self._l1_sync.totals, now)
             failures = [it.failure for it in self._senders if it.failure is not None]
             if len(failures) == len(self._senders):
@@ -178,7 +179,8 @@ class Settler:
         removals = self._use.removals
         self._stop.lift()
         sender = self._sender(step)
-        while sender.transactions.pending is not None:
+        transactions = sender.transactions
+        while transactions.pending is not None or await transactions.is_calling(clock()):
             self._use.check(removals)
             await self._step_or_wait(sender, clock())
         async with self._exclusively():
@@ -203,16 +205,20 @@ class Settler:
         """Return whether one of the keys is that of an account."""
         return any(it.transactions.address == account for it in self._senders)
 
-    async def send_call(self, account: Address, to: Address, data: bytes) -> Hash32:
-        """Send a call that settles nothing by the key of an account, once none of its steps is pending.
+    async def send_call(
+        self, account: Address, to: Address, data: bytes, *, value: int = 0
+    ) -> Hash32:
+        """Send a call that settles nothing by the key of an account, once nothing of it is pending.
 
-        Until L1 includes it, a step has the same nonce, and is signed again. Raises why it fails.
+        Until L1 includes it, or `replace_seconds` have passed, no step has its nonce. Raises why it fails.
         """
         sender = next(it for it in self._senders if it.transactions.address == account)
+        transactions = sender.transactions
         while True:
             async with self._exclusively():
-                if sender.transactions.pending is None:
-                    return await sender.transactions.send_call(to, data)
+                now = time.monotonic()
+                if transactions.pending is None and not await transactions.is_calling(now):
+                    return await transactions.send_call(to, data, now, value=value)
             await self._step_or_wait(sender, time.monotonic())
 
     # The loop

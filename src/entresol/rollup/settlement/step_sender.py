@@ -84,7 +84,7 @@ class StepSender:
         if pending is not None:
             return await self._follow(pending, totals, now)
         operation = self._plan.next_operation(self.steps) if may_send else None
-        if operation is None:
+        if operation is None or await self.transactions.is_calling(now):
             return False
         await self.send(operation, now)
         return True

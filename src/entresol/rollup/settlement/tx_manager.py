@@ -35,9 +35,10 @@ class TxManager:
     """Has at most one transaction of an operator's key pending on L1, for any of the key's steps.
 
     Remembers: when and at which L1 block the pending transaction was signed, when it was sent last, which attempts L1
-    rejected with another gas limit than it takes, and what prevents a replacement. Persists: the pending transaction
-    and every attempt that was signed for it, before it is sent, so that a restart follows and resends the same ones.
-    Assumes: the operator's account has no other user. Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
+    rejected with another gas limit than it takes, what prevents a replacement, and the last call that settles nothing.
+    Persists: the pending transaction and every attempt that was signed for it, before it is sent, so that a restart
+    follows and resends the same ones. Assumes: the operator's account has no other user. Fails: as `LayerOne` does, and
+    with `OperatorOutOfFunds`.
     """
 
     def __init__(
@@ -63,6 +64,8 @@ class TxManager:
         self._problem: str | None = None
         self._is_fee_limited = False
         self._rejected: set[Hash32] = set()
+        self._call: SignedTransaction | None = None
+        self._called_at = 0.0
 
     @property
     def pending(self) -> PendingSettlement | None:
@@ -104,11 +107,32 @@ class TxManager:
         self._sent_at = now
         await self._operator.send(signed)
 
-    async def send_call(self, to: Address, data: bytes) -> Hash32:
-        """Sign and send a call that settles nothing, while nothing is pending; it is not followed."""
-        signed = await self._operator.sign_call(to, data)
+    async def send_call(self, to: Address, data: bytes, now: float, *, value: int = 0) -> Hash32:
+        """Sign and send a call that settles nothing, while nothing is pending."""
+        signed = await self._operator.sign_call(to, data, value=value)
+        self._call, self._called_at = signed, now
         await self._operator.send(signed)
+        await self.follow_call()
         return signed.hash
+
+    async def follow_call(self) -> None:
+        """Forget a call that L1 has included, so that it is not sent again if L1 is reverted to before it."""
+        call = self._call
+        if call is not None and await self._l1.nonce(self._operator.address) > call.nonce:
+            self._call = None
+
+    async def is_calling(self, now: float) -> bool:
+        """Return whether a call that settles nothing has the next nonce; it is sent again, and given up in the end."""
+        call = self._call
+        if call is None:
+            return False
+        is_over = now - self._called_at >= self._replace_seconds
+        # It is higher if L1 has included the call or another one, and lower if L1 was reverted.
+        if is_over or await self._l1.nonce(self._operator.address) != call.nonce:
+            self._call = None
+            return False
+        await self._operator.send(call)
+        return True
 
     async def resend(self, pending: PendingSettlement, head: L1Block, now: float) -> None:
         """Send the pending transaction again, as L1 may have dropped it; replace it if it is stuck.

@@ -10,6 +10,7 @@ import pytest
 from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneFailed
 from entresol.l1.operator_keys import OperatorKeys
+from entresol.node.settlement import base_token_ratio
 from entresol.node.settlement.base_token_ratio import BaseTokenRatio
 from entresol.primitives.base_token import EtherPrice
 from entresol.rollup.ether_price import EtherPriceWatcher
@@ -69,6 +70,87 @@ def test_a_key_goes_on_to_settle_after_it_changed_the_price_and_waits_for_its_pe
             await scenario.settler.step(0.0)
         assert await scenario.totals() == (1, 1, 1)
         assert await prices.current() == EtherPrice(7, 1)
+
+    embedded(play, keys=ADMIN)
+
+
+def test_calls_and_steps_of_one_key_have_a_nonce_each_while_l1_includes_nothing() -> None:
+    async def play(scenario: Scenario) -> None:
+        prices = Prices(scenario)
+        scenario.layer_one.mine_on_request()
+        first = await prices.ratio.set(Fraction(7))
+        second = asyncio.create_task(prices.ratio.set(Fraction(5)))
+        scenario.seal_batch(1)
+        for _ in range(3):
+            await scenario.settler.step(0.0)
+            assert not scenario.is_pending, "the nonce is that of the call"
+        assert not second.done()
+        while not second.done() or await scenario.totals() != (1, 1, 1):
+            await asyncio.sleep(0)
+            scenario.layer_one.mine()
+            await scenario.settler.step(0.0)
+        for sent in (first, await second):
+            receipt = await scenario.l1.receipt(sent)
+            assert receipt is not None
+            assert receipt.succeeded
+        assert await prices.current() == EtherPrice(5, 1)
+
+    embedded(play, keys=ADMIN)
+
+
+def test_a_call_that_a_revert_of_l1_removes_holds_up_nothing() -> None:
+    async def play(scenario: Scenario) -> None:
+        prices, before = Prices(scenario), scenario.layer_one.checkpoint()
+        await prices.ratio.set(Fraction(7))
+        await prices.ratio.set(Fraction(5))
+        scenario.layer_one.restore(before)
+        assert await prices.current() == EtherPrice(1, 1)
+        scenario.seal_batch(1)
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+        await prices.ratio.set(Fraction(9))
+        assert await prices.current() == EtherPrice(9, 1)
+
+    embedded(play, keys=ADMIN)
+
+
+@pytest.mark.parametrize("is_on_request", [False, True])
+def test_a_price_that_a_revert_of_l1_takes_back_does_not_return_with_the_next_batch(
+    is_on_request: bool,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        prices, before = Prices(scenario), scenario.layer_one.checkpoint()
+        if is_on_request:
+            scenario.layer_one.mine_on_request()
+        await prices.ratio.set(Fraction(7))
+        if is_on_request:
+            scenario.layer_one.mine()
+            await scenario.settler.step(0.0)
+        scenario.layer_one.restore(before)
+        assert await prices.current() == EtherPrice(1, 1)
+        scenario.seal_batch(1)
+        while await scenario.totals() != (1, 1, 1):
+            await scenario.settler.step(0.0)
+            if is_on_request:
+                scenario.layer_one.mine()
+        assert await prices.current() == EtherPrice(1, 1)
+
+    embedded(play, keys=ADMIN)
+
+
+def test_a_step_that_stays_pending_holds_the_call_up_for_a_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(base_token_ratio, "SEND_SECONDS", 0.05)
+
+    async def play(scenario: Scenario) -> None:
+        prices = Prices(scenario)
+        scenario.seal_batch(1)
+        scenario.layer_one.mine_on_request()
+        await scenario.settler.step(0.0)
+        with pytest.raises(LayerOneFailed, match="is pending on the embedded L1: try again later"):
+            await prices.ratio.set(Fraction(7))
+        assert await prices.current() == EtherPrice(1, 1)
 
     embedded(play, keys=ADMIN)
 

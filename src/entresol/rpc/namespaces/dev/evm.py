@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import (
+    RollbackRejected,
     TimestampTooHigh,
     TimestampTooLow,
     TooManyToSeal,
@@ -51,9 +52,12 @@ class TimeTravel:
         """
         return Quantity(self._checkpoints.create())
 
-    @method(getter=True, served_by=ServedBy.PRODUCER)
+    @method(RollbackRejected, getter=True, served_by=ServedBy.PRODUCER)
     def revert(self, snapshot: Number) -> bool | Awaitable[bool]:
-        """Revert the chain to a snapshot, and return whether that snapshot existed."""
+        """Revert the chain to a snapshot, and return whether that snapshot existed.
+
+        One that was taken before a chain was added by `entresol_addChain` is rejected.
+        """
         return self._reverts.run(
             partial(self._checkpoints.plan, snapshot), result=True, otherwise=False
         )
@@ -63,7 +67,7 @@ class TimeTravel:
         """Move the chain's clock forward, and return its offset in seconds.
 
         The next block is so much later than it would have been, even if blocks that were sealed within one second
-        have run ahead of the clock.
+        have run ahead of the clock. Several L2s and their L1 have one clock.
         """
         return self._chain.clock.increase(int(seconds), self._chain.head.timestamp)
 
@@ -71,7 +75,8 @@ class TimeTravel:
     def set_time(self, timestamp: Number256) -> int:
         """Set the chain's clock, also backwards, and return by how many seconds that moved it forward.
 
-        A time from 10^12 on is in milliseconds. A block is always later than its parent, whatever the clock says.
+        A time from 10^12 on is in milliseconds. A block is always later than its parent, whatever the clock says. Several
+        L2s and their L1 have one clock.
         """
         seconds = int(timestamp)
         if FIRST_MILLISECONDS <= seconds < 2**64 - 1:

@@ -107,7 +107,8 @@ class AnvilReorg:
         """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
         The other layer, if both are of this node, is rolled back to its head at that time, with batches and deposits. Steps
-        of settlement that L1 no longer has are undone, also of batches that stay.
+        of settlement that L1 no longer has are undone, also of batches that stay. One of several L2s is rolled back alone,
+        unless L1 may have one of its batches: then L1 is, too, and each other L2 to before its first deposit since.
         """
         plan = self._plan(1 if depth is None else int(depth))
         return self._reverts.run(plan, None, None)

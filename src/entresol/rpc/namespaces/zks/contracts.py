@@ -67,8 +67,10 @@ class ZksContracts:
     def get_bridge_contracts(self) -> BridgeContracts:
         """Return the addresses of the bridges on both layers."""
         it, on_l2 = self._contracts, self._on_l2
+        # The bridge of the first clients takes ether for the fee.
+        takes_ether = on_l2.base_token == ETH_TOKEN
         return BridgeContracts(
-            l1_erc20_default_bridge=it.legacy_bridge,
+            l1_erc20_default_bridge=it.legacy_bridge if takes_ether else it.asset_router,
             l2_erc20_default_bridge=on_l2.asset_router,
             l1_shared_default_bridge=it.asset_router,
             l2_shared_default_bridge=on_l2.asset_router,

@@ -1,0 +1,1 @@
+"""L2s that are added to a node while it runs."""

@@ -1,0 +1,284 @@
+"""Adds an L2 to a running node, on its development L1."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Final
+
+from entresol.background_task import cancel
+from entresol.errors import ChainNotAdded, InvalidConfig, ListenFailed, MalformedValue
+from entresol.l1.deployment import RegisteredChain
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.operator import Operator
+from entresol.l1.registration import check_origin
+from entresol.node.adding.records import AddedChain, AddedChains
+from entresol.node.adding.registration import NewChainRegistrar
+from entresol.node.adding.tokens import base_token_for
+from entresol.node.config.api import worker_count
+from entresol.node.layer_twos import MAX_CHAINS, MAX_PORT
+from entresol.node.open_chains import (
+    genesis_batch_hash,
+    limit_requests,
+    open_layer_two,
+    operator_of,
+)
+from entresol.node.parts.layers import LayerTwo, embedded_settlement_layer, serve_layer_two
+from entresol.node.parts.part import first_problem
+from entresol.node.settlement.manifest import RecordedToken
+from entresol.node.settlement.settlement_layer import contracts_on, fee_limits
+from entresol.primitives.addresses import create_address
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from entresol.chain.chain import Chain
+    from entresol.node.builder import NodeBuilder
+    from entresol.node.chain_service import ChainService
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.parts.ecosystem import EcosystemParts
+    from entresol.node.parts.part import Part
+    from entresol.rpc.namespaces.chains import ChainControl, ChainEntry, NewChainFields
+    from entresol.sequencer.local import LocalSequencer
+
+log = logging.getLogger(__name__)
+
+_MAX_ID: Final = 2**64 - 1
+_FIELDS: Final = {
+    "--base-token": "baseToken",
+    "--base-token-ratio": "baseTokenRatio",
+    "--base-token-decimals": "baseTokenDecimals",
+}
+"""What clients call the settings."""
+
+
+class NoChains:
+    """Rejects to add chains to a node that cannot have more."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def add_chain(self, chain: NewChainFields) -> ChainEntry:  # noqa: ARG002 - as ChainAdder
+        """Reject."""
+        raise ChainNotAdded(self._reason)
+
+
+def chain_control(config: NodeConfig, adder: ChainAdder | None) -> ChainControl:
+    """Return what adds chains to a node, or says why it does not."""
+    if worker_count(config.api) > 1:
+        return NoChains("the node has --workers, which serve the chains that it was started with")
+    if adder is None:
+        return NoChains("chains are added on the development L1, and the node has none")
+    return adder
+
+
+class ChainAdder:
+    """A part of a node: adds L2s, one after the other, and is what starts and stops them.
+
+    Remembers: the parts of the chains that it has added. Persists: which they are (`AddedChains`), before the first
+    transaction. Assumes: the event loop of the node, and a development L1 in this process. Fails: with a typed error, and
+    nothing of the chain is there then. If the process ends meanwhile, the next start has the chain if L1 has registered
+    it, and else nothing of it.
+    """
+
+    def __init__(
+        self,
+        ecosystem: EcosystemParts,
+        l1_chain: Chain,
+        l1_sequencer: LocalSequencer,
+    ) -> None:
+        self._ecosystem = ecosystem
+        self._added = AddedChains(ecosystem.builder.config)
+        self._l1_chain = l1_chain
+        self._l1_sequencer = l1_sequencer
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[ChainEntry]] = set()
+        self._parts: list[Part] = []
+        self._opened = contextlib.ExitStack()
+        self._is_stopping = False
+
+    def open_added(self) -> None:
+        """Open the chains that were added before a restart, which the recipe serves with all others."""
+        ecosystem, config = self._ecosystem, self._ecosystem.builder.config
+        for record in self._added.complete(self._l1_chain):
+            if worker_count(config.api) > 1:
+                raise InvalidConfig(
+                    "--workers",
+                    f"chain {record.chain_id} was added here, and has no workers; leave it out",
+                )
+            layer_two = self._opened_layer_two(ecosystem.builder, record)
+            contract, chain = record.contract, layer_two.chain
+            limit_requests(self._l1_chain, contract, chain.rules.gas_limit)
+            ecosystem.control.add(chain)
+            ecosystem.add(layer_two)
+
+    @property
+    def problem(self) -> str | None:
+        """What fails of the chains that were added."""
+        return first_problem(self._parts)
+
+    async def start(self) -> None:
+        """Do nothing: chains start when they are added."""
+
+    async def stop(self) -> None:
+        """Add no more chains, and stop those that were added."""
+        self._is_stopping = True
+        for task in tuple(self._tasks):
+            await cancel(task)
+        async with contextlib.AsyncExitStack() as stack:
+            for part in self._parts:
+                stack.push_async_callback(part.stop)
+
+    def close(self) -> None:
+        """Close the chains that were added."""
+        self._opened.close()
+
+    async def add_chain(self, chain: NewChainFields) -> ChainEntry:
+        """Add an L2; it is added, too, if the client does not wait for it."""
+        if self._is_stopping:
+            raise ChainNotAdded("the node stops")
+        if len(self._ecosystem.layer_twos) + len(self._tasks) >= MAX_CHAINS:
+            raise ChainNotAdded(f"a node has at most {MAX_CHAINS} chains")
+        task = asyncio.create_task(self._add_in_turn(chain))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[ChainEntry]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            # The client has the error, if it is still there.
+            task.exception()
+
+    async def _add_in_turn(self, chain: NewChainFields) -> ChainEntry:
+        async with self._lock:
+            try:
+                return await self._add(chain)
+            except InvalidConfig as error:
+                field = _FIELDS.get(error.source)
+                raise MalformedValue(error.problem, field=field) from error
+            except ListenFailed as error:
+                raise ChainNotAdded(str(error)) from error
+
+    async def _add(self, chain: NewChainFields) -> ChainEntry:
+        self._check(chain)
+        ecosystem, l1_chain = self._ecosystem, self._l1_chain
+        config, contracts = ecosystem.builder.config, contracts_on(l1_chain)
+        l1 = EmbeddedLayerOne(l1_chain, self._l1_sequencer)
+        registrar = NewChainRegistrar(l1_chain, l1, ecosystem.rollups[0].settler)
+        shared = await registrar.find(contracts.bridgehub, chain.chain_id)
+        known = [it.base_token for it in ecosystem.layer_twos]
+        token = await base_token_for(chain, config.chain, known, l1)
+        await check_origin(l1, contracts, token.l1_address)
+        index = len(ecosystem.layer_twos)
+        secret, limits = operator_of(index).secret, fee_limits(config.l1)
+        operator = Operator(l1, secret, limits, chain_id=l1_chain.rules.chain_id)
+        record = AddedChain(
+            chain_id=int(chain.chain_id),
+            port=int(chain.port or 0),
+            index=index,
+            contract=create_address(operator.address, await l1.nonce(operator.address)),
+            paid_in=RecordedToken.of(token),
+        )
+        self._added.add(record)
+        try:
+            with ecosystem.builder.extension() as builder:
+                layer_two, service = self._made(builder, record)
+                async with _taken_port(service):
+                    registered = _registered(layer_two, operator)
+                    own = record.contracts(l1_chain)
+                    await registrar.register(registered, own, operator, shared)
+                    record.check_registered(l1_chain)
+                # From here on nothing waits until the node has the chain.
+                self._joined(builder, layer_two, service)
+        except Exception:
+            # A node that is stopped leaves it to the next start, as L1 may have the registration by then.
+            self._added.forget(record)
+            raise
+        await self._started(layer_two, service)
+        log.info("added chain %d at %s", record.chain_id, service.address)
+        return ecosystem.info_of(index).entry
+
+    def _check(self, chain: NewChainFields) -> None:
+        """Reject an id or a port that cannot be, or is another chain's."""
+        ecosystem = self._ecosystem
+        if not 1 <= chain.chain_id <= _MAX_ID:
+            raise MalformedValue(f"ids are from 1 to {_MAX_ID:,}", field="chainId")
+        if chain.chain_id == self._l1_chain.rules.chain_id:
+            raise MalformedValue(f"the L1 has the id {int(chain.chain_id)}", field="chainId")
+        services = [(it, f"chain {it.chain.rules.chain_id}") for it in ecosystem.services]
+        if ecosystem.layer_one is not None:
+            services.append((ecosystem.layer_one, "the L1"))
+        if any(it.chain.rules.chain_id == chain.chain_id for it in ecosystem.services):
+            raise MalformedValue(f"the node has chain {int(chain.chain_id)}", field="chainId")
+        if chain.port is not None and chain.port > MAX_PORT:
+            raise MalformedValue(f"ports are from 0 to {MAX_PORT:,}", field="port")
+        for service, name in services:
+            if chain.port and chain.port in (service.port, service.extra_port):
+                raise MalformedValue(f"{name} has the port {int(chain.port)}", field="port")
+
+    def _made(self, builder: NodeBuilder, record: AddedChain) -> tuple[LayerTwo, ChainService]:
+        """Return the parts of a chain, none of which has started."""
+        layer_two = self._opened_layer_two(builder, record)
+        name, control = str(record.chain_id), self._ecosystem.control
+        service = serve_layer_two(builder, layer_two, control, name=name, chains=self)
+        return layer_two, service
+
+    def _opened_layer_two(self, builder: NodeBuilder, record: AddedChain) -> LayerTwo:
+        config = record.config(builder.config)
+        contracts, token = record.contracts(self._l1_chain), record.base_token
+        opened = open_layer_two(config, self._l1_chain.rules.chain_id, contracts, base_token=token)
+        builder.opened(opened[0])
+        layer = embedded_settlement_layer(
+            self._l1_chain, self._l1_sequencer, record.index, contracts
+        )
+        return LayerTwo.of(config, opened, token, layer)
+
+    def _joined(self, builder: NodeBuilder, layer_two: LayerTwo, service: ChainService) -> None:
+        """Have one more chain in everything that is of all chains."""
+        ecosystem = self._ecosystem
+        self._opened.push(builder.taken())
+        for it, served in zip(ecosystem.layer_twos, ecosystem.services, strict=True):
+            builder.name(str(it.chain.rules.chain_id), it.sequencer, served, it.rollup)
+        builder.name(str(self._l1_chain.rules.chain_id), self._l1_sequencer, ecosystem.layer_one)
+        ecosystem.control.add(layer_two.chain)
+        ecosystem.add(layer_two)
+        ecosystem.services.append(service)
+        ecosystem.connect()
+        parts = self._parts_of(layer_two, service)
+        self._parts += parts
+        builder.add(*parts, chain=str(layer_two.chain.rules.chain_id))
+
+    async def _started(self, layer_two: LayerTwo, service: ChainService) -> None:
+        if layer_two.rollup is not None:
+            await layer_two.rollup.read_prices()
+        for part in self._parts_of(layer_two, service):
+            await part.start()
+
+    def _parts_of(self, layer_two: LayerTwo, service: ChainService) -> Sequence[Part]:
+        # As in the recipe: from the end, requests in progress need the sequencer.
+        parts = (layer_two.sequencer, service, layer_two.rollup)
+        return [it for it in parts if it is not None]
+
+
+@contextlib.asynccontextmanager
+async def _taken_port(service: ChainService) -> AsyncIterator[None]:
+    """Take the port of a service, and free it again if something fails."""
+    await service.bind()
+    try:
+        yield
+    except BaseException:
+        await service.stop()
+        raise
+
+
+def _registered(layer_two: LayerTwo, operator: Operator) -> RegisteredChain:
+    chain = layer_two.chain
+    return RegisteredChain(
+        chain_id=chain.rules.chain_id,
+        operator=operator.address,
+        genesis_batch_hash=genesis_batch_hash(chain),
+        priority_tx_max_gas=chain.rules.gas_limit,
+        base_token=layer_two.base_token,
+    )

@@ -1,0 +1,117 @@
+"""The `entresol_` methods about the L2s of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol, Self
+
+import msgspec
+
+from entresol.errors import (
+    ChainNotAdded,
+    InvalidConfig,
+    LayerOneFailed,
+    ListenFailed,
+    MalformedValue,
+)
+from entresol.primitives.values import Address
+from entresol.rpc.jsonrpc.codec import JsonModel, convert
+from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.model import says
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+_MAX_TEXT: Final = 64
+
+
+class NewChainFields(JsonModel, frozen=True, kw_only=True):
+    """What a client says of a new chain."""
+
+    chain_id: Number
+    port: Number | None = None
+    base_token: str | None = None
+    base_token_ratio: str | int | float | None = None
+    base_token_decimals: Number | None = None
+
+
+class NewChain:
+    """An L2 to add: its id, its port, and what pays for its gas."""
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "chainId": Number.json_schema,
+            "port": Number.json_schema,
+            "baseToken": {"type": "string"},
+            "baseTokenRatio": {"type": ["string", "number"]},
+            "baseTokenDecimals": Number.json_schema,
+        },
+        "required": ["chainId"],
+        "additionalProperties": False,
+    }
+
+    def __init__(self, fields: NewChainFields) -> None:
+        self.fields = fields
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read an object, which has no other members."""
+        if not isinstance(value, dict):
+            raise MalformedValue("should be an object")
+        unknown = next((it for it in value if it not in cls.json_schema["properties"]), None)
+        if unknown is not None:
+            names = ", ".join(cls.json_schema["properties"])
+            raise MalformedValue(f"{unknown[:_MAX_TEXT]!r} is not one of {names}")
+        return cls(convert(value, NewChainFields))
+
+
+class ChainToken(msgspec.Struct, frozen=True, kw_only=True):
+    """The token that pays for the gas of an L2, at a price in tokens for an ether."""
+
+    l1_address: Annotated[Address, says("The token on L1; 0x…01 stands for ether.")]
+    name: str
+    symbol: str
+    decimals: int
+    ratio: Annotated[str, says("How many of it an ether costs.")]
+
+
+class ChainEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several L2s of a node; the names are those of `--config-out`."""
+
+    chain_id: Annotated[int, says("The id of the chain.")]
+    http_url: Annotated[str, says("Where it is served by HTTP.")]
+    ws_url: Annotated[str, says("Where it is served by WebSocket.")]
+    data_dir: Annotated[str | None, says("Its folder; null if it is temporary.")]
+    contract: Annotated[Address | None, says("Its contract on L1; null without an L1.")]
+    base_token: Annotated[ChainToken, says("What pays for its gas.")]
+
+
+class ChainControl(Protocol):
+    """Adds L2s to a node."""
+
+    def add_chain(self, chain: NewChainFields) -> Awaitable[ChainEntry]:
+        """Add an L2, and return where it is served."""
+
+
+class EntresolChains:
+    """Adds L2s to a running node."""
+
+    prefix = "entresol"
+
+    def __init__(self, control: ChainControl) -> None:
+        self._control = control
+
+    @method(
+        *(ChainNotAdded, InvalidConfig, LayerOneFailed, ListenFailed, MalformedValue),
+        waits=True,
+        served_by=ServedBy.PRODUCER,
+    )
+    async def add_chain(self, chain: NewChain) -> ChainEntry:
+        """Add an L2 to the node, on its development L1, and return what `--config-out` has of it.
+
+        The owner of the Bridgehub registers it by transactions on L1. Its settings are those of the node, but for its id,
+        its port, by default a free one, and its base token, by default ether: the symbol of one that another chain has,
+        or the address of a token on L1. No account has funds there before somebody deposits some.
+        """
+        return await self._control.add_chain(chain.fields)
