@@ -38,6 +38,7 @@ ELSEWHERE: Final = {
     "hardhat-matchers.mjs",
     "hardhat-upgrades.mjs",
     "viem-actions.mjs",
+    "viem-layers.mjs",
     "blobs.mjs",
     "development-network.mjs",
     "ethers-defaults.mjs",

@@ -222,7 +222,7 @@ def test_a_worker_that_hangs_is_reported_and_replaced() -> None:
         metrics = producer.get("/metrics").decode()
         assert metric_in(metrics, "worker_hangs_total") == 1
         assert metric_in(metrics, "workers_silent") == 0
-        assert "no sign of life" in node.printed()
+        eventually(lambda: "no sign of life" in node.printed())
         assert other in workers_of(node)
         producer.close()
         assert node.stop() == 0
@@ -237,7 +237,9 @@ def test_a_worker_that_hangs_while_it_starts_is_replaced() -> None:
         os.kill(hung, signal.SIGSTOP)
         eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING, node.printed)
         assert metric(node, "worker_hangs_total") == 1
-        assert "has given no sign of life for 8 seconds, and is killed" in node.printed()
+        eventually(
+            lambda: "has given no sign of life for 8 seconds, and is killed" in node.printed()
+        )
         assert node.stop() == 0
 
 
