@@ -237,7 +237,9 @@ def test_a_worker_that_hangs_while_it_starts_is_replaced() -> None:
         os.kill(hung, signal.SIGSTOP)
         eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING, node.printed)
         assert metric(node, "worker_hangs_total") == 1
-        eventually(lambda: "has given no sign of life for 8 seconds, and is killed" in node.printed())
+        eventually(
+            lambda: "has given no sign of life for 8 seconds, and is killed" in node.printed()
+        )
         assert node.stop() == 0
 
 
