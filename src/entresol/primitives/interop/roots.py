@@ -1,0 +1,71 @@
+"""Roots over the messages of all chains, which L1 gathers and every chain imports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from entresol._native import keccak256
+from entresol.primitives import abi
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+ROOT_STORAGE: Final = Address((0x10008).to_bytes(20))
+MESSAGE_VERIFICATION: Final = Address((0x10009).to_bytes(20))
+
+MAX_ROOTS_PER_IMPORT: Final = 100
+"""How many roots one transaction, and so one block, imports."""
+MAX_ROOTS_PER_BATCH: Final = 1_000
+"""How many roots a batch imports: the transaction that executes it on L1 lists them all."""
+
+ROOT_TYPE: Final = "(uint256,uint256,uint256,bytes32[])"
+_IMPORT: Final = f"addInteropRootsInBatch({ROOT_TYPE}[])"
+_SELECTOR: Final = keccak256(_IMPORT.encode())[:4]
+
+
+class InteropRoot(NamedTuple):
+    """The root over all chains at the end of a block of L1."""
+
+    chain_id: int
+    """That of L1."""
+    block_number: int
+    timestamp: int
+    sides: tuple[Hash32, ...]
+    """One: the root itself."""
+
+    @classmethod
+    def of(cls, chain_id: int, block_number: int, timestamp: int, root: Hash32) -> Self:
+        """Return the root of one block."""
+        return cls(chain_id, block_number, timestamp, (root,))
+
+    @property
+    def root(self) -> Hash32:
+        """The root itself."""
+        return self.sides[0]
+
+
+def import_call(roots: Sequence[InteropRoot]) -> bytes:
+    """Return the call that imports roots into an L2."""
+    return abi.encode_call(_IMPORT, list(roots))
+
+
+def imported_roots(call: bytes) -> list[InteropRoot]:
+    """Return the roots that a call imports; raises `MalformedValue` if it is no such call."""
+    if call[:4] != _SELECTOR:
+        return []
+    (found,) = abi.decode(f"({ROOT_TYPE}[])", call[4:])
+    return [
+        InteropRoot(chain_id, number, timestamp, tuple(map(Hash32, sides)))
+        for chain_id, number, timestamp, sides in found
+    ]
+
+
+def rolling_hash(roots: Iterable[InteropRoot]) -> Hash32:
+    """Return the hash over the roots of a batch, as L1 computes it; zero without any."""
+    found = Hash32.zero()
+    for it in roots:
+        words = (it.chain_id, it.block_number, it.timestamp)
+        packed = b"".join(word.to_bytes(32) for word in words) + b"".join(it.sides)
+        found = Hash32(keccak256(found + packed))
+    return found
