@@ -68,6 +68,10 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
     legacy_bridge: Address
     bytecodes_supplier: Address | None = None
     """None in deployments of earlier versions."""
+    message_root: Address | None = None
+    """Where the roots of all chains are; None in deployments of protocol version 30."""
+    chain_registration_sender: Address | None = None
+    """By which a chain learns of another one; None in deployments of protocol version 30."""
 
     def of_another_chain(self, chain: Address) -> Self:
         """Return those of a chain after the first: the bridge of earlier versions serves the first one alone.
