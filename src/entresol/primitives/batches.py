@@ -11,9 +11,12 @@ from entresol.errors import MalformedValue
 from entresol.primitives.records import HashBytes, Natural, RecordPart
 from entresol.primitives.values import Hash32
 
-VERSION: Final = 1
+VERSION: Final = 2
+"""Of batches that import roots."""
+VERSION_WITHOUT_ROOTS: Final = 1
+"""Of all others, which every version reads."""
 
-_VERSION_BYTE: Final = bytes([VERSION])
+_ROOT_FIELDS: Final = 2
 
 
 class SettlementStep(IntEnum):
@@ -44,20 +47,38 @@ class Batch(RecordPart, frozen=True):
     logs: Natural
     message_root: HashBytes
     state_root: HashBytes
+    interop_roots: Natural = 0
+    """How many roots of L1 its blocks import."""
+    dependency_hash: HashBytes = bytes(32)
+    """The rolling hash of those roots; zero without any."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """Decode what `encode` writes."""
-        if data[:1] != _VERSION_BYTE:
-            raise MalformedValue(f"a batch of version {VERSION} is expected, got {data[:1].hex()}")
+        version = data[0] if data else None
+        if version not in (VERSION_WITHOUT_ROOTS, VERSION):
+            raise MalformedValue(
+                f"a batch of version {VERSION_WITHOUT_ROOTS} or {VERSION} is expected, got {data[:1].hex()}"
+            )
         try:
-            return msgspec.msgpack.decode(memoryview(data)[1:], type=cls)
+            batch = msgspec.msgpack.decode(memoryview(data)[1:], type=cls)
         except msgspec.DecodeError as error:
             raise MalformedValue(f"a batch is not readable: {error}") from error
+        if batch.version != version:
+            raise MalformedValue(f"a batch of version {version} with {batch.interop_roots} roots")
+        return batch
 
     def encode(self) -> bytes:
-        """Return the version, then the fields in MessagePack."""
-        return _VERSION_BYTE + msgspec.msgpack.encode(self)
+        """Return the version, then the fields in MessagePack; those of roots only if there are any."""
+        fields = msgspec.structs.astuple(self)
+        if self.version == VERSION_WITHOUT_ROOTS:
+            fields = fields[:-_ROOT_FIELDS]
+        return bytes([self.version]) + msgspec.msgpack.encode(fields)
+
+    @property
+    def version(self) -> int:
+        """The version of its encoding."""
+        return VERSION if self.interop_roots else VERSION_WITHOUT_ROOTS
 
 
 class SettlementTransaction(NamedTuple):

@@ -8,6 +8,9 @@ import msgspec
 
 from entresol.errors import BatchOverflow, StoreDamaged
 from entresol.primitives.batches import Batch
+from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH, imported_roots
+from entresol.primitives.interop.roots import rolling_hash as rolling_hash_of_roots
+from entresol.primitives.rlp import decode_fields
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS, PRIORITY_TYPES
 from entresol.primitives.values import Hash32
 from entresol.rollup.commitments import CommitBatchInfo, StoredBatchInfo
@@ -15,10 +18,12 @@ from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.priority_tree import EMPTY_LEAF, Frontier, rolling_hash
 
 if TYPE_CHECKING:
+    from entresol.primitives.interop.roots import InteropRoot
     from entresol.primitives.records import BlockRecord
     from entresol.rollup.priority_tree import PriorityOpsBatchInfo
     from entresol.storage.store_view import BlockReader
 
+SYSTEM_TYPE: Final = 0x7D
 MAX_TRANSACTIONS: Final = 65_535
 """A log has two bytes for the index of its transaction in the block, and a batch may be one block."""
 
@@ -64,6 +69,7 @@ class OpenBatch:
         self.transactions = 0
         self.logs: list[bytes] = []
         self.priority: list[Hash32] = []
+        self.roots: list[InteropRoot] = []
         self.active_since: float | None = None
         """When its first transaction was added."""
         self._positions: list[tuple[int, int]] = []
@@ -94,6 +100,7 @@ class OpenBatch:
             and self.transactions + transactions <= policy.max_transactions
             and len(self.logs) + logs <= policy.max_logs
             and len(self.priority) + record.priority_count() <= MAX_PRIORITY_TRANSACTIONS
+            and len(self.roots) + len(roots_of(record)) <= MAX_ROOTS_PER_BATCH
         )
 
     def add(self, record: BlockRecord, now: float) -> None:
@@ -103,6 +110,7 @@ class OpenBatch:
             self._first_timestamp = header.timestamp
         self._last_timestamp = header.timestamp
         self._state_root = header.state_root
+        self.roots += roots_of(record)
         # Logs number the transactions of each block from 0, as their record has them.
         self._positions.append((0, len(self.logs)))
         for index, (raw, _) in enumerate(record.transactions):
@@ -119,6 +127,7 @@ class OpenBatch:
             self.blocks >= policy.max_blocks
             or self.transactions >= policy.max_transactions
             or len(self.logs) >= policy.max_logs
+            or len(self.roots) >= MAX_ROOTS_PER_BATCH
         )
 
     def is_old(self, policy: SealingPolicy, now: float) -> bool:
@@ -142,6 +151,8 @@ class OpenBatch:
             len(self.logs),
             bytes(MessageTree.of_logs(logs).root),
             bytes(self._state_root),
+            len(self.roots),
+            bytes(rolling_hash_of_roots(self.roots)),
         )
         return SealedBatch(batch, logs, self._positions)
 
@@ -179,6 +190,7 @@ def commit_info_of(batch: Batch, chain_id: int) -> CommitBatchInfo:
         message_root=Hash32(batch.message_root),
         l1_transactions=batch.l1_transactions,
         priority_hash=Hash32(batch.priority_hash),
+        dependency_hash=Hash32(batch.dependency_hash),
     )
 
 
@@ -202,6 +214,19 @@ def priority_ops_of(blocks: BlockReader, batch: Batch) -> PriorityOpsBatchInfo:
     return frontier_before(batch).prove(priority_hashes(blocks, batch))
 
 
+def imported_roots_of(blocks: BlockReader, batch: Batch) -> list[InteropRoot]:
+    """Return the roots that the blocks of a batch import."""
+    found: list[InteropRoot] = []
+    for number in range(batch.first_block, batch.last_block + 1):
+        if len(found) >= batch.interop_roots:
+            break
+        record = blocks.get_record(number)
+        if record is None:
+            raise StoreDamaged(blocks.path, f"block {number} of a batch is missing")
+        found += roots_of(record)
+    return found
+
+
 def frontier_before(batch: Batch) -> Frontier:
     """Return L1's priority tree as it was before a batch."""
     return Frontier(batch.first_priority_id, batch.priority_frontier)
@@ -218,6 +243,15 @@ def _priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
     if location is None or record is None:
         raise StoreDamaged(blocks.path, f"priority transaction {priority_id} of a batch is missing")
     return record.transaction(location.transaction_index).hash
+
+
+def roots_of(record: BlockRecord) -> list[InteropRoot]:
+    """Return the roots that a block imports: its first transaction does it."""
+    if not record.transactions or record.transactions[0][0][0] != SYSTEM_TYPE:
+        return []
+    raw, _ = record.transactions[0]
+    _, call, _ = decode_fields(raw[1:], 3, "a system transaction")
+    return imported_roots(bytes(call)) if isinstance(call, bytes) else []
 
 
 def _log_count(record: BlockRecord) -> int:

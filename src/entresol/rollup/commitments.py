@@ -1,8 +1,8 @@
 """Batch commitments, and the call data that commits, proves and executes batches on L1.
 
-The encodings are those of protocol version 30. Two parts are placeholders: no data of the batch is published
-(the scheme says so), and the proof is a fake that only a development verifier accepts. L1 checks everything
-else.
+The encodings are those of protocol version 31; contracts of version 30 differ in that of an execution. Two parts are
+placeholders: no data of the batch is published (the scheme says so), and the proof is a fake that only a development
+verifier accepts. L1 checks everything else.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.primitives import abi
+from entresol.primitives.interop.roots import ROOT_TYPE, InteropRoot
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
 
 # The first byte of the call data: the version of its encoding.
 COMMIT_VERSION: Final = 3
 PROVE_VERSION: Final = 1
-EXECUTE_VERSION: Final = 1
+EXECUTE_VERSION: Final = 2
+EXECUTE_VERSION_WITHOUT_ROOTS: Final = 1
+"""Of contracts from before there were roots; they take a list of them, which has to be empty."""
 
 # Data availability: none. Only the operator has the data, and L1 requires none of it.
 NO_DATA_SCHEME: Final = 1
@@ -36,7 +39,7 @@ _COMMIT: Final = (
     "uint64,uint64,uint64,uint64,uint256,bytes)"
 )
 _PRIORITY: Final = "(bytes32[],bytes32[],bytes32[])"
-_INTEROP_ROOT: Final = "(uint256,uint256,bytes32[])"
+_EARLIER_ROOT: Final = "(uint256,uint256,bytes32[])"
 
 _Words: TypeAlias = tuple[object, ...]
 
@@ -48,6 +51,7 @@ class StoredBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     state_root: Hash32
     l1_transactions: int = 0
     priority_hash: Hash32 = EMPTY_LEAF
+    dependency_hash: Hash32 = Hash32.zero()
     message_root: Hash32 = Hash32.zero()
     commitment: Hash32
 
@@ -69,7 +73,7 @@ class StoredBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
             index_of_repeated_changes,
             self.l1_transactions,
             self.priority_hash,
-            Hash32.zero(),
+            self.dependency_hash,
             self.message_root,
             timestamp,
             self.commitment,
@@ -89,10 +93,11 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     message_root: Hash32
     l1_transactions: int
     priority_hash: Hash32
+    dependency_hash: Hash32 = Hash32.zero()
 
     def commitment(self) -> Hash32:
         """Return the commitment, as L1 computes it from the call data."""
-        no_upgrade = no_dependencies = Hash32.zero()
+        no_upgrade = Hash32.zero()
         return Hash32(
             keccak256(
                 self.chain_id.to_bytes(32)
@@ -104,7 +109,7 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
                 + self.priority_hash
                 + self.message_root
                 + no_upgrade
-                + no_dependencies
+                + self.dependency_hash
             )
         )
 
@@ -115,6 +120,7 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
             state_root=self.state_root,
             l1_transactions=self.l1_transactions,
             priority_hash=self.priority_hash,
+            dependency_hash=self.dependency_hash,
             message_root=self.message_root,
             commitment=self.commitment(),
         )
@@ -126,7 +132,7 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
             self.state_root,
             self.l1_transactions,
             self.priority_hash,
-            Hash32.zero(),
+            self.dependency_hash,
             self.message_root,
             NO_DATA_SCHEME,
             NO_DATA_COMMITMENT,
@@ -152,14 +158,21 @@ def proof_data(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) ->
 
 
 def execute_data(
-    batches: Sequence[StoredBatchInfo], operations: Sequence[PriorityOpsBatchInfo]
+    batches: Sequence[StoredBatchInfo],
+    operations: Sequence[PriorityOpsBatchInfo],
+    roots: Sequence[Sequence[InteropRoot]] | None,
 ) -> bytes:
-    """Return the `executeData` of proven batches, with the priority transactions of each."""
+    """Return the `executeData` of proven batches, with the priority transactions and imported roots of each.
+
+    None instead of roots is for contracts from before there were any.
+    """
+    version, root_type = EXECUTE_VERSION, ROOT_TYPE
+    if roots is None:
+        version, root_type = EXECUTE_VERSION_WITHOUT_ROOTS, _EARLIER_ROOT
     proofs = [(it.left_path, it.right_path, it.hashes) for it in operations]
-    no_roots: list[list[object]] = [[] for _ in batches]
-    types = f"({_STORED}[],{_PRIORITY}[],{_INTEROP_ROOT}[][])"
-    arguments = (_all_words(batches), proofs, no_roots)
-    return bytes([EXECUTE_VERSION]) + abi.encode(types, arguments)
+    declared = [list(it) for it in roots] if roots is not None else [[] for _ in batches]
+    types = f"({_STORED}[],{_PRIORITY}[],{root_type}[][])"
+    return bytes([version]) + abi.encode(types, (_all_words(batches), proofs, declared))
 
 
 def public_input(previous: StoredBatchInfo, batch: StoredBatchInfo) -> int:

@@ -17,7 +17,8 @@ COMMIT = (
     "uint64,uint64,uint64,uint64,uint256,bytes)"
 )
 PRIORITY_OPS = "(bytes32[],bytes32[],bytes32[])"
-INTEROP_ROOT = "(uint256,uint256,uint256,bytes32[])"
+INTEROP_ROOTS = {1: "(uint256,uint256,bytes32[])", 2: "(uint256,uint256,uint256,bytes32[])"}
+"""By the version of the execution's data."""
 NONE = bytes(32)
 
 
@@ -129,9 +130,9 @@ class Batch:
         """Return the data by which the operator proves the batch."""
         return prove_data(previous, [self])
 
-    def execute_data(self) -> bytes:
+    def execute_data(self, version: int = 2) -> bytes:
         """Return the data by which the operator executes the batch."""
-        return execute_data([self])
+        return execute_data([self], version=version)
 
     def _da_header(self) -> bytes:
         return NONE + keccak256(self.pubdata) + b"\1" + NONE
@@ -160,15 +161,17 @@ def prove_data(
     return b"\1" + abi.encode([STORED, f"{STORED}[]", "uint256[]"], arguments)
 
 
-def execute_data(batches: Sequence[Batch], *, roots: Sequence[object] = ()) -> bytes:
+def execute_data(
+    batches: Sequence[Batch], *, roots: Sequence[object] = (), version: int = 2
+) -> bytes:
     """Return the data of an execution."""
     arguments = [
         [batch.stored() for batch in batches],
         [batch.priority_ops() for batch in batches],
         [list(roots) for _ in batches],
     ]
-    return b"\2" + abi.encode(
-        [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"], arguments
+    return bytes([version]) + abi.encode(
+        [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS[version]}[][]"], arguments
     )
 
 

@@ -78,6 +78,7 @@ class Scenario:
             {self._operator(it): it.steps for it in self.keys.keys},
             self.contracts.timelock,
             self.config,
+            message_root=self.contracts.addresses.message_root,
             on_settled=on_settled,
         )
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol._native import keccak256
+from entresol.primitives.interop.roots import InteropRoot
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import (
     CommitBatchInfo,
@@ -56,7 +57,7 @@ def stored_words(batch: StoredBatchInfo) -> tuple[Any, ...]:
         0,
         batch.l1_transactions,
         batch.priority_hash,
-        ZERO,
+        batch.dependency_hash,
         batch.message_root,
         0,
         batch.commitment,
@@ -90,6 +91,7 @@ def test_the_commitment_is_the_keccak_of_the_packed_fields() -> None:
         {"l1_transactions": 3},
         {"priority_hash": EMPTY_LEAF},
         {"message_root": Hash32.zero()},
+        {"dependency_hash": Hash32(b"\xcc" * 32)},
     ],
 )
 def test_the_commitment_covers_every_field_of_its_own(change: dict[str, Any]) -> None:
@@ -111,7 +113,7 @@ def test_batch_0_is_that_of_the_chain_registration() -> None:
 
 
 def test_the_stored_batch_hash_is_the_keccak_of_nine_words() -> None:
-    batch = statement().stored()
+    batch = statement(dependency_hash=Hash32(b"\xcc" * 32)).stored()
     words = b"".join(
         word.to_bytes(32) if isinstance(word, int) else word for word in stored_words(batch)
     )
@@ -120,7 +122,7 @@ def test_the_stored_batch_hash_is_the_keccak_of_nine_words() -> None:
 
 
 def test_commit_data_is_version_3_the_previous_batch_and_one_batch() -> None:
-    payload = commit_data(GENESIS, statement())
+    payload = commit_data(GENESIS, statement(dependency_hash=Hash32(b"\xcc" * 32)))
     assert payload[0] == 3
     previous, batches = decode([STORED, f"{COMMITTED}[]"], payload[1:])
     assert previous == stored_words(GENESIS)
@@ -130,7 +132,7 @@ def test_commit_data_is_version_3_the_previous_batch_and_one_batch() -> None:
             statement().state_root,
             2,
             b"\xbb" * 32,
-            ZERO,
+            b"\xcc" * 32,
             b"\xaa" * 32,
             1,
             ZERO,
@@ -165,7 +167,7 @@ def test_public_inputs_are_shifted_and_those_of_several_batches_folded() -> None
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4))
-def test_execute_data_is_version_1_and_the_priority_transactions_of_each_batch(
+def test_execute_data_is_version_2_and_the_priority_transactions_and_roots_of_each_batch(
     counts: list[int],
 ) -> None:
     batches = [statement(number + 1).stored() for number in range(len(counts))]
@@ -177,13 +179,28 @@ def test_execute_data_is_version_1_and_the_priority_transactions_of_each_batch(
         )
         for count in counts
     ]
-    payload = execute_data(batches, operations)
-    assert payload[0] == 1
-    kinds = [f"{STORED}[]", "(bytes32[],bytes32[],bytes32[])[]", "(uint256,uint256,bytes32[])[][]"]
+    imported = [
+        [InteropRoot.of(9, 5 + number, 7, Hash32(b"\4" * 32)) for number in range(count)]
+        for count in reversed(counts)
+    ]
+    payload = execute_data(batches, operations, imported)
+    assert payload[0] == 2
+    kinds = [
+        *(f"{STORED}[]", "(bytes32[],bytes32[],bytes32[])[]"),
+        "(uint256,uint256,uint256,bytes32[])[][]",
+    ]
     executed, proofs, roots = decode(kinds, payload[1:])
     assert executed == tuple(map(stored_words, batches))
     assert proofs == tuple((it.left_path, it.right_path, it.hashes) for it in operations)
-    assert roots == ((),) * len(counts)
+    assert roots == tuple(map(tuple, imported))
+
+
+def test_execute_data_for_contracts_without_roots_is_version_1() -> None:
+    batch = statement().stored()
+    payload = execute_data([batch], [PriorityOpsBatchInfo()], None)
+    assert payload[0] == 1
+    kinds = [f"{STORED}[]", "(bytes32[],bytes32[],bytes32[])[]", "(uint256,uint256,bytes32[])[][]"]
+    assert decode(kinds, payload[1:]) == ((stored_words(batch),), (((), (), ()),), ((),))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +34,12 @@ BATCHES = st.builds(
     logs=NUMBER,
     message_root=WORD,
     state_root=WORD,
+) | st.builds(
+    lambda roots, hashed: msgspec.structs.replace(
+        batch(1, 1, 1), interop_roots=roots, dependency_hash=hashed
+    ),
+    st.integers(1, 2**63),
+    WORD,
 )
 
 
@@ -41,13 +48,30 @@ def batch(number: int, first: int, last: int) -> Batch:
     return Batch(number, first, last, 1, 2, 3, 1, 0, word, (word,), 2, word, word)
 
 
+WITH_ROOTS = msgspec.structs.replace(batch(1, 1, 1), interop_roots=2, dependency_hash=b"\7" * 32)
+
+
 @given(BATCHES)
 def test_a_batch_is_read_back(original: Batch) -> None:
     assert Batch.decode(original.encode()) == original
 
 
+def test_a_batch_without_roots_is_written_as_earlier_versions_read_it() -> None:
+    fields = msgspec.structs.astuple(batch(1, 1, 1))
+    assert batch(1, 1, 1).encode() == b"\x01" + msgspec.msgpack.encode(fields[:13])
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"\x02" + batch(1, 1, 1).encode()[1:], batch(1, 1, 1).encode()[:-1], b"\x01\x90"]
+    "data",
+    [
+        b"",
+        b"\x02" + batch(1, 1, 1).encode()[1:],
+        b"\x03" + batch(1, 1, 1).encode()[1:],
+        b"\x01" + WITH_ROOTS.encode()[1:],
+        WITH_ROOTS.encode() + b"\0",
+        batch(1, 1, 1).encode()[:-1],
+        b"\x01\x90",
+    ],
 )
 def test_bytes_that_are_no_batch_are_rejected(data: bytes) -> None:
     with pytest.raises(MalformedValue, match="batch"):

@@ -106,6 +106,7 @@ class Rollup:
             SettlementConfig(
                 confirmations=confirmations, finality=finality, is_on_request=not settings.settle
             ),
+            message_root=settlement_layer.contracts.message_root,
             journal=journal,
         )
         self.settlers: Sequence[Settler] = (self.settler,)

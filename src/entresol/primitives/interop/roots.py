@@ -16,8 +16,13 @@ MESSAGE_VERIFICATION: Final = Address((0x10009).to_bytes(20))
 
 MAX_ROOTS_PER_IMPORT: Final = 100
 """How many roots one transaction, and so one block, imports."""
-MAX_ROOTS_PER_BATCH: Final = 1_000
-"""How many roots a batch imports: the transaction that executes it on L1 lists them all."""
+MAX_ROOTS_PER_BATCH: Final = 350
+"""How many roots a batch imports.
+
+The transaction that executes a batch on L1 lists each with `ENCODED_ROOT_BYTES`, beside up to 1,024 priority
+transactions, and nodes of L1 take no transaction above 128 KiB: the 1,000 of the protocol do not fit.
+"""
+ENCODED_ROOT_BYTES: Final = 7 * 32
 
 ROOT_TYPE: Final = "(uint256,uint256,uint256,bytes32[])"
 _IMPORT: Final = f"addInteropRootsInBatch({ROOT_TYPE}[])"

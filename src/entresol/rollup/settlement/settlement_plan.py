@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.primitives.batches import SettlementStep
+from entresol.primitives.interop.roots import ENCODED_ROOT_BYTES
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
-from entresol.rollup.batches import commit_info_of, priority_ops_of, stored_info_of
+from entresol.rollup.batches import (
+    commit_info_of,
+    imported_roots_of,
+    priority_ops_of,
+    stored_info_of,
+)
 from entresol.rollup.commitments import commit_data, encode_call, execute_data, proof_data
 from entresol.rollup.settlement.pending_tx import SettlementOperation
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from entresol.primitives.batches import Batch
     from entresol.primitives.values import Address
     from entresol.rollup.settlement.l1_sync import L1Sync
     from entresol.storage.store_view import BlockReader
+
+MAX_EXECUTE_BYTES: Final = 120_000
+"""How much one transaction lists: nodes of L1 take none above 128 KiB."""
+_BATCH_BYTES: Final = 5_120
+"""Of a batch without priority transactions and roots: its fields, offsets and lengths, and two paths of 64 hashes."""
+_PRIORITY_BYTES: Final = 32
 
 
 class SettlementPlan:
@@ -31,12 +44,15 @@ class SettlementPlan:
         contract: Address,
         l1_sync: L1Sync,
         max_batches: int,
+        *,
+        has_roots: bool,
     ) -> None:
         self._chain_id = chain_id
         self._blocks = blocks
         self._contract = contract
         self._l1_sync = l1_sync
         self._max_batches = max_batches
+        self._has_roots = has_roots
 
     def next_operation(self, steps: Collection[SettlementStep]) -> SettlementOperation | None:
         """Return the next operation that is one of `steps`; None if L1 has not yet what it builds on."""
@@ -67,14 +83,24 @@ class SettlementPlan:
             data = proof_data(previous, stored)
         else:
             operations = [priority_ops_of(self._blocks, batch) for batch in batches]
-            data = execute_data(stored, operations)
+            roots = [imported_roots_of(self._blocks, batch) for batch in batches]
+            data = execute_data(stored, operations, roots if self._has_roots else None)
         return encode_call(step.name.lower(), self._contract, first, last, data)
 
     def _last_executable(self, first: int, last: int) -> int:
-        """Return the last batch up to which one transaction can list all priority requests."""
-        requests = self._l1_sync.batch(first).l1_transactions
-        for number in range(first + 1, last + 1):
-            requests += self._l1_sync.batch(number).l1_transactions
-            if requests > MAX_PRIORITY_TRANSACTIONS:
+        """Return the last batch up to which one transaction can list all priority requests and roots."""
+        requests = size = 0
+        for number in range(first, last + 1):
+            batch = self._l1_sync.batch(number)
+            requests += batch.l1_transactions
+            size += _encoded_size(batch)
+            is_full = requests > MAX_PRIORITY_TRANSACTIONS or size > MAX_EXECUTE_BYTES
+            if is_full and number > first:
                 return number - 1
         return last
+
+
+def _encoded_size(batch: Batch) -> int:
+    """Return an upper bound of what a batch adds to the transaction that executes it."""
+    listed = batch.l1_transactions * _PRIORITY_BYTES + batch.interop_roots * ENCODED_ROOT_BYTES
+    return _BATCH_BYTES + listed

@@ -84,6 +84,7 @@ class Settler:
         timelock: Address,
         config: SettlementConfig | None = None,
         *,
+        message_root: Address | None = None,
         journal: Journal | None = None,
         on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
     ) -> None:
@@ -97,7 +98,9 @@ class Settler:
             chain, contract, config.confirmations, config.finality, journal=journal
         )
         self._plan = SettlementPlan(
-            chain.rules.chain_id, chain.blocks, contract.address, self._l1_sync, config.max_batches
+            *(chain.rules.chain_id, chain.blocks, contract.address),
+            *(self._l1_sync, config.max_batches),
+            has_roots=message_root is not None,
         )
         self._journal = PendingSettlements(chain.batches, journal)
         self._stop = SettlementStop(
