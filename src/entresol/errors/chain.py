@@ -250,6 +250,18 @@ class BlockFullOfMessages(BlockFull):
         self.limit = limit
 
 
+class BlockFullOfBundles(BlockFullOfMessages):
+    """The bundles of a transaction do not fit: one transaction of L1 could not book those of the block."""
+
+    def __init__(self, sent: int, size: int) -> None:
+        super(BlockFull, self).__init__(
+            f"the block would have bundles for other chains and {sent:d} messages to L1, {size:d} bytes together: "
+            "more than one transaction of L1 can book"
+        )
+        self.sent = sent
+        self.size = size
+
+
 class BlockFullOfBlobs(BlockFull):
     """The blobs of a transaction do not fit, or cost more in this block than it offers."""
 

@@ -196,3 +196,15 @@ class TooManyMessages(InvalidTransaction):
         )
         self.sent = sent
         self.limit = limit
+
+
+class BundlesTooLarge(InvalidTransaction):
+    """The transaction sends bundles to other chains, and with its other messages more than L1 can book at once."""
+
+    def __init__(self, sent: int, size: int) -> None:
+        super().__init__(
+            f"the transaction sends bundles to other chains and {sent:d} messages to L1, {size:d} bytes together: "
+            "more than one transaction of L1 can book"
+        )
+        self.sent = sent
+        self.size = size

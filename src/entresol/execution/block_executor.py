@@ -37,6 +37,7 @@ from entresol.execution.state_edits import apply_changes
 from entresol.execution.work_budget import check_blobs, check_messages, exceeds_batch
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.headers import EMPTY_TRIE, Header
+from entresol.primitives.interop.messages import MessageLoad
 from entresol.primitives.l1_to_l2_gas import max_executed
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
 from entresol.primitives.receipts import union
@@ -60,6 +61,9 @@ BEACON_ROOTS: Final = Address.parse("0x000f3df6d732807ef1319fb7b8bb8522d0beac02"
 HISTORY_STORAGE: Final = Address.parse("0x0000f90827f1c53a10cb7a02335b175320002935")
 
 SYSTEM_CALL_GAS: Final = 30_000_000
+
+_STATUS: Final = MessageLoad(logs=1)
+"""The log that a priority transaction adds to its messages."""
 
 
 _Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
@@ -124,6 +128,10 @@ def assemble_header(  # noqa: PLR0913 - what a header commits to
     )
 
 
+def _load_of(result: TransactionResult) -> MessageLoad:
+    return MessageLoad.of(len(result.l2_to_l1_logs), result.logs)
+
+
 def _root(items: list[bytes]) -> Hash32:
     return Hash32(ordered_root(items)) if items else EMPTY_TRIE
 
@@ -177,7 +185,7 @@ class BlockExecutor:
         self._results: list[TransactionResult] = []
         self._failures: dict[int, ExecutionFailed] = {}
         self._outputs: dict[int, bytes] = {}
-        self._message_count = 0
+        self._messages = MessageLoad()
         self._edits: tuple[StoredChange, ...] = ()
         self._tracing: Tracing | None = None
         self._edited_codes: dict[bytes, bytes] = {}
@@ -284,7 +292,8 @@ class BlockExecutor:
 
     def _append(self, transaction: Transaction, result: TransactionResult) -> None:
         self.gas_used += result.gas_used
-        self._message_count += len(result.l2_to_l1_logs)
+        if result.l2_to_l1_logs:
+            self._messages = self._messages.plus(_load_of(result))
         if isinstance(transaction.payload, BlobTransaction):
             self._blob_count += len(transaction.payload.blob_hashes)
         self._transactions.append(transaction)
@@ -298,14 +307,15 @@ class BlockExecutor:
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         ran = self._execute(tx_env_of(transaction, self._limits), checks)
         result = self._result_of(ran)
-        check_messages(len(result.l2_to_l1_logs), self._message_count)
+        if result.l2_to_l1_logs:
+            check_messages(_load_of(result), self._messages)
         return ran, result
 
     def _run_priority(self, transaction: Transaction, payload: PriorityTransaction) -> _Ran:
         """Execute a priority transaction; whatever comes of it, L1 has paid its fee."""
-        check_messages(1, self._message_count)
+        check_messages(_STATUS, self._messages)
         ran, result = self._try_execute(payload)
-        check_messages(len(result.l2_to_l1_logs) + 1, self._message_count)
+        check_messages(_load_of(result).plus(_STATUS), self._messages)
         index = len(self._transactions)
         status = L2ToL1Log.of_status(index, transaction.hash, succeeded=result.succeeded)
         messages = (*result.l2_to_l1_logs, status.pack())
@@ -327,9 +337,11 @@ class BlockExecutor:
         except (InvalidTransaction, OverflowError):
             return self._reject(payload)
         result = self._result_of(ran)
-        if exceeds_batch(len(result.l2_to_l1_logs) + 1):
+        if exceeds_batch(_load_of(result).plus(_STATUS)):
             # With its status log they would exceed a batch, and no later block could settle.
-            failure = ExecutionHalted("more messages to L1 than a batch can have")
+            failure = ExecutionHalted(
+                "more messages to L1, or longer bundles, than a batch can have"
+            )
             self._failures[len(self._transactions)] = failure
             return self._reject(payload)
         return ran, result

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import Limits, blob_base_fee
-from entresol.errors import AccountRejection, BlockFullOfBlobs, BlockFullOfMessages, TooManyMessages
+from entresol.errors import (
+    AccountRejection,
+    BlockFullOfBlobs,
+    BlockFullOfBundles,
+    BlockFullOfMessages,
+    BundlesTooLarge,
+    TooManyMessages,
+)
 from entresol.primitives.l2_to_l1_logs import MAX_LOGS_PER_BATCH
 
 if TYPE_CHECKING:
     from entresol._native import ExecutionResult, Rules
     from entresol.errors import InvalidTransaction
     from entresol.execution.evm_env import BlockEnv
+    from entresol.primitives.interop.messages import MessageLoad
     from entresol.primitives.transactions import BlobTransaction, Transaction
 
 
@@ -92,14 +100,23 @@ def check_blobs(payload: BlobTransaction, included: int, rules: Rules, env: Bloc
         raise BlockFullOfBlobs(f"blob gas costs {price} wei, and the transaction pays {offered}")
 
 
-def exceeds_batch(messages: int) -> bool:
-    """Return whether a batch cannot hold this many messages to L1."""
-    return messages > MAX_LOGS_PER_BATCH
+def exceeds_batch(messages: MessageLoad) -> bool:
+    """Return whether a batch cannot hold these messages to L1, or L1 cannot book its bundles."""
+    return messages.logs > MAX_LOGS_PER_BATCH or not messages.is_bookable
 
 
-def check_messages(messages: int, included: int) -> None:
-    """Reject the messages of a transaction if a batch cannot hold them, or not beside those `included`."""
-    if messages > MAX_LOGS_PER_BATCH:
-        raise TooManyMessages(messages, MAX_LOGS_PER_BATCH)
-    if included + messages > MAX_LOGS_PER_BATCH:
-        raise BlockFullOfMessages(included + messages, MAX_LOGS_PER_BATCH)
+def check_messages(messages: MessageLoad, included: MessageLoad) -> None:
+    """Reject the messages of a transaction if a batch cannot hold them, or not beside those `included`.
+
+    A block is never divided, so what its batch could not hold would never settle, and bundles that L1 could not book
+    would be lost.
+    """
+    if messages.logs > MAX_LOGS_PER_BATCH:
+        raise TooManyMessages(messages.logs, MAX_LOGS_PER_BATCH)
+    if not messages.is_bookable:
+        raise BundlesTooLarge(messages.logs, messages.size)
+    together = included.plus(messages)
+    if together.logs > MAX_LOGS_PER_BATCH:
+        raise BlockFullOfMessages(together.logs, MAX_LOGS_PER_BATCH)
+    if not together.is_bookable:
+        raise BlockFullOfBundles(together.logs, together.size)

@@ -8,6 +8,7 @@ import msgspec
 
 from entresol.errors import BatchOverflow, StoreDamaged
 from entresol.primitives.batches import Batch
+from entresol.primitives.interop.messages import MessageLoad
 from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH, imported_roots
 from entresol.primitives.interop.roots import rolling_hash as rolling_hash_of_roots
 from entresol.primitives.rlp import decode_fields
@@ -32,7 +33,9 @@ class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Limits at which a batch is sealed, whichever it reaches first.
 
     A block is never divided: one that exceeds a limit gets a batch of its own. A batch without
-    transactions is never due by its age, so that an idle chain has nothing to settle.
+    transactions is never due by its age, so that an idle chain has nothing to settle; those that import roots do not
+    count, so that chains do not keep each other awake. Bundles have limits of their own (`MessageLoad`), which no block
+    exceeds alone: one transaction of L1 books a batch.
     """
 
     max_age: float = 0.25
@@ -70,8 +73,9 @@ class OpenBatch:
         self.logs: list[bytes] = []
         self.priority: list[Hash32] = []
         self.roots: list[InteropRoot] = []
+        self.load = MessageLoad()
         self.active_since: float | None = None
-        """When its first transaction was added."""
+        """When its first transaction was added that is not the node's own."""
         self._positions: list[tuple[int, int]] = []
         self._first_timestamp = 0
         self._last_timestamp = 0
@@ -101,6 +105,7 @@ class OpenBatch:
             and len(self.logs) + logs <= policy.max_logs
             and len(self.priority) + record.priority_count() <= MAX_PRIORITY_TRANSACTIONS
             and len(self.roots) + len(roots_of(record)) <= MAX_ROOTS_PER_BATCH
+            and self.load.plus(MessageLoad.of_record(record)).is_bookable
         )
 
     def add(self, record: BlockRecord, now: float) -> None:
@@ -111,6 +116,7 @@ class OpenBatch:
         self._last_timestamp = header.timestamp
         self._state_root = header.state_root
         self.roots += roots_of(record)
+        self.load = self.load.plus(MessageLoad.of_record(record))
         # Logs number the transactions of each block from 0, as their record has them.
         self._positions.append((0, len(self.logs)))
         for index, (raw, _) in enumerate(record.transactions):
@@ -118,8 +124,8 @@ class OpenBatch:
             if raw[0] in PRIORITY_TYPES:
                 self.priority.append(record.transaction(index).hash)
             self.transactions += 1
-        if self.transactions and self.active_since is None:
-            self.active_since = now
+            if raw[0] != SYSTEM_TYPE and self.active_since is None:
+                self.active_since = now
 
     def is_full(self, policy: SealingPolicy) -> bool:
         """Return whether it has reached a limit."""

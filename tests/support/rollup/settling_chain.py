@@ -71,14 +71,14 @@ class SettlingChain(Chain):
             self.send_message(message)
         self.builder.seal()
 
-    def call_contract(self, to: Address, data: bytes) -> Hash32:
+    def call_contract(self, to: Address, data: bytes, gas: int = 1_000_000) -> Hash32:
         """Submit a transaction that calls a contract."""
         payload = FeeMarketTransaction(
             chain_id=CHAIN_ID,
             nonce=self.pool.next_nonce(sender(USER)),
             max_priority_fee_per_gas=0,
             max_fee_per_gas=GWEI,
-            gas_limit=1_000_000,
+            gas_limit=gas,
             to=to,
             value=0,
             data=data,
@@ -88,15 +88,22 @@ class SettlingChain(Chain):
         return transaction.hash
 
 
-def deposit(number: int, *, value: int = 1, data: bytes = b"") -> PriorityTransaction:
+def deposit(
+    number: int,
+    *,
+    value: int = 1,
+    data: bytes = b"",
+    to: Address = RECEIVER,
+    gas: int = 300_000,
+) -> PriorityTransaction:
     """Return a transaction from L1."""
     return priority_transaction(
         number,
         sender=b"\xde" * 20,
-        to=RECEIVER,
+        to=to,
         value=value,
         data=data,
-        gas_limit=300_000,
+        gas_limit=gas,
         fee=GWEI,
         refund_recipient=b"\xdf" * 20,
     )

@@ -135,3 +135,21 @@ def test_a_block_that_is_missing_is_named() -> None:
     batch.add(importing(record_after(record_after(None)), some_roots(5, 2)), 0.0)
     with pytest.raises(StoreDamaged, match="block 1"):
         imported_roots_of(cast(BlockReader, Blocks()), batch.seal().batch)
+
+
+def test_blocks_that_only_import_roots_start_no_clock_and_the_next_transaction_does() -> None:
+    batch, record = opened(), record_after(record_after(None))
+    batch.add(importing(record, some_roots(1, 1)), 5.0)
+    assert batch.active_since is None
+    assert not batch.is_old(POLICY, 1e9)
+    batch.add(importing(record_after(record, transactions=[transfer(1)]), some_roots(2, 1)), 7.0)
+    assert batch.active_since == 7.0
+    assert batch.seal().batch.transactions == 3
+
+
+def test_a_chain_that_only_imports_seals_a_batch_when_it_has_enough_blocks() -> None:
+    batch, record = opened(), record_after(record_after(None))
+    for number in range(4):
+        batch.add(importing(record, some_roots(number + 1, 1)), 0.0)
+    assert batch.is_full(SealingPolicy(max_blocks=4))
+    assert not batch.is_full(SealingPolicy(max_blocks=5))
