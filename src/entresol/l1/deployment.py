@@ -23,15 +23,18 @@ from entresol.l1.deployment_steps import (
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
 
-PROTOCOL_VERSION: Final = (0, 30, 2)
+PROTOCOL_VERSION: Final = (0, 31, 0)
+EARLIER_VERSION: Final = (0, 30, 2)
+"""That of chains without bundles, which earlier versions created."""
 NO_DATA_AVAILABILITY: Final = 1
 
 _CHAIN_SETTINGS: Final = (
@@ -67,11 +70,9 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
     verifier: Address
     legacy_bridge: Address
     bytecodes_supplier: Address | None = None
-    """None in deployments of earlier versions."""
+    """None in deployments of earlier versions, as the two that follow."""
     message_root: Address | None = None
-    """Where the roots of all chains are; None in deployments of protocol version 30."""
     chain_registration_sender: Address | None = None
-    """By which a chain learns of another one; None in deployments of protocol version 30."""
 
     def of_another_chain(self, chain: Address) -> Self:
         """Return those of a chain after the first: the bridge of earlier versions serves the first one alone.
@@ -80,9 +81,9 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
         """
         return msgspec.structs.replace(self, chain=chain, legacy_bridge=self.asset_router)
 
-    def without_supplier(self) -> Self:
-        """Return those of a deployment that an earlier version made."""
-        return msgspec.structs.replace(self, bytecodes_supplier=None)
+    def without(self, names: Iterable[str]) -> Self:
+        """Return those of a deployment that an earlier version made, which has none of these."""
+        return msgspec.structs.replace(self, **dict.fromkeys(names))
 
 
 _CREATED: Final = (
@@ -97,19 +98,21 @@ _CREATED: Final = (
     "chain",
 )
 """The order of creation, which determines the addresses."""
+_FACETS: Final = 2
+"""The facets of the chain's contract, which follow."""
+ADDED_CONTRACTS: Final = ("bytecodes_supplier", "message_root", "chain_registration_sender")
+"""Contracts that deployments of earlier versions do not have; they come last, so that no other address moves."""
 _CALLS: Final = 2
 """The calls that register a chain, once its contract is complete."""
-_FACETS: Final = 2
-"""The facets of the chain's contract, which follow. Earlier versions had two calls instead, so no address moves."""
 
 
 def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts:
     """Return the addresses of the contracts if `deployer` starts at `first_nonce`."""
-    created = {
-        name: create_address(deployer, first_nonce + number) for number, name in enumerate(_CREATED)
-    }
-    supplier = create_address(deployer, first_nonce + len(_CREATED) + _FACETS)
-    return SettlementContracts(**created, bytecodes_supplier=supplier)
+    added = len(_CREATED) + _FACETS
+    places = {name: number for number, name in enumerate(_CREATED)}
+    places |= {name: added + number for number, name in enumerate(ADDED_CONTRACTS)}
+    created = {name: create_address(deployer, first_nonce + it) for name, it in places.items()}
+    return SettlementContracts(**created)
 
 
 def contracts_of_chain(
@@ -126,8 +129,9 @@ def contracts_of_chain(
     """
     if index == 0:
         return first
-    # The supplier and the calls of the first chain; then the contract of each other one and its calls.
-    before = len(_CREATED) + _FACETS + 1 + _CALLS + (index - 1) * (1 + _CALLS) + registrations
+    # The calls of the first chain; then the contract of each other one and its calls.
+    shared = len(_CREATED) + _FACETS + len(ADDED_CONTRACTS)
+    before = shared + _CALLS + (index - 1) * (1 + _CALLS) + registrations
     chain = create_address(deployer, first_nonce + before)
     return first.of_another_chain(chain)
 
@@ -163,10 +167,6 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     chains: tuple[RegisteredChain, ...]
     """The first one has the bridge of earlier versions, too."""
     first_nonce: int = 0
-    has_bytecodes_supplier: bool = True
-    """Whether bytecode can be published; False resumes a deployment that an earlier version began."""
-    has_facets: bool = True
-    """Whether the chain's contract has facets; False resumes one of an earlier version, which created it without."""
     registrar: Address | None = None
     """Who registers base tokens with the vault. By default the deployer does, and contracts that follow have later
     nonces; those of the development L1 have the same addresses whatever the base tokens are."""
@@ -174,8 +174,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def contracts(self) -> SettlementContracts:
         """The addresses of the contracts of the first chain."""
-        contracts = addresses_of(self.deployer, self.first_nonce)
-        return contracts if self.has_bytecodes_supplier else contracts.without_supplier()
+        return addresses_of(self.deployer, self.first_nonce)
 
     def contracts_of(self, chain_id: int) -> SettlementContracts:
         """Return the addresses of the contracts of a chain."""
@@ -186,12 +185,9 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def steps(self) -> list[DeploymentStep]:
         """Return the transactions, in order."""
-        supplier = [creation("BytecodesSupplier", "()", ())] * self.has_bytecodes_supplier
         first, *others = self.chains
-        if not self.has_facets:
-            return [*self._creations(), *self._calls(first), *supplier]
         # A chain is not registered before its contract is complete.
-        steps = [*self._creations(), *self._facets(), *supplier, *self._calls(first)]
+        steps = [*self._creations(), *self._facets(), *self._added(), *self._calls(first)]
         for chain in others:
             steps += [self._chain(chain), *self._calls(chain)]
         return steps
@@ -201,8 +197,11 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         arguments: dict[str, tuple[str, str, tuple[object, ...]]] = {
             "bridgehub": (
                 "Bridgehub",
-                "(address,address,address)",
-                (owner, it.asset_router, it.native_token_vault),
+                "(address,address,address,address,address)",
+                (
+                    *(owner, it.asset_router, it.native_token_vault),
+                    *(it.message_root, it.chain_registration_sender),
+                ),
             ),
             "asset_router": (
                 "L1AssetRouter",
@@ -214,7 +213,11 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
                 "(address,address,address,address)",
                 (it.bridgehub, it.asset_router, it.native_token_vault, it.legacy_bridge),
             ),
-            "native_token_vault": ("L1NativeTokenVault", "(address)", (it.asset_router,)),
+            "native_token_vault": (
+                "L1NativeTokenVault",
+                "(address,address)",
+                (it.asset_router, it.message_root),
+            ),
             "legacy_bridge": (
                 "L1ERC20Bridge",
                 "(address,address,uint256)",
@@ -224,11 +227,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
             "chain_type_manager": (
                 "ChainTypeManager",
                 "(address,address,address,uint256)",
-                (
-                    *(it.bridgehub, it.validator_timelock),
-                    it.bytecodes_supplier or Address.zero(),
-                    packed_version(),
-                ),
+                (it.bridgehub, it.validator_timelock, it.bytecodes_supplier, packed_version()),
             ),
             "verifier": ("DevelopmentVerifier", "()", ()),
         }
@@ -240,8 +239,16 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         return chain_creation(chain, self.contracts, self.deployer, facets)
 
     def _facets(self) -> list[DeploymentStep]:
-        mailbox = creation("MailboxFacet", "(address)", (self.contracts.bridgehub,))
-        return [mailbox, creation("ExecutorFacet", "()", ())]
+        hub = (self.contracts.bridgehub,)
+        return [creation(name, "(address)", hub) for name in ("MailboxFacet", "ExecutorFacet")]
+
+    def _added(self) -> list[DeploymentStep]:
+        hub, vault = self.contracts.bridgehub, self.contracts.native_token_vault
+        return [
+            creation("BytecodesSupplier", "()", ()),
+            creation("MessageRoot", "(address,address)", (hub, vault)),
+            creation("ChainRegistrationSender", "(address)", (hub,)),
+        ]
 
     def _calls(self, chain: RegisteredChain) -> list[DeploymentStep]:
         it = self.contracts_of(chain.chain_id)
@@ -312,6 +319,11 @@ def _tokens(chains: Sequence[RegisteredChain]) -> list[Address]:
     return list(dict.fromkeys(it.l1_address for it in found if not it.is_ether))
 
 
+def protocol_version_of(alloc: Container[Address]) -> tuple[int, int, int]:
+    """Return the version of the protocol that an L2 with these accounts in its genesis has."""
+    return PROTOCOL_VERSION if ROOT_STORAGE in alloc else EARLIER_VERSION
+
+
 def packed_version() -> int:
     """Return the protocol version as the contracts encode it."""
     major, minor, patch = PROTOCOL_VERSION
@@ -337,16 +349,6 @@ async def deploy(
         await send_step(l1, operator, step, deployment.first_nonce + number)
     progress(len(steps), len(steps), "done")
     return deployment.contracts
-
-
-async def is_divided(l1: LayerOne, deployer: Address, first_nonce: int) -> bool:
-    """Return whether the chain's contract of a deployment has facets, or will have.
-
-    It has none if an earlier version created and registered it, with the nonces that are the facets' today.
-    """
-    if await l1.nonce(deployer) <= first_nonce + len(_CREATED):
-        return True
-    return bool(await l1.code(facets_of(deployer, first_nonce)[0]))
 
 
 async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonce: int) -> None:

@@ -69,3 +69,9 @@ def validator_addition(
     """Return what lets an account settle the batches of a chain; its admin has to send it."""
     data = abi.encode_call("addValidator(address,address)", chain, account)
     return DeploymentStep(description, timelock, data)
+
+
+def pair_registration(registrar: Address, chain_id: int, registered_on: int) -> DeploymentStep:
+    """Return what tells one chain of another; anyone may send it, once."""
+    data = abi.encode_call("registerChain(uint256,uint256)", chain_id, registered_on)
+    return DeploymentStep(f"tell chain {registered_on} of chain {chain_id}", registrar, data)

@@ -78,17 +78,19 @@ async def _read_addresses(l1: LayerOne, hub: Bridgehub, chain_id: int) -> Settle
         verifier=await _address(l1, chain, "getVerifier()"),
         # It serves the first chain alone; the router takes the same deposits of all.
         legacy_bridge=bridge if await _serves(l1, bridge, chain_id) else router,
-        bytecodes_supplier=await find_bytecodes_supplier(l1, manager),
+        bytecodes_supplier=await _added(l1, manager, "L1_BYTECODES_SUPPLIER()"),
+        message_root=await _added(l1, hub.address, "messageRoot()"),
+        chain_registration_sender=await _added(l1, hub.address, "chainRegistrationSender()"),
     )
 
 
-async def find_bytecodes_supplier(l1: LayerOne, manager: Address) -> Address | None:
-    """Return the contract that bytecode is published with; managers of earlier versions know none."""
+async def _added(l1: LayerOne, contract: Address, signature: str) -> Address | None:
+    """Return a contract that another one names; those of earlier versions do not know it."""
     try:
-        supplier = await _address(l1, manager, "L1_BYTECODES_SUPPLIER()")
+        found = await _address(l1, contract, signature)
     except ExecutionFailed:
         return None
-    return None if supplier == Address.zero() else supplier
+    return None if found == Address.zero() else found
 
 
 async def _serves(l1: LayerOne, bridge: Address, chain_id: int) -> bool:

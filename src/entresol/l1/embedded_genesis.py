@@ -153,6 +153,20 @@ def fund_vault(
     return with_holdings({**accounts, vault: funded}, tokens)
 
 
+def with_pairs(
+    accounts: dict[Address, GenesisAccount], deployment: Deployment
+) -> dict[Address, GenesisAccount]:
+    """Return the accounts as if each chain had been told of all others, which they know in their genesis."""
+    sender = deployment.contracts.chain_registration_sender
+    assert sender is not None
+    ids = [it.chain_id for it in deployment.chains]
+    pairs: dict[Word, Value] = {it: {other: 1 for other in ids if other != it} for it in ids}
+    storage = storage_of(artifact("ChainRegistrationSender"), {"isRegistered": pairs})
+    account = accounts[sender]
+    told_all = msgspec.structs.replace(account, storage={**account.storage, **storage})
+    return {**accounts, sender: told_all}
+
+
 def _account(change: AccountChange, codes: dict[bytes, bytes]) -> GenesisAccount:
     account = change.after or Account()
     return GenesisAccount(

@@ -15,9 +15,12 @@ from entresol.primitives.values import Address, Hash32
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
+    from entresol.l1.pairs import Pair
 
 _FACETS: Final = 3
 """The chain's contract itself, its mailbox and its executor."""
+_MAX_NEIGHBOURS: Final = 32
+"""How many chains a new one is told of, each by a transaction; anyone can add more."""
 _ATTEMPTS: Final = 20
 """Another node may settle with the owner's account, and take the nonce."""
 
@@ -42,12 +45,20 @@ async def find_ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
         own, *facets = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
     except ExecutionFailed as error:
         raise LayerOneMismatch(f"{where} takes no other chain: {failure_reason(error)}") from error
-    if own != contracts.chain or len(facets) + 1 != _FACETS:
+    is_divided = own == contracts.chain and len(facets) + 1 == _FACETS
+    if not is_divided or contracts.message_root is None:
         raise LayerOneMismatch(
             f"{where} is of an earlier version, and takes no other chain: deploy new contracts by --deploy-l1"
         )
     owner = Address(await read_contract(l1, bridgehub, "owner()", "address"))
     return Ecosystem(owner, contracts, (Address(facets[0]), Address(facets[1])))
+
+
+async def pairs_with_all(l1: LayerOne, bridgehub: Address, chain_id: int) -> list[Pair]:
+    """Return a chain and each other one of a Bridgehub, both ways; the newest ones, if there are many."""
+    ids = await read_contract(l1, bridgehub, "getAllZKChainChainIDs()", "uint256[]")
+    others = [int(it) for it in ids if it != chain_id][-_MAX_NEIGHBOURS:]
+    return [pair for other in others for pair in ((chain_id, other), (other, chain_id))]
 
 
 async def register(l1: LayerOne, owner: Operator, call: Registration) -> None:

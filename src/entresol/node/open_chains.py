@@ -29,7 +29,7 @@ from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.evm_env import ValidationLimits
 from entresol.l1.deployment import Deployment, RegisteredChain, SettlementContracts
 from entresol.l1.development_tokens import TOKEN_REGISTRAR, Holding
-from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
+from entresol.l1.embedded_genesis import deployment_accounts, fund_vault, with_pairs
 from entresol.node.config.api import worker_count
 from entresol.node.config.schema import ETHER
 from entresol.node.dev_features import development_accounts
@@ -40,11 +40,18 @@ from entresol.node.genesis_config import (
     has_other_contracts,
     load_file,
 )
+from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
 from entresol.rollup.deterministic_deployers import DEPLOYERS
-from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, system_genesis
+from entresol.rollup.system_contracts import (
+    CONTRACTS,
+    MULTICALL,
+    InteropGenesis,
+    backed_balance,
+    system_genesis,
+)
 from entresol.storage.database.directory import FORMAT_FILE
 from entresol.storage.store import Store
 
@@ -90,8 +97,12 @@ def open_layer_two(
     store: Store | None = None,
     *,
     base_token: BaseToken = ETHER_TOKEN,
+    neighbours: Mapping[int, BaseToken] | None = None,
 ) -> tuple[Chain, FeeModel]:
-    """Open the L2, with the system contracts in its genesis if it settles on an L1; `store` is that of a replica."""
+    """Open the L2, with the system contracts in its genesis if it settles on an L1; `store` is that of a replica.
+
+    In a new genesis it knows its `neighbours`, the chains beside it, with what pays for gas there.
+    """
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
         predeploys = system_genesis(
@@ -100,6 +111,7 @@ def open_layer_two(
             base_token=base_token,
             l1_takes_l2_tokens=True,
             paymaster_balance=None if config.l1.l1_url else config.chain.balance * base_token.unit,
+            interop=_interop(l1_chain_id, contracts, neighbours or {}),
         )
     expected = LayerTwoGenesis(config, predeploys, base_token).expected
     genesis = expected.genesis
@@ -113,6 +125,16 @@ def open_layer_two(
     if store is None:
         _report_contracts(chain, genesis, "system contracts")
     return chain, fees
+
+
+def _interop(
+    l1_chain_id: int, contracts: SettlementContracts, neighbours: Mapping[int, BaseToken]
+) -> InteropGenesis | None:
+    registrar = contracts.chain_registration_sender
+    if registrar is None:
+        return None
+    assets = {it: asset_id(l1_chain_id, token.l1_address) for it, token in neighbours.items()}
+    return InteropGenesis(registrar, assets)
 
 
 def open_with_genesis(
@@ -176,6 +198,7 @@ def open_layer_one(
     accounts = deployment_accounts(deployment, rules.fork, _balance(config))
     amounts = {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
     predeploys = fund_vault(accounts, deployment, amounts, _holdings(config, tokens))
+    predeploys = with_pairs(predeploys, deployment)
     predeploys |= {
         it.address: GenesisAccount(balance=_balance(config))
         for it in map(operator_of, range(1, len(layer_twos)))
@@ -238,8 +261,7 @@ def _holdings(config: NodeConfig, tokens: Iterable[BaseToken]) -> list[Holding]:
 
 def _vault_balance(layer_two: Chain) -> int:
     """Return the base tokens in the genesis of an L2, which the vault on L1 holds."""
-    funded = sum(account.balance for account in layer_two.genesis.alloc.values())
-    return min(funded, _MAX_VAULT_BALANCE)
+    return min(backed_balance(layer_two.genesis.alloc), _MAX_VAULT_BALANCE)
 
 
 def _new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from entresol import _native
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
-from entresol.contracts.slots import storage_of
+from entresol.contracts.slots import Value, Word, storage_of
 from entresol.execution import account_senders
 from entresol.primitives.assets import (
     L2_ASSET_ROUTER,
@@ -16,9 +18,18 @@ from entresol.primitives.assets import (
     asset_id,
 )
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.interop.bundles import (
+    BASE_TOKEN_HOLDER,
+    INTEROP_CENTER,
+    INTEROP_HANDLER,
+)
+from entresol.primitives.interop.roots import MESSAGE_VERIFICATION, ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deterministic_deployers import DEPLOYERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def _at(number: int) -> Address:
@@ -60,8 +71,36 @@ CONTRACTS: Final = {
 }
 """The name of the contract at each address."""
 
+INTEROP_CONTRACTS: Final = {
+    ROOT_STORAGE: "L2InteropRootStorage",
+    MESSAGE_VERIFICATION: "L2MessageVerification",
+    INTEROP_CENTER: "InteropCenter",
+    INTEROP_HANDLER: "InteropHandler",
+    BASE_TOKEN_HOLDER: "BaseTokenHolder",
+}
+"""Those of chains that send bundles to each other."""
+
+INTEROP_FEE: Final = 10**12
+"""What a call of a bundle costs, in wei."""
+HELD: Final = 2**127 - 1
+"""What the holder has in the genesis, backed by nothing and part of no sum: base tokens that bundles bring come from it."""
+
 # The nonce of a contract after its creation.
 _FIRST_NONCE: Final = 1
+
+
+class InteropGenesis(NamedTuple):
+    """What a chain that sends bundles knows in its genesis."""
+
+    registrar: Address
+    """The contract on L1 that tells it of other chains."""
+    neighbours: Mapping[int, Hash32] = {}
+    """The chains that it knows from the start, with their base tokens' asset ids."""
+
+
+def backed_balance(alloc: Mapping[Address, GenesisAccount]) -> int:
+    """Return the base tokens in a genesis that L1 holds: all but the holder's."""
+    return sum(it.balance for address, it in alloc.items() if address != BASE_TOKEN_HOLDER)
 
 
 def system_genesis(
@@ -71,12 +110,14 @@ def system_genesis(
     base_token: BaseToken = ETHER_TOKEN,
     l1_takes_l2_tokens: bool = False,
     paymaster_balance: int | None = None,
+    interop: InteropGenesis | None = None,
 ) -> dict[Address, GenesisAccount]:
     """Return the contracts of an L2 that settles on `l1_chain_id`, for its genesis.
 
     Deposits come from the asset router of L1. `base_token` pays for gas. `l1_takes_l2_tokens` allows withdrawals of L2
     tokens, which the vault of L1 must be able to represent. Without a `paymaster_balance` there is no testnet
-    paymaster: one that pays all fees runs out of funds.
+    paymaster: one that pays all fees runs out of funds. Without `interop` the chain sends no bundles, as those of
+    protocol version 30.
     """
     storage = {
         BOOTLOADER: storage_of(
@@ -99,16 +140,39 @@ def system_genesis(
             },
         ),
     }
-    codes = {address: bytes(artifact(name).runtime) for address, name in CONTRACTS.items()}
+    names = dict(CONTRACTS)
+    if interop is not None:
+        names |= INTEROP_CONTRACTS
+        storage |= _interop_storage(interop, base_token)
+    codes = {address: bytes(artifact(name).runtime) for address, name in names.items()}
     accounts = {
         address: GenesisAccount(code=code, nonce=_FIRST_NONCE, storage=storage.get(address, {}))
         for address, code in (codes | DEPLOYERS).items()
     }
+    if interop is not None:
+        holder = accounts[BASE_TOKEN_HOLDER]
+        accounts[BASE_TOKEN_HOLDER] = msgspec.structs.replace(holder, balance=HELD)
     if paymaster_balance is not None:
         accounts[TESTNET_PAYMASTER] = GenesisAccount(
             code=_paymaster_code(), nonce=_FIRST_NONCE, balance=paymaster_balance
         )
     return accounts
+
+
+def _interop_storage(
+    interop: InteropGenesis, base_token: BaseToken
+) -> dict[Address, dict[Hash32, Hash32]]:
+    known: dict[Word, Value] = {it: asset for it, asset in interop.neighbours.items()}  # noqa: C416 - typed
+    return {
+        BRIDGEHUB: storage_of(
+            artifact(CONTRACTS[BRIDGEHUB]),
+            {"chainRegistrationSender": interop.registrar, "_baseTokens": known},
+        ),
+        INTEROP_CENTER: storage_of(
+            artifact(INTEROP_CONTRACTS[INTEROP_CENTER]),
+            {"interopProtocolFee": base_token.ether_price.units(INTEROP_FEE)},
+        ),
+    }
 
 
 def _paymaster_code() -> bytes:

@@ -119,7 +119,11 @@ class ChainAdder:
         return first_problem(self._parts)
 
     async def start(self) -> None:
-        """Do nothing: chains start when they are added."""
+        """Complete what an addition that was interrupted has left; chains start when they are added."""
+        indexes = {it.index for it in self._added.chains}
+        for index, layer_two in enumerate(self._ecosystem.layer_twos):
+            if index in indexes:
+                await self._tell_all(layer_two, index)
 
     async def stop(self) -> None:
         """Add no more chains, and stop those that were added."""
@@ -197,6 +201,7 @@ class ChainAdder:
             self._added.forget(record)
             raise
         await self._started(layer_two, service)
+        await self._tell_all(layer_two, index)
         log.info("added chain %d at %s", record.chain_id, service.address)
         return ecosystem.info_of(index).entry
 
@@ -255,6 +260,20 @@ class ChainAdder:
             await layer_two.rollup.read_prices()
         for part in self._parts_of(layer_two, service):
             await part.start()
+
+    async def _tell_all(self, layer_two: LayerTwo, index: int) -> None:
+        """Let bundles be sent between a chain and all others; without that it is a chain like any other."""
+        chain_id, rollup = layer_two.chain.rules.chain_id, layer_two.rollup
+        assert rollup is not None
+        l1 = EmbeddedLayerOne(self._l1_chain, self._l1_sequencer)
+        registrar = NewChainRegistrar(self._l1_chain, l1, rollup.settler)
+        contracts, operator = rollup.settlement_layer.contracts, operator_of(index).address
+        try:
+            await registrar.tell_all(chain_id, contracts, operator)
+        except ChainNotAdded as error:
+            log.warning(
+                "no bundles can be sent between chain %d and some others yet: %s", chain_id, error
+            )
 
     def _parts_of(self, layer_two: LayerTwo, service: ChainService) -> Sequence[Part]:
         # As in the recipe: from the end, requests in progress need the sequencer.

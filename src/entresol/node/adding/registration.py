@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mining_schedule import MiningMode
@@ -10,8 +11,14 @@ from entresol.errors import ChainNotAdded, ExecutionFailed
 from entresol.l1.contracts import Bridgehub
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import chain_creation
-from entresol.l1.deployment_steps import Registration, token_registration, validator_addition
-from entresol.l1.registration import find_ecosystem
+from entresol.l1.deployment_steps import (
+    Registration,
+    pair_registration,
+    token_registration,
+    validator_addition,
+)
+from entresol.l1.pairs import is_registered
+from entresol.l1.registration import find_ecosystem, pairs_with_all
 from entresol.l1.validators import FUNDS, SHARE
 from entresol.node.adding.records import REVERTED
 from entresol.primitives.addresses import create_address
@@ -43,7 +50,7 @@ class NewChainRegistrar:
     """
 
     def __init__(self, l1_chain: Chain, l1: LayerOne, settler: Settler) -> None:
-        """`settler` has the key of the owner, and lets nothing else use its nonces meanwhile."""
+        """`settler` has the key of the sender, and lets nothing else use its nonces meanwhile."""
         self._l1_chain = l1_chain
         self._l1 = l1
         self._settler = settler
@@ -100,6 +107,19 @@ class NewChainRegistrar:
             genesis_batch_hash=chain.genesis_batch_hash,
         ).step
         await self._by_owner("the registration", shared, contracts.bridgehub, call.data)
+
+    async def tell_all(
+        self, chain_id: int, contracts: SettlementContracts, operator: Address
+    ) -> None:
+        """Tell a chain of all others, and all others of it, unless that was done; its operator sends what it takes."""
+        registrar = contracts.chain_registration_sender
+        assert registrar is not None
+        for pair in await pairs_with_all(self._l1, contracts.bridgehub, chain_id):
+            if await is_registered(self._l1, registrar, pair):
+                continue
+            step = pair_registration(registrar, *pair)
+            send = partial(self._settler.send_call, operator, registrar, step.data)
+            await self._sent(step.description, send, step.to, step.data)
 
     async def _by_owner(
         self, what: str, shared: Ecosystem, to: Address, data: bytes, value: int = 0

@@ -12,7 +12,12 @@ from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import remote_reads
 from entresol.node.layer_twos import MAX_CHAINS, layer_two_configs
-from entresol.node.open_chains import open_layer_one, open_layer_two, operator_of
+from entresol.node.open_chains import (
+    chain_id_of,
+    open_layer_one,
+    open_layer_two,
+    operator_of,
+)
 from entresol.node.parts.ecosystem import EcosystemParts
 from entresol.node.parts.layers import (
     LayerTwo,
@@ -35,7 +40,7 @@ from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
@@ -163,8 +168,15 @@ def _open_chains(
     config = builder.config
     directory = builder.opened(EcosystemDirectory.open(config, configs))
     opened: list[tuple[Chain, FeeModel]] = []
+    ids = [chain_id_of(it.chain) for it in configs]
     for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
-        opened.append(_open_layer_two(it, index, remote[index] if remote else None, token))
+        if remote:
+            layer = remote[index]
+            pair = open_layer_two(it, layer.l1_chain_id, layer.contracts, base_token=token)
+        else:
+            others = {other: tokens[at] for at, other in enumerate(ids) if at != index}
+            pair = _open_development(it, index, token, others)
+        opened.append(pair)
         directory.opened(builder.opened(opened[-1][0]))
     chains = [chain for chain, _ in opened]
     l1_chain = None
@@ -176,15 +188,16 @@ def _open_chains(
     return opened, l1_chain
 
 
-def _open_layer_two(
-    config: NodeConfig, index: int, remote: SettlementLayer | None, base_token: BaseToken
+def _open_development(
+    config: NodeConfig, index: int, base_token: BaseToken, neighbours: Mapping[int, BaseToken]
 ) -> tuple[Chain, FeeModel]:
+    """Open an L2 of the development L1, on which it and its neighbours are from genesis."""
     if not config.l1.l1:
         return open_layer_two(config, None, None)
-    if remote is None:
-        contracts = development_contracts(index)
-        return open_layer_two(config, config.l1.l1_chain_id, contracts, base_token=base_token)
-    return open_layer_two(config, remote.l1_chain_id, remote.contracts, base_token=base_token)
+    l1_chain_id, contracts = config.l1.l1_chain_id, development_contracts(index)
+    return open_layer_two(
+        config, l1_chain_id, contracts, base_token=base_token, neighbours=neighbours
+    )
 
 
 def _warn_of_public_keys(config: NodeConfig, settlement_layer: SettlementLayer) -> None:

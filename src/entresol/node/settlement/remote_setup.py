@@ -13,12 +13,12 @@ from entresol.l1.deployment import (
     SettlementContracts,
     addresses_of,
     deploy,
-    is_divided,
 )
 from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
+from entresol.l1.pairs import pairs_of, register_pairs
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators, fund
@@ -150,7 +150,11 @@ class RemoteSetup:
 
     @property
     def _deploys(self) -> bool:
-        is_ours = all(it.first_nonce is not None for it in self._manifests)
+        # What an earlier version has deployed is found as what others have.
+        is_ours = all(
+            it.first_nonce is not None and it.contracts.message_root is not None
+            for it in self._manifests
+        )
         return self._config.l1.deploy_l1 and self._bridgehub is None and is_ours
 
     async def _discover(self, chain: RemoteChain, l1_chain_id: int) -> SettlementContracts:
@@ -218,10 +222,7 @@ class RemoteSetup:
         )
         # Before the chains are opened, whose genesis is that of these contracts.
         self._check_deployment(first, nonce)
-        deployment = msgspec.structs.replace(
-            await self._deployment(l1_chain_id, first),
-            has_facets=await is_divided(self.l1, self._deployer.address, first),
-        )
+        deployment = await self._deployment(l1_chain_id, first)
         contracts = [deployment.contracts_of(it.chain_id) for it in self._chains]
         # All of them before the first transaction, so that every chain knows its deployment.
         await self._record(deployment, contracts)
@@ -233,6 +234,8 @@ class RemoteSetup:
                 raise LayerOneMismatch(
                     f"the contracts on {self.l1.name} are not those of the deployment"
                 )
+        ids = [it.chain_id for it in self._chains]
+        await register_pairs(self.l1, self._deployer, contracts[0], pairs_of(ids))
         return contracts
 
     async def _record(self, deployment: Deployment, contracts: list[SettlementContracts]) -> None:
@@ -278,10 +281,9 @@ class RemoteSetup:
             )
 
     async def _deployment(self, l1_chain_id: int, first_nonce: int) -> Deployment:
-        """Return the deployment; one that an earlier version began has fewer contracts."""
+        """Return the deployment of all chains."""
         deployer = self._deployer.address
         contracts = addresses_of(deployer, first_nonce)
-        has_supplier = all(it.contracts.bytecodes_supplier is not None for it in self._manifests)
         chains = []
         for it in self._chains:
             manifest = it.file.manifest
@@ -296,7 +298,6 @@ class RemoteSetup:
             deployer=deployer,
             chains=tuple(chains),
             first_nonce=first_nonce,
-            has_bytecodes_supplier=has_supplier,
         )
 
     def _check_flags(self) -> None:

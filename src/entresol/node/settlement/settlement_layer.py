@@ -17,7 +17,12 @@ from entresol.errors import (
     LayerOneUnreachable,
 )
 from entresol.l1.contracts import ZkChain
-from entresol.l1.deployment import SettlementContracts, addresses_of, contracts_of_chain
+from entresol.l1.deployment import (
+    ADDED_CONTRACTS,
+    SettlementContracts,
+    addresses_of,
+    contracts_of_chain,
+)
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.layer_twos import layer_two_configs
@@ -100,12 +105,12 @@ def development_contracts(index: int = 0) -> SettlementContracts:
 
 
 def contracts_on(l1_chain: Chain, index: int = 0) -> SettlementContracts:
-    """Return the contracts of a development L1; one of an earlier version has no bytecodes supplier."""
+    """Return the contracts of a development L1; one of an earlier version does not have all of them."""
     contracts = development_contracts(index)
-    supplier = contracts.bytecodes_supplier
-    if supplier is None or l1_chain.latest.account(supplier) is not None:
-        return contracts
-    return contracts.without_supplier()
+    added = {name: getattr(contracts, name) for name in ADDED_CONTRACTS}
+    return contracts.without(
+        name for name, address in added.items() if l1_chain.latest.account(address) is None
+    )
 
 
 def configured_contracts(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from entresol.cache_limits import CACHES
-from entresol.l1 import deployment
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
@@ -18,8 +17,6 @@ from entresol.storage.batch_table import BatchTable
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.finality import Finality
-
-PROTOCOL_VERSION: Final = f"Version{deployment.PROTOCOL_VERSION[1]}"
 
 
 class SettlementFields(JsonModel, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from entresol.errors import NotSupported
-from entresol.l1.deployment import PROTOCOL_VERSION
+from entresol.l1.deployment import protocol_version_of
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 
@@ -64,7 +64,7 @@ class EthClient:
     @method(cached=True, served_by=ServedBy.REPLICA)
     def protocol_version(self) -> str:
         """Return the protocol version, as a ZK Stack node names it."""
-        major, minor, patch = PROTOCOL_VERSION
+        major, minor, patch = protocol_version_of(self._chain.genesis.alloc)
         return f"zks/{major}.{minor}.{patch}"
 
     @method(NotSupported, served_by=ServedBy.REPLICA)

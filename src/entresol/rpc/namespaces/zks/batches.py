@@ -10,6 +10,7 @@ from msgspec import Raw
 from entresol.cache_limits import CACHES
 from entresol.chain.fees import FeeModel
 from entresol.errors import UnknownBlock
+from entresol.l1.deployment import protocol_version_of
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import LAYOUT
@@ -18,7 +19,6 @@ from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.services.batch_status import (
-    PROTOCOL_VERSION,
     BatchSettlement,
     BatchStatus,
     SettlementFields,
@@ -68,7 +68,7 @@ class BlockDetails(BlockDetailsBase, frozen=True, kw_only=True):
 
     l1_batch_number: int
     operator_address: Address
-    protocol_version: str = PROTOCOL_VERSION
+    protocol_version: str
 
 
 class L1BatchDetails(BlockDetailsBase, frozen=True, kw_only=True):
@@ -127,6 +127,7 @@ class ZksBatches:
         self._batch_status = batch_status
         self._fees = fees
         self._commitments = commitments
+        self._version = f"Version{protocol_version_of(chain.genesis.alloc)[1]}"
         self._details: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
         self._blocks: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
 
@@ -262,7 +263,7 @@ class ZksBatches:
         )
         return Raw(
             f'{{{members},"l1BatchNumber":{number},"operatorAddress":"0x{summary.beneficiary.hex()}",'
-            f'"protocolVersion":"{PROTOCOL_VERSION}"}}'.encode()
+            f'"protocolVersion":"{self._version}"}}'.encode()
         )
 
     def _batch_details(self, settlement: BatchSettlement, batch: Batch, prices: Prices) -> Raw:
