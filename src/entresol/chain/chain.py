@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.chain.rules import ChainRules
-    from entresol.errors import StoreFailed
+    from entresol.errors import StoreFailed, SystemTransactionFailed
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
@@ -55,7 +55,7 @@ class Chain:
     clock and settings are one build state, which a new head changes as a whole, and whatever changes the chain calls
     `flush` first, so that it comes after the block that is being written.
 
-    Remembers: what is in no block yet (pool, priority queue, edits), the block that is being written, and finality.
+    Remembers: what is in no block yet (pool, queues of roots and of priority transactions, edits), the block that is being written, and finality.
     Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read sealed blocks. Fails:
     an error leaves the chain unchanged.
     """
@@ -135,9 +135,9 @@ class Chain:
         self.ledger.store.close()
 
     @property
-    def failure(self) -> StoreFailed | None:
+    def failure(self) -> StoreFailed | SystemTransactionFailed | None:
         """Why no block can be sealed at present; None if nothing prevents it."""
-        return self.ledger.store.failure
+        return self.ledger.store.failure or self.filler.roots.failure
 
     def recover(self) -> bool:
         """Try to seal blocks again after a failed write; return whether that is possible."""
@@ -245,6 +245,7 @@ class Chain:
     def drop_pending(self) -> None:
         """Drop every transaction that is in no block."""
         self.filler.priority.replace(())
+        self.filler.roots.replace()
         self.pool.clear(self.latest)
 
     # Change what the next block is built on

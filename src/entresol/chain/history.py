@@ -14,7 +14,7 @@ from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint
 from entresol.execution.state_edits import apply_changes
-from entresol.primitives.transactions import PriorityTransaction, with_sidecar
+from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, with_sidecar
 from entresol.primitives.values import Hash32
 from entresol.storage.batch_table import BatchMark
 
@@ -114,6 +114,8 @@ class History:
         if mark.pool is not None:
             chain.pool.restore_penalties(mark.pool, mark.number)
         chain.filler.priority.replace(mark.priority)
+        # The importer queues again what the state lacks, here and below.
+        chain.filler.roots.replace()
         self._next.clock.state = mark.clock
         chain.configure(mark.settings)
         chain.finality = mark.finality
@@ -134,10 +136,11 @@ class History:
         transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
         chain.filler.priority.push_front(from_l1)
+        chain.filler.roots.replace()
         others = [
             with_sidecar(it, chain.sidecars.get(it.hash))
             for it in transactions
-            if not isinstance(it.payload, PriorityTransaction)
+            if not isinstance(it.payload, PriorityTransaction | SystemTransaction)
         ]
         chain.sidecars.drop_above(number)
         chain.pool.blob_base_fee = self._next.blob_base_fee()
@@ -169,6 +172,7 @@ class History:
         chain.instance_id = Hash32(secrets.token_bytes(Hash32.size))
         chain.configure(BlockSettings())
         chain.filler.priority.replace(())
+        chain.filler.roots.replace()
         chain.pool.reset(self._next.latest, self._next.base_fee())
         clock.state = clock.at(max(ledger.head.timestamp, clock.now()))
         head = ledger.head

@@ -9,6 +9,7 @@ import msgspec
 from entresol import _native
 from entresol.chain.fees import BlobFees, ConstantBaseFee, Eip1559BaseFee, FeePolicy
 from entresol.chain.mempool.validation import SCHEDULES, ValidationRules
+from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address
 
@@ -102,4 +103,6 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
             init_code_limit_bytes=init_code if schedule.init_code_word else None,
             schedule=schedule,
             accepts_below_base_fee=isinstance(self.fees, Eip1559BaseFee),
+            # On an L1 it is an address like any other.
+            reserved_sender=SYSTEM_SENDER if ZK_TYPE in self.accepted_types else None,
         )

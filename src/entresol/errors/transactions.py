@@ -36,6 +36,22 @@ class UnsupportedType(InvalidTransaction):
         self.transaction_type = transaction_type
 
 
+class SystemSender(InvalidTransaction):
+    """Only the node itself sends from this address."""
+
+    def __init__(self, sender: bytes) -> None:
+        super().__init__(f"only the node itself sends from 0x{sender.hex()}")
+        self.sender = sender
+
+
+class SystemTransactionFailed(InvalidTransaction):
+    """A transaction of the node itself cannot be executed; no block is sealed until it can."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the system transaction that imports roots of L1 fails: {reason}")
+        self.reason = reason
+
+
 class WrongChain(InvalidTransaction):
     """The transaction was signed for another chain id."""
 

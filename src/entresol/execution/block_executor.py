@@ -13,37 +13,50 @@ from entresol._native import (
     BLOB_GAS,
     Overlay,
     TxEnv,
-    call,
     execute,
     keccak256,
     ordered_root,
     reject,
 )
-from entresol.errors import BlockFull, ExecutionFailed, ExecutionHalted, InvalidTransaction
+from entresol.errors import (
+    BlockFull,
+    ExecutionFailed,
+    ExecutionHalted,
+    InvalidTransaction,
+    SystemTransactionFailed,
+)
 from entresol.execution.console import BlockConsole
 from entresol.execution.evm_env import (
     IMPERSONATION_CHECKS,
     PRIORITY_CHECKS,
+    SYSTEM_CHECKS,
     BlockEnv,
     State,
     ValidationLimits,
     overlay_on,
     priority_tx_env,
+    system_tx_env,
     tx_env_of,
     unstarted_tx_env,
 )
 from entresol.execution.reverts import failure_of
 from entresol.execution.state_edits import apply_changes
+from entresol.execution.system_calls import make_system_calls
+from entresol.execution.system_transactions import check_sender, check_succeeded
 from entresol.execution.work_budget import check_blobs, check_messages, exceeds_batch
-from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.interop.messages import MessageLoad
 from entresol.primitives.l1_to_l2_gas import max_executed
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
 from entresol.primitives.receipts import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
-from entresol.primitives.transactions import BlobTransaction, PriorityTransaction, Transaction
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.transactions import (
+    BlobTransaction,
+    PriorityTransaction,
+    SystemTransaction,
+    Transaction,
+)
+from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,41 +69,11 @@ if TYPE_CHECKING:
     from entresol.state.state_trie import StateTrie
 
 
-SYSTEM_ADDRESS: Final = Address.parse("0xfffffffffffffffffffffffffffffffffffffffe")
-BEACON_ROOTS: Final = Address.parse("0x000f3df6d732807ef1319fb7b8bb8522d0beac02")
-HISTORY_STORAGE: Final = Address.parse("0x0000f90827f1c53a10cb7a02335b175320002935")
-
-SYSTEM_CALL_GAS: Final = 30_000_000
-
 _STATUS: Final = MessageLoad(logs=1)
 """The log that a priority transaction adds to its messages."""
 
-
 _Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
 """The engine's result of a transaction, and what the block records of it."""
-
-
-def make_system_calls(overlay: Overlay, rules: Rules, env: BlockEnv, parent: Hash32) -> None:
-    """Call the system contracts that the block's fork has."""
-    fields = env.fork_fields
-    if fields.parent_beacon_block_root is not None:
-        _call(overlay, rules, env, BEACON_ROOTS, fields.parent_beacon_block_root)
-    if fields.requests_hash is not None:
-        _call(overlay, rules, env, HISTORY_STORAGE, parent)
-
-
-def _call(overlay: Overlay, rules: Rules, env: BlockEnv, contract: Address, word: Hash32) -> None:
-    account = overlay.account(contract)
-    if account is None or account.code_hash == EMPTY_CODE_HASH:
-        return
-    tx_env = TxEnv(
-        sender=SYSTEM_ADDRESS,
-        gas_limit=SYSTEM_CALL_GAS,
-        to=contract,
-        data=word,
-        keeps_nonce=True,
-    )
-    overlay.apply(call(overlay, rules, env.native, tx_env))
 
 
 def assemble_header(  # noqa: PLR0913 - what a header commits to
@@ -245,6 +228,8 @@ class BlockExecutor:
             check_blobs(payload, self._blob_count, self._rules, self.env)
         if isinstance(payload, PriorityTransaction):
             ran, result = self._run_priority(transaction, payload)
+        elif isinstance(payload, SystemTransaction):
+            ran, result = self._run_system(payload)
         else:
             ran, result = self._run(transaction)
         self.overlay.apply(ran)
@@ -301,9 +286,22 @@ class BlockExecutor:
 
     def _must_fit(self, transaction: Transaction) -> bool:
         """Return whether this is the first priority transaction, which is included whatever its gas limit."""
-        return isinstance(transaction.payload, PriorityTransaction) and not self._transactions
+        is_first = all(isinstance(it.payload, SystemTransaction) for it in self._transactions[:2])
+        return is_first and isinstance(transaction.payload, PriorityTransaction)
+
+    def _run_system(self, payload: SystemTransaction) -> _Ran:
+        """Execute a transaction of the node itself; raises `SystemTransactionFailed` unless it succeeds."""
+        if self._transactions:
+            raise SystemTransactionFailed("it is not the first transaction of its block")
+        try:
+            ran = self._execute(system_tx_env(payload), SYSTEM_CHECKS)
+        except InvalidTransaction as error:
+            raise SystemTransactionFailed(str(error)) from error
+        check_succeeded(ran)
+        return ran, self._result_of(ran)
 
     def _run(self, transaction: Transaction) -> _Ran:
+        check_sender(transaction.sender, self.overlay)
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         ran = self._execute(tx_env_of(transaction, self._limits), checks)
         result = self._result_of(ran)
@@ -333,6 +331,7 @@ class BlockExecutor:
         ):
             return self._reject(payload)
         try:
+            check_sender(payload.sender, self.overlay)
             ran = self._execute(priority_tx_env(payload), PRIORITY_CHECKS)
         except (InvalidTransaction, OverflowError):
             return self._reject(payload)

@@ -20,6 +20,7 @@ from entresol.primitives.transactions import (
     LegacyTransaction,
     PriorityTransaction,
     SetCodeTransaction,
+    SystemTransaction,
     Transaction,
     ZkTransaction,
 )
@@ -40,6 +41,11 @@ PRIORITY_CHECKS: Final = Checks(
     base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
 )
 """No check applies to a priority transaction, since L1 has accepted it."""
+
+SYSTEM_CHECKS: Final = Checks(
+    base_fee=False, fees=False, balance=False, sender_code=False, gas_cap=False
+)
+"""What applies to a transaction of the node itself: its nonce is the next of its sender, which is a contract."""
 
 IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
 """The checks of an unsigned transaction: all, except that its sender may be a contract."""
@@ -150,6 +156,8 @@ def tx_env_of(
         )
     if isinstance(payload, PriorityTransaction):
         return priority_tx_env(payload)
+    if isinstance(payload, SystemTransaction):
+        return system_tx_env(payload)
     is_access_list = isinstance(payload, AccessListTransaction)
     is_set_code = isinstance(payload, SetCodeTransaction)
     if isinstance(payload, BlobTransaction):
@@ -234,6 +242,17 @@ def priority_tx_env(payload: PriorityTransaction) -> TxEnv:
         keeps_nonce=True,
         l1_payment=(payload.to_mint, payload.max_fee_per_gas, payload.refund_recipient),
         published=byte_counts(payload.factory_deps) if payload.factory_deps else None,
+    )
+
+
+def system_tx_env(payload: SystemTransaction) -> TxEnv:
+    """Return the `TxEnv` of a transaction of the node itself, to be executed under `SYSTEM_CHECKS`."""
+    return TxEnv(
+        sender=payload.sender,
+        gas_limit=payload.gas_limit,
+        to=payload.to,
+        data=payload.data,
+        nonce=payload.nonce,
     )
 
 

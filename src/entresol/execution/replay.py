@@ -9,6 +9,7 @@ from entresol.errors import BlockFull, InvalidTransaction, ReplayMismatch
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.state_edits import apply_changes
+from entresol.execution.system_transactions import check_system_transactions
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -93,9 +94,10 @@ def apply_and_verify(
 ) -> tuple[Overlay, list[tuple[bytes, bytes]]]:
     """Apply `record` without executing it; return the state and its new trie nodes.
 
-    Raises `ReplayMismatch` if the state root is not the header's.
+    Raises `ReplayMismatch` if the state root is not the header's, or if a system transaction is not what it has to be.
     """
     header = record.header()
+    check_system_transactions(record, snapshot)
     overlay = apply_record(record, snapshot)
     root, nodes = trie.update(parent_root, overlay.changes())
     if root != header.state_root:

@@ -14,12 +14,14 @@ from entresol.primitives.l2_to_l1_logs import PACKED_FIELDS, PACKED_SIZE, L2ToL1
 from entresol.primitives.receipts import MAX_TOPICS, Log, Receipt
 from entresol.primitives.transactions import Transaction, load
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
+from entresol.primitives.transactions.system import SYSTEM_TYPE, SystemTransaction
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol._native import Account, Changes
+    from entresol.primitives.interop.roots import InteropRoot
 
 VERSION: Final = 1
 
@@ -132,6 +134,16 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
         """Return the number of priority transactions."""
         return sum(raw[0] in PRIORITY_TYPES for raw, _ in self.transactions)
 
+    @property
+    def has_system_transaction(self) -> bool:
+        """Whether it has a system transaction, which is the first."""
+        return bool(self.transactions) and self.transactions[0][0][0] == SYSTEM_TYPE
+
+    @property
+    def has_user_transactions(self) -> bool:
+        """Whether it has transactions that the node has not made itself; one without them has nothing to settle."""
+        return len(self.transactions) > self.has_system_transaction
+
     def receipts(self) -> Iterator[Receipt]:
         """Yield the receipts that the receipts root commits to."""
         cumulative = 0
@@ -166,6 +178,13 @@ def _as_bytes(value: object) -> bytes:
 _VERSION_BYTE: Final = bytes([VERSION])
 _encoder: Final = msgspec.msgpack.Encoder(enc_hook=_as_bytes)
 _decoder: Final = msgspec.msgpack.Decoder(BlockRecord)
+
+
+def roots_of(record: BlockRecord) -> list[InteropRoot]:
+    """Return the roots that a block imports, oldest first."""
+    if not record.has_system_transaction:
+        return []
+    return SystemTransaction.decode(record.transactions[0][0]).roots
 
 
 def transaction_type(raw: bytes) -> int:

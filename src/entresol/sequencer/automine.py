@@ -11,7 +11,7 @@ from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import GasBudgetSpent, StoreFailed
 from entresol.execution.work_budget import WorkBudget
-from entresol.sequencer.block_sealer import RETRY_SECONDS, BlockSealer
+from entresol.sequencer.block_sealer import RETRY_SECONDS, SEALING_ERRORS, BlockSealer
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -47,10 +47,13 @@ class Automine:
         return self._task is not None and not self._task.done()
 
     def seal(self) -> None:
-        """Seal what is pending: now, or in the background if deposits are heavy."""
+        """Seal what is pending: now, or in the background if deposits are heavy or roots are to be imported.
+
+        An import that fails is no fault of who wakes the sequencer; it is tried again there.
+        """
         if self.is_busy:
             return
-        if self._sealer.has_heavy_deposits:
+        if self._chain.filler.roots or self._sealer.has_heavy_queues:
             self._start()
         elif not self._seal_inline():
             self._start(is_long=True)
@@ -97,7 +100,7 @@ class Automine:
                 self._start(is_long=True)
                 return
         except Exception as error:
-            if not isinstance(error, StoreFailed):
+            if not isinstance(error, SEALING_ERRORS):
                 logger.exception("a block could not be sealed")
             self._fail(error)
         self._report_all(None)
@@ -116,7 +119,7 @@ class Automine:
             try:
                 header = await self._sealer.seal_work(is_long=is_long)
             except Exception as error:
-                if isinstance(error, StoreFailed):
+                if isinstance(error, SEALING_ERRORS):
                     pause = self._sealer.failed(error)
                 else:
                     pause = RETRY_SECONDS

@@ -8,8 +8,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.sealing.block_filler import INLINE_GAS, are_heavy
-from entresol.errors import ChainReplaced, GasBudgetSpent, StoreFailed
+from entresol.chain.sealing.block_filler import INLINE_GAS
+from entresol.errors import ChainReplaced, GasBudgetSpent, StoreFailed, SystemTransactionFailed
 from entresol.execution.work_budget import WorkBudget
 
 if TYPE_CHECKING:
@@ -27,13 +27,16 @@ ATTEMPTS: Final = 3
 """How often a block is built on the thread, if the chain changes meanwhile, before it is built on the event loop."""
 
 RETRY_SECONDS: Final = 1.0
-"""After which time a block is tried again that the store has failed to take: a full disk may have space by then."""
+"""After which time a block is tried again that could not be sealed: a full disk may have space by then."""
+
+SEALING_ERRORS: Final = (StoreFailed, SystemTransactionFailed)
+"""What prevents every block: the store, or roots that cannot be imported. Each is tried again, and logged once."""
 
 
 class BlockSealer:
     """Seals the blocks of a chain, one at a time.
 
-    Remembers: why the store failed last. Persists: nothing; the chain does. Assumes: one event loop, whose thread alone
+    Remembers: why the last block failed. Persists: nothing; the chain does. Assumes: one event loop, whose thread alone
     changes the chain. Fails: as the chain does.
     """
 
@@ -44,9 +47,9 @@ class BlockSealer:
         self._failure: str | None = None
 
     @property
-    def has_heavy_deposits(self) -> bool:
-        """Whether the pending priority transactions take long to execute."""
-        return are_heavy(self._chain.filler.priority)
+    def has_heavy_queues(self) -> bool:
+        """Whether the pending roots and priority transactions take long to execute."""
+        return self._chain.filler.has_heavy_queues
 
     @property
     def is_heavy(self) -> bool:
@@ -71,7 +74,7 @@ class BlockSealer:
         """
         return await self._seal(is_needed=False, is_long=is_long)
 
-    def failed(self, error: StoreFailed) -> float:
+    def failed(self, error: StoreFailed | SystemTransactionFailed) -> float:
         """Log why a block could not be sealed, once until one is or the reason changes; return when to try again."""
         if str(error) != self._failure:
             logger.error("a block could not be sealed: %s", error)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.background_task import BackgroundTask
 from entresol.chain.mining_schedule import MiningMode
-from entresol.errors import StoreFailed
 from entresol.sequencer.automine import Automine
-from entresol.sequencer.block_sealer import RETRY_SECONDS, BlockSealer
+from entresol.sequencer.block_sealer import RETRY_SECONDS, SEALING_ERRORS, BlockSealer
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -80,7 +79,7 @@ class LocalSequencer:
                     pause = RETRY_SECONDS
                 elif self._chain.is_due(time.monotonic()):
                     await self._seal_due()
-            except StoreFailed as error:
+            except SEALING_ERRORS as error:
                 pause = self._sealer.failed(error)
             await asyncio.sleep(pause)
 

@@ -6,7 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from entresol.chain.mempool.validation import check_raw
-from entresol.errors import InvalidTransaction, ProducerUnavailable, StoreFailed
+from entresol.errors import (
+    InvalidTransaction,
+    ProducerUnavailable,
+    StoreFailed,
+    SystemTransactionFailed,
+)
 from entresol.primitives.transactions import Transaction, decode
 
 if TYPE_CHECKING:
@@ -144,7 +149,7 @@ class InlineSequencer:
     def _seal_for(self, transaction_hash: Hash32) -> None:
         try:
             self._chain.builder.seal_pending()
-        except StoreFailed as error:
+        except (StoreFailed, SystemTransactionFailed) as error:
             # The sender receives the error, so the transaction must not be sealed later.
             if self._chain.pool.remove(transaction_hash, str(error)) is not None:
                 raise

@@ -28,6 +28,7 @@ from entresol.errors import (
     NotEnoughBalanceForFeeValue,
     ReplacementUnderpriced,
     SenderNotEOA,
+    SystemSender,
     TipAboveFeeCap,
     TipTooLow,
     TooManyBlobs,
@@ -39,6 +40,7 @@ from entresol.errors import (
 )
 from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.transactions import BlobTransaction, SetCodeTransaction, ZkTransaction
+from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.ordering import Pricing
@@ -147,6 +149,8 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     min_tip: int = 0
     accepts_unprotected: bool = True
     accepts_below_base_fee: bool = False
+    reserved_sender: Address | None = None
+    """Who sends nothing but what the node itself puts into blocks."""
 
 
 def check_raw(raw: bytes, rules: ValidationRules) -> None:
@@ -163,6 +167,8 @@ def check_raw(raw: bytes, rules: ValidationRules) -> None:
 def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
     """Reject a transaction that is invalid under `rules` in any state."""
     payload = transaction.payload
+    if transaction.sender == rules.reserved_sender:
+        raise SystemSender(transaction.sender)
     _check_form(payload, len(transaction.raw), rules)
     _check_chain(payload.chain_id, rules)
     _check_price(payload, rules)

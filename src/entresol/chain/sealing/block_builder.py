@@ -10,6 +10,7 @@ from entresol.chain.edits import stored_edits
 from entresol.chain.events import BlockSealed, ChainEvents
 from entresol.chain.sealing.block_filler import begin_block
 from entresol.chain.sealing.pending_block import OpenBlock, PendingBlock
+from entresol.chain.sealing.root_queue import include_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -249,14 +250,17 @@ class BlockBuilder:
         executor = filler.create(self._next.timestamp())
         executor.budget = budget
         parts = filler.first_priority(), filler.best_for(executor), self._ledger.trie, state
+        roots = filler.roots.first
+        import_roots = partial(include_roots, executor, filler.roots, roots) if roots else None
         if self._edits.accounts <= QUICK_EDITS:
             begin_block(executor, *self._edits.stored())
-            return OpenBlock(executor, *parts)
+            return OpenBlock(executor, *parts, import_roots=import_roots)
         edited = self._edits.checkpoint()
         return OpenBlock(
             executor,
             *parts,
             begin=lambda: begin_block(executor, *stored_edits(edited)),
+            import_roots=import_roots,
             prepare_write=self._ledger.prepare_write,
         )
 

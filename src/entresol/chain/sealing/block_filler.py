@@ -1,4 +1,4 @@
-"""Build blocks: priority transactions first, then the best of the mempool."""
+"""Build blocks: roots of L1 and priority transactions first, then the best of the mempool."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.chain.sealing.pool_inclusion import PoolInclusion
+from entresol.chain.sealing.root_queue import RootQueue, include_roots
 from entresol.errors import BlockFull
 from entresol.execution.block_executor import BlockExecutor
+from entresol.primitives.interop.roots import import_size
 from entresol.primitives.l1_to_l2_gas import max_room
-from entresol.primitives.transactions import PriorityTransaction, Transaction
+from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
+from entresol.primitives.transactions.system import import_gas
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -89,9 +92,10 @@ class PriorityQueue:
 class BlockFiller:
     """Builds the next block on the ledger.
 
-    Remembers: the queue of priority transactions. Persists: nothing; after a restart the deposit watcher
-    enqueues again what no block includes. Assumes: one thread. Fails: as the ledger does; a transaction
-    that cannot be executed is rejected, and does not block those behind it. The pool stays as it is.
+    Remembers: the queues of roots and of priority transactions. Persists: nothing; after a restart the importer and
+    the deposit watcher enqueue again what no block includes. Assumes: one thread. Fails: as the ledger does; a
+    transaction that cannot be executed is rejected, and does not block those behind it, but no block is built without
+    the roots that are to be imported. The pool stays as it is.
     """
 
     def __init__(self, ledger: Ledger, pool: Mempool) -> None:
@@ -100,20 +104,32 @@ class BlockFiller:
         self._rules = ledger.rules.evm_rules()
         self._max_transactions = ledger.rules.max_transactions
         self.priority = PriorityQueue()
+        self.roots = RootQueue()
 
     @property
     def has_work(self) -> bool:
         """Whether a block built now would include a transaction."""
-        if self.priority:
+        if self.priority or self.roots:
             return True
         return len(self._pool) > 0 and next(self._pool.best(), None) is not None
 
     @property
     def is_heavy(self) -> bool:
         """Whether the pending transactions take more than a few milliseconds to execute."""
-        if not self.priority and not self._pool:
+        if not self.priority and not self._pool and not self.roots:
             return False
-        return are_heavy(chain(self.priority, self._pool.best()))
+        return are_heavy(chain(self.priority, self._pool.best()), self.first_gas)
+
+    @property
+    def has_heavy_queues(self) -> bool:
+        """Whether pending roots and priority transactions take more than a few milliseconds to execute."""
+        return are_heavy(self.priority, self.first_gas)
+
+    @property
+    def first_gas(self) -> int:
+        """The gas limit of the import of roots with which the next block begins."""
+        count = len(self.roots.first)
+        return import_gas(import_size(count)) if count else 0
 
     def enqueue(self, payload: PriorityTransaction) -> Transaction:
         """Queue a priority transaction; what L1 has accepted is never rejected, but for what no block can hold."""
@@ -152,9 +168,13 @@ class BlockFiller:
         return tuple(islice(self.priority, MAX_PRIORITY_TRANSACTIONS + 1))
 
     def has_all(self, transactions: Iterable[Transaction]) -> bool:
-        """Return whether the priority transactions among these are still the first, and others still in the pool."""
+        """Return whether roots and priority transactions of these are still the first, and others still in the pool."""
         first = iter(self.priority)
         for it in transactions:
+            if isinstance(it.payload, SystemTransaction):
+                if not self.roots.begins_with(it.payload.roots):
+                    return False
+                continue
             if isinstance(it.payload, PriorityTransaction):
                 pending = next(first, None)
                 if pending is None or pending.hash != it.hash:
@@ -179,6 +199,7 @@ class BlockFiller:
         """
         executor = self.open(timestamp, edits, codes)
         executor.budget = budget
+        include_roots(executor, self.roots, self.roots.first)
         if include_priority(executor, self.first_priority(), limit) and self._pool:
             best = self.best_for(executor, limit, known)
             while best.take():
@@ -186,25 +207,29 @@ class BlockFiller:
         return executor
 
     def on_sealed(self, executed: ExecutedBlock) -> None:
-        """Remove the priority transactions of a sealed block from the queue."""
+        """Remove the roots and the priority transactions of a sealed block from the queues."""
         for transaction in executed.transactions:
+            if isinstance(transaction.payload, SystemTransaction):
+                self.roots.remove(transaction.payload.roots)
+                continue
             first = self.priority.first
             if first is None or transaction.hash != first.hash:
                 return
             self.priority.pop_first()
 
     def _with_room(self, env: BlockEnv) -> BlockEnv:
-        """Return `env` with a gas limit that covers the first priority transaction, if that is possible.
+        """Return `env` with a gas limit that covers roots and the first priority transaction, if that is possible.
 
         L1 accepts the overhead of a request on top of the gas of a block, and may have accepted more before. What no L1
         accepts does not fit, and is included as failed.
         """
-        first = self.priority.first
-        if first is None or first.payload.gas_limit <= env.gas_limit:
+        first, needed = self.priority.first, self.first_gas
+        if first is not None:
+            assert isinstance(first.payload, PriorityTransaction)
+            needed += min(first.payload.gas_limit, max_room(first.payload, env.gas_limit))
+        if needed <= env.gas_limit:
             return env
-        assert isinstance(first.payload, PriorityTransaction)
-        room = min(first.payload.gas_limit, max_room(first.payload, env.gas_limit))
-        return msgspec.structs.replace(env, gas_limit=room)
+        return msgspec.structs.replace(env, gas_limit=needed)
 
 
 def begin_block(
@@ -216,9 +241,10 @@ def begin_block(
     executor.begin()
 
 
-def are_heavy(transactions: Iterable[Transaction]) -> bool:
-    """Return whether transactions take longer than those that execute on the event loop."""
-    gas = 0
+def are_heavy(transactions: Iterable[Transaction], gas: int = 0) -> bool:
+    """Return whether transactions, and others with so much gas, take longer than those that the event loop executes."""
+    if gas > INLINE_GAS:
+        return True
     for count, transaction in enumerate(transactions, start=1):
         gas += transaction.payload.gas_limit
         if gas > INLINE_GAS or count > INLINE_TRANSACTIONS:

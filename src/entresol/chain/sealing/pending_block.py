@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
     from entresol.execution.evm_env import BlockEnv
     from entresol.execution.work_budget import WorkBudget
+    from entresol.primitives.interop.roots import InteropRoot
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie
@@ -33,6 +34,7 @@ class _Inputs(msgspec.Struct, frozen=True):
     """The state before its first transaction, with edits; each edit creates another object."""
     pool: int
     priority: tuple[Transaction, ...]
+    roots: tuple[InteropRoot, ...]
 
     def equals(self, other: _Inputs) -> bool:
         return (
@@ -41,6 +43,7 @@ class _Inputs(msgspec.Struct, frozen=True):
             and self.parent == other.parent
             and self.env == other.env
             and self.priority == other.priority
+            and self.roots == other.roots
         )
 
 
@@ -105,6 +108,7 @@ class PendingBlock:
             state=self._next.latest,
             pool=self._pool.version,
             priority=tuple(self._filler.priority),
+            roots=self._filler.roots.first,
         )
 
 
@@ -125,11 +129,15 @@ class OpenBlock:
         state: BuildState,
         *,
         begin: Callable[[], None] | None = None,
+        import_roots: Callable[[], None] | None = None,
         prepare_write: Callable[[ExecutedBlock], None] | None = None,
     ) -> None:
-        """Build on `executor`, which `begin` begins first; `prepare_write` is called with the finished block."""
+        """Build on `executor`, which `begin` begins first, and then `import_roots`.
+
+        `prepare_write` is called with the finished block.
+        """
         self.state = state
-        self._begin = begin
+        self._first = [it for it in (begin, import_roots) if it is not None]
         self._prepare_write = prepare_write
         self.executed: ExecutedBlock | None = None
         """The finished block."""
@@ -156,9 +164,12 @@ class OpenBlock:
         return self._executor.transactions
 
     def prepare(self) -> bool:
-        """Prepare the next part: edits, priority transactions, those of the pool, roots; return whether there is one."""
-        if self._begin is not None:
-            self._execute, self._begin = self._begin, None
+        """Prepare the next part, and return whether there is one.
+
+        The parts are edits, roots of L1, priority transactions, those of the pool, and the roots of the block.
+        """
+        if self._first:
+            self._execute = self._first.pop(0)
         elif self._priority:
             self._execute = partial(self._include_priority, self._priority)
             self._priority = ()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from entresol._native import keccak256
+from entresol.errors import MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-ROOT_STORAGE: Final = Address((0x10008).to_bytes(20))
+ROOT_STORAGE: Final[Address] = Address((0x10008).to_bytes(20))
 MESSAGE_VERIFICATION: Final = Address((0x10009).to_bytes(20))
 
 MAX_ROOTS_PER_IMPORT: Final = 100
@@ -27,6 +28,24 @@ ENCODED_ROOT_BYTES: Final = 7 * 32
 ROOT_TYPE: Final = "(uint256,uint256,uint256,bytes32[])"
 _IMPORT: Final = f"addInteropRootsInBatch({ROOT_TYPE}[])"
 _SELECTOR: Final = keccak256(_IMPORT.encode())[:4]
+
+
+_CALL_SIZE: Final = 4 + 2 * 32
+"""The selector, the offset of the list and its length."""
+_ROOT_SIZE: Final = 7 * 32
+"""Its offset, three numbers, and the offset, the length and the item of its sides."""
+
+_ERRORS: Final = {
+    keccak256(f"{name}{types}".encode())[:4]: (name, types)
+    for name, types in (
+        ("Unauthorized", "(address)"),
+        ("SidesLengthNotOne", "(uint256)"),
+        ("InteropRootIsZero", "()"),
+        ("InteropTimestampIsZero", "()"),
+        ("InteropRootAlreadyExists", "(uint256,uint256)"),
+    )
+}
+"""What an import reverts with."""
 
 
 class InteropRoot(NamedTuple):
@@ -55,6 +74,11 @@ def import_call(roots: Sequence[InteropRoot]) -> bytes:
     return abi.encode_call(_IMPORT, list(roots))
 
 
+def import_size(count: int) -> int:
+    """Return the bytes of a call that imports so many roots."""
+    return _CALL_SIZE + _ROOT_SIZE * count
+
+
 def imported_roots(call: bytes) -> list[InteropRoot]:
     """Return the roots that a call imports; raises `MalformedValue` if it is no such call."""
     if call[:4] != _SELECTOR:
@@ -64,6 +88,18 @@ def imported_roots(call: bytes) -> list[InteropRoot]:
         InteropRoot(chain_id, number, timestamp, tuple(map(Hash32, sides)))
         for chain_id, number, timestamp, sides in found
     ]
+
+
+def import_error(output: bytes) -> str | None:
+    """Return by name what an import reverted with, or None if it is no error of the storage of roots."""
+    name, types = _ERRORS.get(output[:4], ("", ""))
+    if not name:
+        return None
+    try:
+        values = abi.decode(types, output[4:])
+    except MalformedValue:
+        return name
+    return f"{name}({', '.join(map(str, values))})"
 
 
 def rolling_hash(roots: Iterable[InteropRoot]) -> Hash32:

@@ -25,6 +25,7 @@ from entresol.primitives.transactions.ethereum import (
     SetCodeTransaction,
 )
 from entresol.primitives.transactions.priority import PriorityTransaction
+from entresol.primitives.transactions.system import SystemTransaction
 from entresol.primitives.transactions.zk import Paymaster, ZkTransaction
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "PriorityTransaction",
     "SetCodeTransaction",
     "SignedPayload",
+    "SystemTransaction",
     "Transaction",
     "ZkTransaction",
     "decode",

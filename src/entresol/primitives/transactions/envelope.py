@@ -27,6 +27,7 @@ from entresol.primitives.transactions.ethereum import (
     SetCodeTransaction,
 )
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
+from entresol.primitives.transactions.system import SYSTEM_TYPE, SystemTransaction
 from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction
 from entresol.primitives.values import Address, Hash32
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 SignedPayload: TypeAlias = EthereumTransaction | ZkTransaction
 
-Payload: TypeAlias = SignedPayload | PriorityTransaction
+Payload: TypeAlias = SignedPayload | PriorityTransaction | SystemTransaction
 
 _ZK_PREFIX: Final = bytes([ZK_TYPE])
 
@@ -123,6 +124,14 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
             payload=payload, sender=payload.sender, hash=payload.hash(), raw=payload.encode()
         )
 
+    @classmethod
+    def of_system(cls, payload: SystemTransaction) -> Self:
+        """Return the transaction of the node itself."""
+        raw = payload.encode()
+        return cls(
+            payload=payload, sender=payload.sender, hash=Hash32(_native.keccak256(raw)), raw=raw
+        )
+
     @property
     def type(self) -> int:
         """The transaction type."""
@@ -140,7 +149,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(payload, ZkTransaction):
             # Beside a custom signature, r and s have no meaning and may hold anything.
             return payload.r == _IMPERSONATION_R and not payload.custom_signature
-        if isinstance(payload, PriorityTransaction):
+        if isinstance(payload, PriorityTransaction | SystemTransaction):
             return False
         # One without a signature was loaded from a state file of anvil.
         return payload.r == _IMPERSONATION_R or payload.r == payload.s == 0
@@ -173,6 +182,8 @@ def load(raw: bytes, sender: Address) -> Transaction:
         return Transaction(
             payload=l1_payload, sender=l1_payload.sender, hash=l1_payload.hash(), raw=raw
         )
+    if raw and raw[0] == SYSTEM_TYPE:
+        return Transaction.of_system(SystemTransaction.decode(raw))
     return _from_native(_native.decode_transaction(raw, sender=sender), raw)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from entresol.errors import BelowSettledBatch, InvalidConfig, LogTruncated
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.priority import L1_TYPES
+from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.replication.postgres.journal import PoolRow
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.storage.replication.entries import (
@@ -113,7 +114,7 @@ async def plan_unwind(connection: asyncpg.Connection[Any], number: int) -> Unwin
 async def _transactions_above(
     connection: asyncpg.Connection[Any], number: int
 ) -> dict[bytes, bytes]:
-    """Return the raw transactions of the blocks above `number` by their hashes, without those of L1."""
+    """Return the raw transactions of the blocks above `number` by their hashes, without those of L1 and of the node."""
     start = await connection.fetchval("select max(seq) from log where head <= $1", number) or 0
     blocks: list[dict[bytes, bytes]] = []
     last = start
@@ -129,7 +130,7 @@ async def _transactions_above(
                 {
                     record.transaction_hash(index): raw
                     for index, (raw, _) in enumerate(record.transactions)
-                    if raw[0] not in L1_TYPES
+                    if raw[0] not in L1_TYPES and raw[0] != SYSTEM_TYPE
                 }
             )
     return {key: raw for block in blocks for key, raw in block.items()}

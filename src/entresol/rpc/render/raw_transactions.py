@@ -10,9 +10,11 @@ from entresol.primitives.transactions import (
     Payload,
     PriorityTransaction,
     SignedPayload,
+    SystemTransaction,
     Transaction,
     ZkTransaction,
 )
+from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
 from entresol.rpc.render.transactions import priority_fee
@@ -23,6 +25,7 @@ _TYPES: Final = {
     2: "EIP1559Transaction",
     4: "EIP7702Transaction",
     0x71: "EIP712Transaction",
+    SYSTEM_TYPE: "SystemTransaction",
 }
 DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 
@@ -136,7 +139,7 @@ def gas_per_pubdata(payload: Payload) -> int:
     return DEFAULT_GAS_PER_PUBDATA
 
 
-def _from_l2(transaction: Transaction, payload: SignedPayload) -> L2CommonData:
+def _from_l2(transaction: Transaction, payload: SignedPayload | SystemTransaction) -> L2CommonData:
     return L2CommonData(
         nonce=payload.nonce,
         fee=Fee(
@@ -169,14 +172,16 @@ def _from_l1(transaction: Transaction, payload: PriorityTransaction) -> L1Common
     )
 
 
-def _signature(payload: SignedPayload) -> bytes:
-    """Return `r ‖ s ‖ v` with `v` 27 or 28, or the custom signature of type 0x71."""
+def _signature(payload: SignedPayload | SystemTransaction) -> bytes:
+    """Return `r ‖ s ‖ v` with `v` 27 or 28, or the custom signature of type 0x71; nobody signs what the node sends."""
+    if isinstance(payload, SystemTransaction):
+        return b""
     if isinstance(payload, ZkTransaction):
         return payload.signature
     return payload.r.to_bytes(32) + payload.s.to_bytes(32) + bytes([27 + payload.y_parity])
 
 
-def _paymaster(payload: SignedPayload) -> RawPaymaster:
+def _paymaster(payload: SignedPayload | SystemTransaction) -> RawPaymaster:
     paymaster = payload.paymaster if isinstance(payload, ZkTransaction) else None
     if paymaster is None:
         return RawPaymaster(paymaster=Address.zero(), paymaster_input=ByteArray(b""))

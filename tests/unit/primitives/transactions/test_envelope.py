@@ -31,6 +31,7 @@ from entresol.primitives.transactions import (
     PriorityTransaction,
     SetCodeTransaction,
     SignedPayload,
+    SystemTransaction,
     Transaction,
     ZkTransaction,
     decode,
@@ -264,7 +265,7 @@ def test_a_stored_sender_is_believed() -> None:
 
 def _signature_of(transaction: Transaction) -> bytes:
     payload = transaction.payload
-    assert not isinstance(payload, PriorityTransaction)
+    assert not isinstance(payload, PriorityTransaction | SystemTransaction)
     parity = payload.v if isinstance(payload, ZkTransaction) else payload.y_parity
     assert parity is not None
     return payload.r.to_bytes(32) + payload.s.to_bytes(32) + bytes([parity])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
-from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
+from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.values import Address, Data, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method

@@ -11,11 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
-from entresol.execution.block_executor import (
-    BEACON_ROOTS,
-    HISTORY_STORAGE,
-    SYSTEM_ADDRESS,
-)
+from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE, SYSTEM_ADDRESS
 from entresol.primitives.values import Address
 from tests.support.evm.assembler import assemble
 

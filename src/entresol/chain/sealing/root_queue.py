@@ -1,0 +1,84 @@
+"""The roots of L1 that the next blocks import."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import SystemTransactionFailed
+from entresol.execution.system_transactions import next_salt
+from entresol.primitives.interop.roots import MAX_ROOTS_PER_IMPORT, InteropRoot
+from entresol.primitives.transactions import SystemTransaction, Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from entresol.execution.block_executor import BlockExecutor
+
+MAX_QUEUED_ROOTS: Final = 10_000
+"""How many wait at most; the importer reads further ones once blocks have imported these."""
+
+
+class RootQueue:
+    """Roots that are to be imported, oldest first.
+
+    Remembers: them, and why the last import failed. Persists: nothing: the importer queues again what no block has
+    imported. Assumes: one thread changes it. Fails: never; an import that fails stays in the queue.
+    """
+
+    def __init__(self) -> None:
+        self._queued: deque[InteropRoot] = deque()
+        self.failure: SystemTransactionFailed | None = None
+        """Why no block can be sealed at present."""
+
+    def __len__(self) -> int:
+        return len(self._queued)
+
+    @property
+    def last(self) -> InteropRoot | None:
+        """The root that was added last."""
+        return self._queued[-1] if self._queued else None
+
+    @property
+    def first(self) -> tuple[InteropRoot, ...]:
+        """The roots that the next block imports."""
+        return tuple(islice(self._queued, MAX_ROOTS_PER_IMPORT)) if self._queued else ()
+
+    def extend(self, roots: Iterable[InteropRoot]) -> int:
+        """Add roots at the end, as many as there is room for; return how many."""
+        before = len(self._queued)
+        self._queued.extend(islice(roots, MAX_QUEUED_ROOTS - before))
+        return len(self._queued) - before
+
+    def replace(self, roots: Iterable[InteropRoot] = ()) -> int:
+        """Replace the content of the queue by roots, as many as there is room for; return how many."""
+        self._queued.clear()
+        self.failure = None
+        return self.extend(roots)
+
+    def begins_with(self, roots: Sequence[InteropRoot]) -> bool:
+        """Return whether these are the first ones."""
+        return list(islice(self._queued, len(roots))) == list(roots)
+
+    def remove(self, roots: Sequence[InteropRoot]) -> None:
+        """Remove the first roots, which a block has imported."""
+        if self.begins_with(roots):
+            for _ in roots:
+                self._queued.popleft()
+        self.failure = None
+
+
+def include_roots(executor: BlockExecutor, queue: RootQueue, roots: Sequence[InteropRoot]) -> None:
+    """Import the first roots of a queue by the first transaction of a block; any thread may call it.
+
+    Raises `SystemTransactionFailed` if that fails, which the queue remembers: without them there is no block.
+    """
+    if not roots:
+        return
+    payload = SystemTransaction.root_import(roots, next_salt(executor.overlay))
+    try:
+        executor.run(Transaction.of_system(payload))
+    except SystemTransactionFailed as error:
+        queue.failure = error
+        raise
