@@ -11,7 +11,7 @@ library InteroperableAddress {
     error InvalidInteroperableAddress(bytes encoded);
 
     /// @notice Read an address and its chain; either is 0 if it is not there. A chain has no leading zeros, so that
-    /// there is one encoding of each, and none that says zero.
+    /// there is one encoding of each, and none that says zero, which is nobody's address.
     function parse(bytes memory encoded) internal pure returns (uint256 chainId, address account) {
         bool hasHead = encoded.length > LENGTH_AT && bytes4(encoded) == PREFIX;
         if (!hasHead) revert InvalidInteroperableAddress(encoded);
@@ -26,6 +26,7 @@ library InteroperableAddress {
         }
         chainId = _number(encoded, LENGTH_AT + 1, chainSize);
         account = address(uint160(_number(encoded, sizeAt + 1, size)));
+        if (size != 0 && account == address(0)) revert InvalidInteroperableAddress(encoded);
     }
 
     /// @notice Encode an address on a chain.

@@ -308,6 +308,15 @@ def test_no_log_of_a_batch_can_be_left_out(chains: Deployed) -> None:
         chains.engine.send(BOB, chains.message_root, "settle", CHAIN_ID, number, b"\0", [])
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_no_empty_log_is_added_to_those_of_a_batch(chains: Deployed, count: int) -> None:
+    logs = (message_log(0, BOB, b""),)
+    number = chains.settle(*logs)
+    packed = logs[0].pack() + bytes(88 * count)
+    with pytest.raises(Reverted, match="LogIsEmpty"):
+        chains.engine.send(BOB, chains.message_root, "settle", CHAIN_ID, number, packed, [])
+
+
 def test_messages_of_others_are_no_bundles(chains: Deployed) -> None:
     message = ether(2 * ETHER).message()
     settle(chains, message_log(0, BOB, message))

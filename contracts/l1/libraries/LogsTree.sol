@@ -13,6 +13,7 @@ library LogsTree {
     uint256 internal constant MAX_LOGS = 1024;
 
     error InvalidLogsLength(uint256 length);
+    error LogIsEmpty(uint256 index);
 
     /// @notice The root of a batch, as its chain has committed it: over its logs, and over no other chain.
     function batchRoot(bytes calldata logs) internal pure returns (bytes32) {
@@ -22,6 +23,8 @@ library LogsTree {
         bytes32[] memory nodes = new bytes32[](count);
         for (uint256 i = 0; i < count; ++i) {
             nodes[i] = keccak256(logs[i * LOG_SIZE:(i + 1) * LOG_SIZE]);
+            // It would be a leaf that the tree has anyway: the same root by other logs.
+            if (nodes[i] == DEFAULT_LEAF) revert LogIsEmpty(i);
         }
         bytes32 empty = DEFAULT_LEAF;
         for (uint256 level = 0; level < DEPTH; ++level) {

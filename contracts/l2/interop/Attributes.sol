@@ -121,7 +121,7 @@ library Attributes {
             revert AttributeMalformed(attribute);
         }
         if (encoded.length == ADDRESS_SIZE) {
-            return InteroperableAddress.format(address(bytes20(encoded)));
+            encoded = InteroperableAddress.format(address(bytes20(encoded)));
         }
         (, address account) = InteroperableAddress.parse(encoded);
         if (account == address(0)) revert AttributeMalformed(attribute);

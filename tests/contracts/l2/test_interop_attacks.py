@@ -177,6 +177,23 @@ def test_an_attribute_has_one_encoding(street: Street, name: str) -> None:
             street.here.send(starter(CAROL), attributes=[it])
 
 
+def test_a_destination_with_the_address_of_nobody_is_no_chain(street: Street) -> None:
+    destination = on_chain(OTHER_CHAIN_ID, Address.zero())
+    with pytest.raises(Reverted, match="InvalidInteroperableAddress"):
+        street.here.engine.send(
+            ALICE, street.here.center, "sendBundle", destination, [starter(CAROL)], [], value=FEE
+        )
+
+
+@pytest.mark.parametrize("name", ["executionAddress(bytes)", "unbundlerAddress(bytes)"])
+@pytest.mark.parametrize("nobody", [bytes(20), anywhere(Address.zero())])
+def test_nobody_is_not_named_to_execute_or_divide_a_bundle(
+    street: Street, name: str, nobody: bytes
+) -> None:
+    with pytest.raises(Reverted, match="InvalidInteroperableAddress"):
+        street.here.send(starter(CAROL), attributes=[attribute(name, nobody)])
+
+
 @pytest.mark.parametrize("named", [CHAIN_ID, L1_CHAIN_ID, 999])
 def test_an_executor_on_a_chain_that_is_not_the_destination_is_rejected_when_it_is_named(
     street: Street, named: int
