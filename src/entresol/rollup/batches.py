@@ -9,10 +9,11 @@ import msgspec
 from entresol.errors import BatchOverflow, StoreDamaged
 from entresol.primitives.batches import Batch
 from entresol.primitives.interop.messages import MessageLoad
-from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH, imported_roots
+from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH
 from entresol.primitives.interop.roots import rolling_hash as rolling_hash_of_roots
-from entresol.primitives.rlp import decode_fields
+from entresol.primitives.records import roots_of
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS, PRIORITY_TYPES
+from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.primitives.values import Hash32
 from entresol.rollup.commitments import CommitBatchInfo, StoredBatchInfo
 from entresol.rollup.message_tree import CAPACITY, MessageTree
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from entresol.rollup.priority_tree import PriorityOpsBatchInfo
     from entresol.storage.store_view import BlockReader
 
-SYSTEM_TYPE: Final = 0x7D
 MAX_TRANSACTIONS: Final = 65_535
 """A log has two bytes for the index of its transaction in the block, and a batch may be one block."""
 
@@ -249,15 +249,6 @@ def _priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
     if location is None or record is None:
         raise StoreDamaged(blocks.path, f"priority transaction {priority_id} of a batch is missing")
     return record.transaction(location.transaction_index).hash
-
-
-def roots_of(record: BlockRecord) -> list[InteropRoot]:
-    """Return the roots that a block imports: its first transaction does it."""
-    if not record.transactions or record.transactions[0][0][0] != SYSTEM_TYPE:
-        return []
-    raw, _ = record.transactions[0]
-    _, call, _ = decode_fields(raw[1:], 3, "a system transaction")
-    return imported_roots(bytes(call)) if isinstance(call, bytes) else []
 
 
 def _log_count(record: BlockRecord) -> int:

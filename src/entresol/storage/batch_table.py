@@ -10,6 +10,7 @@ from entresol.cache_limits import CACHES
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
+from entresol.storage.book_table import BookTable
 
 if TYPE_CHECKING:
     from entresol.storage.database.key_value import KeyValueStore, Row
@@ -36,6 +37,8 @@ class BatchMark(NamedTuple):
     """The last batch for which each step is done."""
     pending: tuple[bytes | None, ...]
     """The encoded transaction of each step that is pending."""
+    booked_block: int = 0
+    """The last L1 block that booked a batch."""
 
 
 class DepositCursor(NamedTuple):
@@ -56,6 +59,7 @@ class BatchTable:
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
+        self.books = BookTable(db)
         self._last: Batch | None = None
         self._is_last_known = False
         # Each version has a map of its own, so that a thread never adds what it read before to what is read after.
@@ -131,7 +135,7 @@ class BatchTable:
             yield tables.PENDING_SETTLEMENT
             yield from map(_pending_key, SettlementStep)
         while batch is not None and batch.last_block > block:
-            yield from _keys_of(batch, min(batch.last_block, block))
+            yield from self._keys_of(batch, min(batch.last_block, block))
             batch = self.get(batch.number - 1) if batch.number else None
 
     # Reverts of both layers
@@ -143,6 +147,7 @@ class BatchTable:
             -1 if last is None else last.number,
             tuple(map(self.last_settled, SettlementStep)),
             tuple(map(self.pending_settlement, SettlementStep)),
+            self.books.last_block,
         )
 
     def revert_to(self, mark: BatchMark) -> None:
@@ -154,9 +159,10 @@ class BatchTable:
             for step, first in zip(SettlementStep, mark.settled, strict=True)
             for number in range(first + 1, self.last_settled(step) + 1)
         ]
+        deleted += self.books.keys_above(mark.booked_block)
         batch = self.last()
         while batch is not None and batch.number > mark.last:
-            deleted += _keys_of(batch, batch.last_block)
+            deleted += self._keys_of(batch, batch.last_block)
             batch = self.get(batch.number - 1) if batch.number else None
         rows = []
         for step, transaction in zip(SettlementStep, mark.pending, strict=True):
@@ -209,7 +215,7 @@ class BatchTable:
 
     def revert_settlement_above(self, block: int) -> None:
         """Remove the records of all steps that L1 took above a block, in one write, after it was reverted to that."""
-        deleted = []
+        deleted = list(self.books.keys_above(block))
         for step in SettlementStep:
             number = self.last_settled(step)
             while (by := self.settled(number, step)) is not None and by.block > block:
@@ -254,16 +260,16 @@ class BatchTable:
         # Losing it costs reading the same deposits again, so it is not synced.
         self._db.write([(tables.DEPOSITS, row)], sync=False, rewrites=False)
 
-
-def _keys_of(batch: Batch, last_block: int) -> Iterator[bytes]:
-    """Yield the keys of a batch, and the positions of its blocks up to `last_block`."""
-    key = tables.number(batch.number)
-    yield tables.BATCH + key
-    yield tables.BATCH_LOGS + key
-    for number in range(batch.first_block, last_block + 1):
-        yield tables.BATCH_POSITION + tables.number(number)
-    for step in SettlementStep:
-        yield _settled_key(batch.number, step)
+    def _keys_of(self, batch: Batch, last_block: int) -> Iterator[bytes]:
+        """Yield the keys of a batch, and the positions of its blocks up to `last_block`."""
+        key = tables.number(batch.number)
+        yield tables.BATCH + key
+        yield tables.BATCH_LOGS + key
+        for number in range(batch.first_block, last_block + 1):
+            yield tables.BATCH_POSITION + tables.number(number)
+        for step in SettlementStep:
+            yield _settled_key(batch.number, step)
+        yield from self.books.keys_of(batch.number)
 
 
 def _settled_rows(

@@ -48,6 +48,8 @@ _KEPT_TABLES: Final = (
     tables.BATCH_LOGS,
     tables.BATCH_POSITION,
     tables.SETTLED,
+    tables.BOOKS,
+    tables.BOOKED_AT,
     tables.PRICES,
 )
 _TABLES_BY_BLOCK: Final = (tables.BATCH_POSITION, tables.PRICES)

@@ -37,6 +37,8 @@ BATCH: Final = b"g"
 BATCH_LOGS: Final = b"w"
 BATCH_POSITION: Final = b"k"
 SETTLED: Final = b"e"
+BOOKS: Final = b"u"
+BOOKED_AT: Final = b"z"
 PRICES: Final = b"f"
 META: Final = b"m"
 

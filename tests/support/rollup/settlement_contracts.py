@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 
@@ -69,16 +70,22 @@ class DeployedContracts(msgspec.Struct, frozen=True):
 
 
 async def deploy(
-    l1: LayerOne, chain_id: int, genesis_hash: Hash32, validator: Address, *others: Address
+    l1: LayerOne,
+    chain_id: int,
+    genesis_hash: Hash32,
+    validator: Address,
+    *others: Address,
+    chains_beside: Sequence[int] = (),
 ) -> DeployedContracts:
-    """Deploy the contracts of a chain, whose batches `validator` and others may settle."""
+    """Deploy the contracts of a chain, whose batches `validator` and others may settle, and of chains beside it."""
     owner = ACCOUNTS[0]
     planned = Deployment(
         l1_chain_id=await l1.chain_id(),
         deployer=owner.address,
         first_nonce=await l1.nonce(owner.address),
-        chains=(
-            RegisteredChain(chain_id=chain_id, operator=validator, genesis_batch_hash=genesis_hash),
+        chains=tuple(
+            RegisteredChain(chain_id=it, operator=validator, genesis_batch_hash=genesis_hash)
+            for it in (chain_id, *chains_beside)
         ),
     )
     operator = Operator(l1, owner.secret)

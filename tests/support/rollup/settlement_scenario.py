@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from entresol.chain.genesis.genesis import Genesis
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.fee_limits import FeeLimits
@@ -22,7 +23,7 @@ from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
-from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
+from tests.support.rollup.settling_chain import CHAIN_ID, GENESIS, SettlingChain
 
 OPERATOR = ACCOUNTS[1]
 ONE_KEY = OperatorKeys.of(OPERATOR.secret)
@@ -41,8 +42,13 @@ class Scenario:
         config: SettlementConfig | None = None,
         limits: FeeLimits | None = None,
         keys: OperatorKeys = ONE_KEY,
+        *,
+        genesis: Genesis = GENESIS,
+        chains_beside: Sequence[int] = (),
     ) -> None:
         self.keys = keys
+        self.genesis = genesis
+        self.chains_beside = chains_beside
         self.layer_one = steered
         self.l1 = steered.l1
         self.path = path
@@ -52,7 +58,7 @@ class Scenario:
 
     def open(self) -> None:
         """Start, or start again."""
-        self.chain = SettlingChain.begin(self.path)
+        self.chain = SettlingChain.begin(self.path, self.genesis)
         self.batches = self.chain.batches
         self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
 
@@ -61,7 +67,9 @@ class Scenario:
         genesis = stored_info_of(self.batcher.last, CHAIN_ID).hash()
         validators = [it.address for it in self.keys.keys]
         if on_l1 is None:
-            self.contracts = await deploy(self.l1, CHAIN_ID, genesis, *validators)
+            self.contracts = await deploy(
+                self.l1, CHAIN_ID, genesis, *validators, chains_beside=self.chains_beside
+            )
         else:
             chain = ZkChain(self.l1, on_l1.chain)
             self.contracts = DeployedContracts(chain, CHAIN_ID, on_l1, ACCOUNTS[0])
@@ -137,11 +145,15 @@ def run(
     limits: FeeLimits | None = None,
     keys: OperatorKeys = ONE_KEY,
     on_l1: SettlementContracts | None = None,
+    genesis: Genesis = GENESIS,
+    chains_beside: Sequence[int] = (),
 ) -> None:
     """Play a scenario on a layer 1, which may have the contracts already."""
 
     async def whole() -> None:
-        scenario = Scenario(steered, path, config, limits, keys)
+        scenario = Scenario(
+            *(steered, path, config, limits, keys), genesis=genesis, chains_beside=chains_beside
+        )
         try:
             await scenario.deploy(on_l1)
             await play(scenario)

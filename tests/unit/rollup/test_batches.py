@@ -6,26 +6,22 @@ from typing import cast
 
 import pytest
 
-from entresol._native import rlp_encode
 from entresol.errors import StoreDamaged
 from entresol.primitives.interop import roots
 from entresol.primitives.interop.roots import (
     MAX_ROOTS_PER_BATCH,
     MAX_ROOTS_PER_IMPORT,
-    ROOT_STORAGE,
     InteropRoot,
-    import_call,
     rolling_hash,
 )
 from entresol.primitives.records import BlockRecord, TransactionResult
+from entresol.primitives.transactions.system import SystemTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import (
-    SYSTEM_TYPE,
     OpenBatch,
     SealingPolicy,
     commit_info_of,
     imported_roots_of,
-    roots_of,
     stored_info_of,
 )
 from entresol.rollup.commitments import execute_data
@@ -43,8 +39,7 @@ def some_roots(first: int, count: int) -> list[InteropRoot]:
 
 def importing(record: BlockRecord, imported: list[InteropRoot]) -> BlockRecord:
     """Return the record with a first transaction that imports roots."""
-    fields = [bytes(ROOT_STORAGE), import_call(imported), b"\1"]
-    raw = bytes([SYSTEM_TYPE]) + rlp_encode(fields)
+    raw = SystemTransaction.root_import(imported, 1).encode()
     return BlockRecord(
         record.header_rlp,
         ((raw, bytes(18) + b"\x80\x01"), *record.transactions),
@@ -75,14 +70,6 @@ def test_a_batch_without_roots_has_the_hash_zero() -> None:
     batch.add(record_after(record_after(None), transactions=[transfer(1)]), 0.0)
     sealed = batch.seal().batch
     assert (sealed.interop_roots, sealed.dependency_hash) == (0, bytes(32))
-
-
-def test_a_call_of_another_function_imports_nothing() -> None:
-    raw = bytes([SYSTEM_TYPE]) + rlp_encode([bytes(20), b"\1\2\3\4", b""])
-    plain = record_after(None)
-    result = TransactionResult(succeeded=True, gas_used=1)
-    record = BlockRecord(plain.header_rlp, ((raw, bytes(20)),), (result,), (), ())
-    assert roots_of(record) == []
 
 
 def test_a_batch_takes_no_more_roots_than_one_transaction_of_l1_can_list() -> None:

@@ -109,6 +109,8 @@ class Rollup:
             message_root=settlement_layer.contracts.message_root,
             journal=journal,
         )
+        self.books = chain.batches.books
+        """Where L1 booked what batches send to other chains, and why it does not."""
         self.settlers: Sequence[Settler] = (self.settler,)
         """Those that may have the key of the chain's admin: its own, and those of the chains beside it."""
         self.batcher = Batcher(
@@ -190,6 +192,10 @@ class Rollup:
             raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
         return (await self.settler.settle(step, batch)).transaction
 
+    async def book(self, batch: int) -> Hash32:
+        """Have L1 book an executed batch, and return L1's transaction."""
+        return (await self.settler.book(batch)).transaction
+
     async def set_ratio(self, tokens: Fraction) -> Hash32:
         """Let an ether cost so many base tokens on L1, and return L1's transaction; raises `ValueError`."""
         decimals = base_token_of(self._chain.genesis.alloc).decimals
@@ -230,6 +236,13 @@ class Rollup:
             ("executed", last_settled(SettlementStep.EXECUTE)),
         ):
             yield Sample(f"settlement_{step}_batch", f"Number of the last {step} batch.", number)
+        if (books := self.settler.books) is not None:
+            yield Sample("settlement_booked_batch", "Highest batch whose books L1 has.", books.last)
+            yield Sample(
+                "settlement_unbooked_batches",
+                "Executed batches whose books L1 rejects, so that other chains do not learn of them.",
+                books.rejected,
+            )
         yield from self._fee_metrics()
         yield from self.clock.metrics()
         stopped = self.settler.stopped is not None
@@ -279,6 +292,8 @@ class Rollup:
     def _on_reverted(self, _event: Event) -> None:
         # A chain that was reset has its first batch before anything settles again.
         self.batcher.begin()
+        if self.settler.books is not None:
+            self.settler.books.reset()
 
 
 def _label(step: SettlementStep) -> str:

@@ -1,4 +1,4 @@
-"""Settle sealed batches on L1: commit, prove, execute."""
+"""Settle sealed batches on L1: commit, prove, execute, and book what they send to other chains."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from entresol.chain.journal import StoreJournal
 from entresol.errors import (
     ChainReplaced,
     EntresolError,
+    LayerOneFailed,
     LayerOneMismatch,
     LayerOneUnreachable,
 )
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.rollup.settlement.bookkeeper import Bookkeeper
+from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.l1_sync import L1Sync
 from entresol.rollup.settlement.pending_tx import (
     PendingSettlement,
@@ -121,6 +124,9 @@ class Settler:
             backoff=Backoff(2 * config.poll_seconds),
             wait=self._wait,
         )
+        self.books = self._bookkeeper(chain, message_root, journal)
+        """Books what is executed; None if the contracts are of a version that knows no books."""
+        self._is_turn_of_books = True
         # `settle` must not sign a transaction while `run` does.
         self._lock = asyncio.Lock()
 
@@ -169,7 +175,10 @@ class Settler:
             more = False
             for sender in self._senders:
                 await sender.transactions.follow_call()
-                more |= await self._advance(sender, self._l1_sync.totals, now)
+                if not await self._advance_books(sender, now):
+                    more |= await self._advance(sender, self._l1_sync.totals, now)
+                else:
+                    more = True
             failures = [it.failure for it in self._senders if it.failure is not None]
             if len(failures) == len(self._senders):
                 raise failures[0]
@@ -204,6 +213,31 @@ class Settler:
             await self._l1_sync.refresh()
         return by
 
+    async def book(
+        self, number: int, clock: Callable[[], float] = time.monotonic
+    ) -> SettlementTransaction:
+        """Have L1 book an executed batch now; raises why it does not."""
+        books, removals = self.books, self._use.removals
+        if books is None:
+            raise LayerOneFailed(f"the contracts on {self._l1.name} know no books of other chains")
+        sender = self._sender(SettlementStep.EXECUTE)
+        while True:
+            async with self._exclusively():
+                self._use.check(removals)
+                await self._l1_sync.refresh()
+                await books.follow(clock())
+                if (by := self._batches.books.get(number)) is not None:
+                    return by
+                if self._batches.settled(number, SettlementStep.EXECUTE) is None:
+                    raise LayerOneFailed(f"batch {number} is not executed on {self._l1.name}")
+                if await self._is_free(sender, clock()):
+                    await books.book(number, clock())
+                    problem = books.problem_of(number)
+                    if problem is not None and not books.is_sending:
+                        raise LayerOneMismatch(f"batch {number} is not booked: {problem}")
+            if self._batches.books.get(number) is None:
+                await self._l1.wait_for_block(self._config.poll_seconds)
+
     def has_key_of(self, account: Address) -> bool:
         """Return whether one of the keys is that of an account."""
         return any(it.transactions.address == account for it in self._senders)
@@ -237,6 +271,8 @@ class Settler:
         if self._config.is_on_request:
             async with self._exclusively():
                 await self._l1_sync.refresh()
+                if self.books is not None:
+                    await self.books.follow(time.monotonic())
             return self._config.follow_seconds
         try:
             more = await self.step(time.monotonic())
@@ -246,7 +282,9 @@ class Settler:
         return 0.0 if more else self._config.poll_seconds
 
     async def _wait(self, seconds: float) -> None:
-        if self._steps.problem is None and any(map(self.pending, SettlementStep)):
+        is_sending = self.books is not None and self.books.is_sending
+        is_pending = is_sending or any(map(self.pending, SettlementStep))
+        if self._steps.problem is None and is_pending:
             # The next block may include one.
             await self._l1.wait_for_block(seconds)
         else:
@@ -280,6 +318,46 @@ class Settler:
             is_new = type(error) is not type(before) and len(self._senders) > 1
             log.log(logging.ERROR if is_new else logging.DEBUG, "cannot settle batches: %s", error)
             return False
+
+    async def _advance_books(self, sender: StepSender, now: float) -> bool:
+        """Book a batch by the key that executes, in turn with its steps; return whether there may be more to do."""
+        books = self.books
+        if books is None or SettlementStep.EXECUTE not in sender.steps:
+            return False
+        self._is_turn_of_books = not self._is_turn_of_books
+        try:
+            await books.follow(now)
+            has_turn = self._is_turn_of_books or self._plan.next_operation(sender.steps) is None
+            more = has_turn and await self._is_free(sender, now) and await books.advance(now)
+        except LayerOneUnreachable:
+            raise
+        except EntresolError as error:
+            # Books are worth less than the steps, which go on.
+            is_new = type(error) is not type(books.failure)
+            log.log(logging.ERROR if is_new else logging.DEBUG, "cannot book batches: %s", error)
+            books.failure = error
+            return False
+        books.failure = None
+        return more
+
+    async def _is_free(self, sender: StepSender, now: float) -> bool:
+        """Return whether a key has no transaction pending."""
+        transactions = sender.transactions
+        return transactions.pending is None and not await transactions.is_calling(now)
+
+    def _bookkeeper(
+        self, chain: Chain, message_root: Address | None, journal: Journal
+    ) -> Bookkeeper | None:
+        if message_root is None:
+            return None
+        return Bookkeeper(
+            chain,
+            BooksContract(self._l1, message_root, chain.rules.chain_id),
+            self._l1_sync,
+            self._sender(SettlementStep.EXECUTE).transactions,
+            journal=journal,
+            backoff=Backoff(self._config.retry_seconds, self._config.max_retry_seconds),
+        )
 
     def _transactions(
         self, operator: Operator, steps: Sequence[SettlementStep], timelock: Address

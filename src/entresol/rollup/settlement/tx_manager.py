@@ -91,6 +91,11 @@ class TxManager:
         """The account of the key."""
         return self._operator.address
 
+    @property
+    def calling(self) -> Hash32 | None:
+        """The last call that settles nothing, until L1 includes it or it is given up."""
+        return None if self._call is None else self._call.hash
+
     def is_own(self, pending: PendingSettlement) -> bool:
         """Return whether this key signed a transaction."""
         return pending.sender == self._operator.address

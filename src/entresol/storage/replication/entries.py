@@ -95,6 +95,27 @@ class OutgoingEntry(_EntryPart, frozen=True, tag="outgoing"):
     transaction: bytes
 
 
+class BookedEntry(_EntryPart, frozen=True, tag="booked"):
+    """The L1 transaction that booked what a batch sends to other chains."""
+
+    number: Natural
+    transaction: HashBytes
+    block: Natural
+    timestamp: Natural
+
+    @classmethod
+    def of(cls, number: int, by: SettlementTransaction) -> BookedEntry:
+        """Return the entry of a batch."""
+        return cls(number, bytes(by.transaction), by.block, by.timestamp)
+
+
+class UnbookedEntry(_EntryPart, frozen=True, tag="unbooked"):
+    """L1 has not booked a batch, or not any more, and why; empty if that is not known."""
+
+    number: Natural
+    problem: str = ""
+
+
 class ConfirmedEntry(_EntryPart, frozen=True, tag="confirmed"):
     """How far L1 has confirmed the chain."""
 
@@ -117,6 +138,8 @@ Entry: TypeAlias = (
     | SettledEntry
     | UnsettledEntry
     | OutgoingEntry
+    | BookedEntry
+    | UnbookedEntry
     | ConfirmedEntry
     | DepositsEntry
 )
@@ -155,6 +178,11 @@ def apply_to_batches(batches: BatchTable, entry: Entry) -> None:
             batches.revert_settlement(range(entry.first, entry.last + 1), entry.step)
         case OutgoingEntry():
             batches.set_pending_settlement(entry.step, entry.transaction or None)
+        case BookedEntry():
+            by = SettlementTransaction(Hash32(entry.transaction), entry.block, entry.timestamp)
+            batches.books.book(entry.number, by)
+        case UnbookedEntry():
+            batches.books.unbook(entry.number, entry.problem)
         case DepositsEntry():
             cursor = DepositCursor(entry.block, Hash32(entry.block_hash), entry.next_id)
             batches.set_deposit_cursor(cursor)

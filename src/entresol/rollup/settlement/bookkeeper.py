@@ -1,0 +1,261 @@
+"""Book executed batches on L1: what their bundles carry to other chains, and then their roots."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneUnreachable
+from entresol.l1.custom_errors import failure_reason
+from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.interop.messages import MAX_BOOKED_LOGS, bundles_in, has_bundles
+from entresol.rollup.settlement.book_queue import BookQueue
+from entresol.storage.replication.entries import BookedEntry, UnbookedEntry
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.chain.journal import Journal
+    from entresol.l1.layer_one import L1Block, L1Receipt
+    from entresol.primitives.batches import Batch, SettlementTransaction
+    from entresol.primitives.values import Hash32
+    from entresol.rollup.settlement.books_contract import BooksContract
+    from entresol.rollup.settlement.l1_sync import L1Sync
+    from entresol.rollup.settlement.tx_manager import TxManager
+    from entresol.rollup.step_loop import Backoff
+
+log = logging.getLogger(__name__)
+
+_CHAINS_TO_BOOK: Final = 2
+"""A single chain has nobody to send anything to."""
+_PASSING: Final = ("BatchAlreadySettled", "BatchNotExecuted")
+"""What L1 rejects for a moment only: another account was faster, or a reorg of L1 removed the execution."""
+
+
+class _Sent(NamedTuple):
+    """A batch and the transaction that is to book it."""
+
+    number: int
+    transaction: Hash32
+
+
+class Bookkeeper:
+    """Calls `MessageRoot.settle` for executed batches with messages, once L1 has two chains.
+
+    A batch whose books L1 rejects, say because its chain does not have what its bundles carry, stays executed, and
+    holds up no other one. It is tried again after pauses that double, and when L1 has a new block. What is booked is
+    what L1 says is: another account may be faster, and a reorg may remove it. Remembers: which batches are to be
+    booked, the transaction that is pending, and the L1 block at which the records were right. Persists: where L1 booked
+    a batch, or why it does not; not what it sends, since a second attempt is rejected before it is signed. Assumes: the
+    key has no other transaction pending while it sends. Fails: as `LayerOne` does; a rejection is the batch's problem.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        contract: BooksContract,
+        l1_sync: L1Sync,
+        transactions: TxManager,
+        *,
+        journal: Journal,
+        backoff: Backoff,
+    ) -> None:
+        self._blocks = chain.blocks
+        self._batches = chain.batches
+        self._books = chain.batches.books
+        self._contract = contract
+        self._l1 = contract.l1
+        self._l1_sync = l1_sync
+        self._transactions = transactions
+        self._journal = journal
+        self._queue = BookQueue(chain.batches, backoff)
+        self._has_others = False
+        self._asked_at: Hash32 | None = None
+        self._checked_at: L1Block | None = None
+        self._sent: _Sent | None = None
+        self.failure: EntresolError | None = None
+        """What the last attempt to follow L1 failed with."""
+
+    def problem_of(self, batch: int) -> str | None:
+        """Return why L1 does not book a batch; None if it has, or was not asked yet."""
+        return self._books.problem_of(batch)
+
+    @property
+    def last(self) -> int:
+        """The highest batch that is booked."""
+        return self._queue.last_booked
+
+    @property
+    def rejected(self) -> int:
+        """How many batches L1 rejects the books of."""
+        return self._queue.rejected
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a transaction is pending."""
+        return self._sent is not None
+
+    def reset(self) -> None:
+        """Look at all batches again, since the chain was reverted."""
+        self._queue.reset()
+        self._sent = None
+
+    async def follow(self, now: float) -> None:
+        """Compare the records with L1 after a reorg, and record what became of the transaction that is pending."""
+        head = self._head
+        checked = self._checked_at
+        if checked is None or await self._l1.block(checked.number) != checked:
+            await self._recheck(head)
+        self._checked_at = head
+        await self._finish(now)
+
+    async def advance(self, now: float) -> bool:
+        """Try to book the next batch; return whether there may be more to do at once."""
+        if self._sent is not None:
+            return False
+        more = self._queue.scan(self._l1_sync.last_recorded(SettlementStep.EXECUTE))
+        if not self._queue or not await self._is_needed():
+            return more
+        number = self._queue.first(now, self._head.number)
+        if number is None:
+            return more
+        await self.book(number, now)
+        return True
+
+    async def book(self, number: int, now: float) -> None:
+        """Have L1 book a batch, or record why it does not."""
+        batch, head = self._l1_sync.batch(number), self._head
+        if batch.logs > MAX_BOOKED_LOGS:
+            # It has no bundles: no block with bundles has so many.
+            problem = f"it has {batch.logs} messages to L1, and L1 books {MAX_BOOKED_LOGS} at most"
+            await self._reject(number, problem)
+            self._queue.skip(number)
+            return
+        if await self._contract.is_settled(number, head.hash):
+            await self._record(number, await self._find(number))
+            return
+        try:
+            sent = await self._transactions.send_call(
+                self._contract.address, self._call(batch), now
+            )
+        except LayerOneUnreachable:
+            raise
+        except ExecutionFailed as failure:
+            await self._on_failed(number, failure_reason(failure), now)
+        except EntresolError as error:
+            await self._on_failed(number, str(error), now)
+        else:
+            self._queue.on_sent(number)
+            self._sent = _Sent(number, sent)
+            await self._finish(now)
+
+    @property
+    def _head(self) -> L1Block:
+        head = self._l1_sync.head
+        assert head is not None, "L1 is read before anything is booked"
+        return head
+
+    async def _is_needed(self) -> bool:
+        """Return whether L1 has another chain; it is asked once a block until it has."""
+        head = self._head
+        if not self._has_others and self._asked_at != head.hash:
+            self._asked_at = head.hash
+            self._has_others = await self._contract.chain_count(head.hash) >= _CHAINS_TO_BOOK
+        return self._has_others
+
+    def _call(self, batch: Batch) -> bytes:
+        logs = self._batches.logs(batch.number)
+        return self._contract.settle_call(batch.number, logs, self._bundles(batch, logs))
+
+    def _bundles(self, batch: Batch, logs: bytes) -> list[bytes]:
+        """Return the messages of the interop center in a batch, in order."""
+        found: list[bytes] = []
+        if not has_bundles(logs):
+            return found
+        for number in range(batch.first_block, batch.last_block + 1):
+            record = self._blocks.get_record(number)
+            assert record is not None, "a batch is deleted with its blocks"
+            for result in record.results:
+                if result.l2_to_l1_logs:
+                    found += bundles_in(result.logs)
+        return found
+
+    # What became of it
+
+    async def _finish(self, now: float) -> None:
+        """Record what became of the transaction that is pending, if L1 has included it."""
+        if self._sent is None:
+            return
+        number, transaction = self._sent
+        receipt = await self._l1.receipt(transaction)
+        if receipt is None:
+            if self._transactions.calling != transaction:
+                # Another one has its nonce, or it was given up.
+                self._sent = None
+                self._queue.add(number)
+            return
+        self._sent = None
+        if receipt.succeeded:
+            await self._record(number, await self._l1_sync.settlement_of(receipt))
+        else:
+            await self._on_failed(number, await self._reason(number, receipt), now)
+
+    async def _record(self, number: int, by: SettlementTransaction) -> None:
+        await self._journal.write(BookedEntry.of(number, by))
+        self._queue.on_booked(number)
+        log.info("booked batch %d: L1 transaction %s", number, by.transaction)
+
+    async def _on_failed(self, number: int, reason: str, now: float) -> None:
+        if not reason.startswith(_PASSING):
+            await self._reject(number, reason)
+        self._queue.on_rejected(number, now, self._head.number)
+
+    async def _reject(self, number: int, reason: str) -> None:
+        """Record why a batch is not booked, and log it, unless it is the same reason as before."""
+        if self.problem_of(number) != reason:
+            await self._journal.write(UnbookedEntry(number, reason))
+            log.warning(
+                "batch %d is executed, but %s does not book it: %s", number, self._l1.name, reason
+            )
+
+    async def _reason(self, number: int, receipt: L1Receipt) -> str:
+        """Repeat a reverted call on the block before it, and return what it reverts with."""
+        call, block = self._call(self._l1_sync.batch(number)), receipt.block_number - 1
+        sender = self._transactions.address
+        try:
+            await self._l1.call(self._contract.address, call, sender=sender, block=block)
+        except ExecutionFailed as failure:
+            return failure_reason(failure)
+        return f"transaction {receipt.transaction_hash} reverted, and the call does not now"
+
+    # Reorgs
+
+    async def _recheck(self, head: L1Block) -> None:
+        """Compare the records of the last L1 blocks with L1, which may have replaced these."""
+        for number in self._books.above(head.number - MAX_REORG_DEPTH):
+            recorded = self._books.get(number)
+            if not await self._contract.is_settled(number, head.hash):
+                level = self._l1.reorg_level
+                log.log(level, "a reorg of %s removed the books of batch %d", self._l1.name, number)
+                await self._journal.write(UnbookedEntry(number))
+                continue
+            receipt = None if recorded is None else await self._l1.receipt(recorded.transaction)
+            if receipt is None or not receipt.succeeded:
+                found = await self._find(number)
+            else:
+                found = await self._l1_sync.settlement_of(receipt)
+            if found != recorded:
+                await self._journal.write(BookedEntry.of(number, found))
+        self._queue.reset()
+
+    async def _find(self, number: int) -> SettlementTransaction:
+        """Return the transaction that booked a batch, by its event."""
+        executed = self._batches.settled(number, SettlementStep.EXECUTE)
+        first = 0 if executed is None else max(0, executed.block - MAX_REORG_DEPTH)
+        event = await self._contract.appended(number, first, self._head.number)
+        receipt = None if event is None else await self._l1.receipt(event.transaction_hash)
+        if receipt is None:
+            raise LayerOneMismatch(
+                f"{self._l1.name} has booked batch {number}, but no event says so"
+            )
+        return await self._l1_sync.settlement_of(receipt)

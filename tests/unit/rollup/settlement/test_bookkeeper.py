@@ -1,0 +1,315 @@
+"""Books of executed batches, with the real contracts: what is booked, what is not, and what L1 does meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from entresol.chain.genesis.genesis import Genesis
+from entresol.errors import LayerOneFailed, LayerOneMismatch
+from entresol.l1.deployment import SettlementContracts
+from entresol.primitives import abi
+from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.primitives.batches import SettlementStep
+from entresol.primitives.interop.bundles import INTEROP_CENTER, Bundle, BundleCall
+from entresol.primitives.values import Address, Hash32
+from entresol.rollup.settlement.books_contract import BooksContract
+from entresol.rollup.settlement.settler import SettlementConfig
+from tests.support.chain.block_production import ETHER, sender
+from tests.support.coroutines import completed
+from tests.support.rollup.bundle_senders import ALLOC
+from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
+from tests.support.rollup.layer_ones import SteeredLayerOne, layer_one
+from tests.support.rollup.settlement_contracts import send
+from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, run
+from tests.support.rollup.settling_chain import CHAIN_ID, USER
+
+OTHER = 271
+ETHER_ASSET = asset_id(L1_CHAIN_ID, ETHER_TOKEN.l1_address)
+BOB = Address(b"\xb0" * 20)
+GENESIS = Genesis.development(CHAIN_ID, [sender(USER)], 10**6 * ETHER, ALLOC)
+Play = Callable[[Scenario], Awaitable[None]]
+
+
+def play_with_two(
+    play: Play, *, path: Path | None = None, config: SettlementConfig | None = None
+) -> None:
+    with layer_one("embedded") as steered:
+        run(steered, play, path=path, config=config, genesis=GENESIS, chains_beside=(OTHER,))
+
+
+def bundle(value: int = 0, *, salt: int = 1, destination: int = OTHER) -> Bundle:
+    return Bundle(
+        source=CHAIN_ID,
+        destination=destination,
+        base_token=ETHER_ASSET,
+        salt=Hash32(salt.to_bytes(32)),
+        calls=(BundleCall(BOB, sender(USER), value, b"\1\2\3"),),
+    )
+
+
+def seal_bundles(scenario: Scenario, *bundles: Bundle) -> int:
+    """Seal a batch of one block with these bundles, and return its number."""
+    for it in bundles:
+        scenario.chain.call_contract(INTEROP_CENTER, abi.encode("(bytes)", (it.message(),)))
+    scenario.chain.builder.seal()
+    batch = completed(scenario.batcher.seal(0.0))
+    assert batch is not None
+    return batch.number
+
+
+def contract_of(scenario: Scenario) -> BooksContract:
+    address = scenario.contracts.addresses.message_root
+    assert address is not None
+    return BooksContract(scenario.l1, address, CHAIN_ID)
+
+
+async def is_settled(scenario: Scenario, batch: int) -> bool:
+    return await contract_of(scenario).is_settled(batch, (await scenario.l1.head()).hash)
+
+
+async def settle(scenario: Scenario, now: float = 0.0) -> None:
+    """Settle and book until nothing is left to do."""
+    async with asyncio.timeout(60):
+        while await scenario.settler.step(now) or scenario.is_pending:
+            pass
+
+
+def problem_of(scenario: Scenario, batch: int) -> str | None:
+    assert scenario.settler.books is not None
+    return scenario.settler.books.problem_of(batch)
+
+
+def settle_call(scenario: Scenario, batch: int, *bundles: Bundle) -> bytes:
+    logs = scenario.batches.logs(batch)
+    return contract_of(scenario).settle_call(batch, logs, [it.message() for it in bundles])
+
+
+async def chain_balance(contracts: SettlementContracts, scenario: Scenario, chain_id: int) -> int:
+    call = abi.encode_call("chainBalance(uint256,bytes32)", chain_id, ETHER_ASSET)
+    return int.from_bytes(await scenario.l1.call(contracts.native_token_vault, call))
+
+
+def test_an_executed_batch_is_booked_with_what_its_bundles_carry() -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.contracts.deposit(BOB, ETHER)
+        number = seal_bundles(scenario, bundle(5), bundle(7, salt=2), bundle(salt=3))
+        await settle(scenario)
+        assert await is_settled(scenario, number)
+        assert await chain_balance(scenario.contracts.addresses, scenario, OTHER) == 12
+        by = scenario.batches.books.get(number)
+        assert by is not None
+        receipt = await scenario.l1.receipt(by.transaction)
+        assert receipt is not None
+        assert (receipt.block_number, receipt.succeeded) == (by.block, True)
+        assert problem_of(scenario, number) is None
+        assert scenario.settler.books is not None
+        assert (scenario.settler.books.last, scenario.settler.books.rejected) == (number, 0)
+
+    play_with_two(play)
+
+
+def test_only_batches_with_messages_are_booked() -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.contracts.deposit(BOB, ETHER)
+        await scenario.watcher.step()
+        scenario.chain.builder.seal()
+        completed(scenario.batcher.seal(0.0))
+        scenario.chain.transfer()
+        scenario.chain.builder.seal()
+        completed(scenario.batcher.seal(0.0))
+        assert seal_bundles(scenario, bundle()) == 3
+        await settle(scenario)
+        assert [await is_settled(scenario, it) for it in (1, 2, 3)] == [False, False, True]
+
+    play_with_two(play)
+
+
+def test_a_single_chain_books_nothing_and_sends_nothing_more() -> None:
+    async def play(scenario: Scenario) -> None:
+        number = seal_bundles(scenario, bundle())
+        before = await scenario.l1.nonce(OPERATOR.address)
+        await settle(scenario)
+        assert await scenario.l1.nonce(OPERATOR.address) == before + 3
+        assert not await is_settled(scenario, number)
+        assert problem_of(scenario, number) is None
+
+    with layer_one("embedded") as steered:
+        run(steered, play, genesis=GENESIS)
+
+
+def test_a_batch_that_is_not_covered_holds_up_no_other_and_is_booked_once_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        poor = seal_bundles(scenario, bundle(5))
+        fine = seal_bundles(scenario, bundle(salt=2))
+        with caplog.at_level(logging.WARNING):
+            await settle(scenario)
+            await settle(scenario, 100.0)
+        assert [await is_settled(scenario, it) for it in (poor, fine)] == [False, True]
+        problem = problem_of(scenario, poor)
+        assert problem is not None
+        assert problem.startswith("InteropValueNotCovered(270, 1, ")
+        assert problem.endswith(", 5)")
+        assert sum("InteropValueNotCovered" in it.message for it in caplog.records) == 1
+        assert scenario.settler.stopped is None
+        assert scenario.settler.problem is None
+        # Without any pause: L1 has a new block.
+        await scenario.contracts.deposit(BOB, ETHER)
+        await settle(scenario, 100.0)
+        assert await is_settled(scenario, poor)
+        assert problem_of(scenario, poor) is None
+
+    play_with_two(play)
+
+
+def test_a_batch_to_an_unknown_chain_has_its_reason_by_name() -> None:
+    async def play(scenario: Scenario) -> None:
+        number = seal_bundles(scenario, bundle(destination=999))
+        await settle(scenario)
+        assert problem_of(scenario, number) == "InvalidDestination(999)"
+
+    play_with_two(play)
+
+
+def test_books_that_another_account_settled_are_recorded() -> None:
+    async def play(scenario: Scenario) -> None:
+        sent = bundle()
+        number = seal_bundles(scenario, sent)
+        while await scenario.totals() != (1, 1, 1):
+            await scenario.settler.step(0.0)
+        address = contract_of(scenario).address
+        call = settle_call(scenario, number, sent)
+        receipt = await send(scenario.l1, scenario.contracts.owner, address, call)
+        assert receipt.succeeded
+        before = await scenario.l1.nonce(OPERATOR.address)
+        await settle(scenario)
+        by = scenario.batches.books.get(number)
+        assert by is not None
+        assert by.transaction == receipt.transaction_hash
+        assert await scenario.l1.nonce(OPERATOR.address) == before
+
+    play_with_two(play)
+
+
+def play_steered(play: Callable[[Scenario, SteeredLayerOne], Awaitable[None]]) -> None:
+    with layer_one("embedded") as steered:
+        run(steered, lambda it: play(it, steered), genesis=GENESIS, chains_beside=(OTHER,))
+
+
+def test_books_that_a_reorg_removes_are_settled_again() -> None:
+    async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
+        number = seal_bundles(scenario, bundle())
+        while await scenario.totals() != (1, 1, 1):
+            await scenario.settler.step(0.0)
+        checkpoint = steered.checkpoint()
+        await settle(scenario)
+        first = scenario.batches.books.get(number)
+        steered.restore(checkpoint)
+        steered.mine(3)
+        assert not await is_settled(scenario, number)
+        await settle(scenario)
+        again = scenario.batches.books.get(number)
+        assert first is not None
+        assert again is not None
+        assert again.block > first.block
+        assert await is_settled(scenario, number)
+
+    play_steered(play)
+
+
+def test_a_transaction_that_comes_too_late_is_no_problem() -> None:
+    async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
+        sent = bundle()
+        number = seal_bundles(scenario, sent)
+        while await scenario.totals() != (1, 1, 1):
+            await scenario.settler.step(0.0)
+        await scenario.settler.step(0.0)
+        checkpoint = steered.checkpoint()
+        steered.mine_on_request()
+        for _ in range(3):
+            await scenario.settler.step(0.0)
+        assert scenario.settler.books is not None
+        assert scenario.settler.books.is_sending or await is_settled(scenario, number)
+        steered.mine()
+        await settle(scenario)
+        assert problem_of(scenario, number) is None
+        assert scenario.batches.books.get(number) is not None
+        assert checkpoint >= 0
+
+    play_steered(play)
+
+
+def test_a_restart_finds_what_was_sent_before(tmp_path: Path) -> None:
+    async def play(scenario: Scenario) -> None:
+        number = seal_bundles(scenario, bundle())
+        while await scenario.totals() != (1, 1, 1):
+            await scenario.settler.step(0.0)
+        await scenario.settler.step(0.0)
+        call = settle_call(scenario, number, bundle())
+        receipt = await send(scenario.l1, OPERATOR, contract_of(scenario).address, call)
+        assert receipt.succeeded
+        scenario.restart()
+        await settle(scenario)
+        by = scenario.batches.books.get(number)
+        assert by is not None
+        assert by.transaction == receipt.transaction_hash
+
+    play_with_two(play, path=tmp_path)
+
+
+def test_a_problem_is_known_after_a_restart_and_tried_again(tmp_path: Path) -> None:
+    async def play(scenario: Scenario) -> None:
+        number = seal_bundles(scenario, bundle(5))
+        await settle(scenario)
+        scenario.restart()
+        assert "InteropValueNotCovered" in (problem_of(scenario, number) or "")
+        await scenario.contracts.deposit(BOB, ETHER)
+        await settle(scenario)
+        assert await is_settled(scenario, number)
+
+    play_with_two(play, path=tmp_path)
+
+
+def test_books_are_settled_on_request() -> None:
+    async def play(scenario: Scenario) -> None:
+        number = seal_bundles(scenario, bundle())
+        with pytest.raises(LayerOneFailed, match="batch 1 is not executed"):
+            await scenario.settler.book(number)
+
+        for step in SettlementStep:
+            await scenario.settler.settle(step, number)
+        assert not await is_settled(scenario, number)
+        done = await scenario.settler.book(number)
+        assert await is_settled(scenario, number)
+        assert await scenario.settler.book(number) == done
+
+    play_with_two(play, config=SettlementConfig(is_on_request=True))
+
+
+def test_books_on_request_say_why_they_cannot_be_settled() -> None:
+    async def play(scenario: Scenario) -> None:
+        number = seal_bundles(scenario, bundle(5))
+        await settle(scenario)
+        with pytest.raises(LayerOneMismatch, match="batch 1 is not booked: InteropValueNotCovered"):
+            await scenario.settler.book(number)
+
+    play_with_two(play)
+
+
+def test_a_batch_with_more_logs_than_l1_books_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entresol.rollup.settlement.bookkeeper.MAX_BOOKED_LOGS", 1)
+
+    async def play(scenario: Scenario) -> None:
+        number = seal_bundles(scenario, bundle(), bundle(salt=2))
+        await settle(scenario)
+        assert problem_of(scenario, number) == "it has 2 messages to L1, and L1 books 1 at most"
+        assert not await is_settled(scenario, number)
+
+    play_with_two(play)
