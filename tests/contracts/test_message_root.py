@@ -177,7 +177,8 @@ def test_value_that_nobody_paid_is_not_covered_and_its_root_is_not_added(chains:
 
     missing = ETHER // 2
     assert (
-        str(raised.value) == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(ETHER_ID)}, {missing})"
+        str(raised.value)
+        == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(ETHER_ID)!r}, {missing})"
     )
     assert aggregated(chains) == before
     assert balance(chains, CHAIN_ID) == ETHER

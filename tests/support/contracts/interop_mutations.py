@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from entresol._native import keccak256
 
 MOST = 2**256 - 1
+T = TypeVar("T")
 _PROOF = "(uint256,uint256,uint256,(uint16,address,bytes),bytes32[])"
 PROVE = keccak256(
     b"proveL2MessageInclusionShared(uint256,uint256,uint256,(uint16,address,bytes),bytes32[])"
@@ -191,7 +192,7 @@ class Mutations:
         path = self.random.choice([value.path, value.path[:start] + other.path[start:]])
         return replace(value, path=path, **taken)
 
-    def _other(self, value: Any, ways: Sequence[Callable[[], Any]]) -> Any:
+    def _other(self, value: T, ways: Sequence[Callable[[], T]]) -> T:
         while True:
             found = self.random.choice(ways)()
             if found != value:
