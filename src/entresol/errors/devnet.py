@@ -40,6 +40,27 @@ class BridgeFailed(DevnetError):
     """What was sent over the bridge of a devnet has reverted, or is not settled in time."""
 
 
+class BundleNotReady(BridgeFailed):
+    """A bundle cannot be executed on its destination yet: which stage it is in, and why it stays there if that is known."""
+
+    def __init__(self, bundle: str, stage: str, reason: str | None = None) -> None:
+        because = "" if reason is None else f": {reason}"
+        super().__init__(f"the bundle {bundle} cannot be executed yet, it is {stage}{because}")
+        self.bundle = bundle
+        self.stage = stage
+        self.reason = reason
+
+
+class BundleReverted(BridgeFailed):
+    """A bundle was rejected, where it is sent or where it is executed; `reason` is the decoded error."""
+
+    def __init__(self, function: str, reason: str, data: bytes = b"") -> None:
+        super().__init__(f"{function} reverts: {reason}")
+        self.function = function
+        self.reason = reason
+        self.data = data
+
+
 class SnapshotLost(DevnetError):
     """The snapshot that should be restored is gone."""
 

@@ -10,15 +10,11 @@ from web3 import Web3
 from web3.logs import DISCARD
 
 from entresol.errors import BridgeFailed
-from entresol.inprocess.bridge_client import (
-    PATIENCE_SECONDS,
-    POLL_SECONDS,
-    BridgeClient,
-    address_of,
-)
+from entresol.inprocess.bridge_client import PATIENCE_SECONDS, POLL_SECONDS, address_of
+from entresol.inprocess.interop.builder import BundleBuilder
+from entresol.inprocess.settling_client import SettlingClient
 from entresol.primitives import abi
 from entresol.primitives.assets import ETH_TOKEN
-from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -26,16 +22,12 @@ if TYPE_CHECKING:
 
     from web3.types import TxReceipt
 
+    from entresol.inprocess.interop.bundle import SentBundle
+    from entresol.inprocess.layer import DevnetLayer
+
 GAS_PER_PUBDATA: Final = 800
 _ALIAS_OFFSET: Final = 0x1111000000000000000000000000000000001111
 """What the ZK Stack adds to the address of a contract of L1 that sends to L2."""
-
-_SETTLE: Final = {
-    SettlementStep.COMMIT: "anvil_zks_commitBatch",
-    SettlementStep.PROVE: "anvil_zks_proveBatch",
-    SettlementStep.EXECUTE: "anvil_zks_executeBatch",
-}
-
 
 _BURN: Final = "(uint256,address,address)"
 """Amount, receiver and token."""
@@ -57,6 +49,8 @@ class SentMessage(NamedTuple):
     data: bytes
     receipt: TxReceipt
     """Of its transaction on L2."""
+    position: int = 0
+    """Its position among the messages of that transaction."""
 
 
 class MessageProof(NamedTuple):
@@ -70,17 +64,13 @@ class MessageProof(NamedTuple):
     path: tuple[HexBytes, ...]
 
 
-class Bridge(BridgeClient):
-    """Moves tokens and messages between two layers; the node signs for the senders, which are addresses.
+class Bridge(SettlingClient):
+    """Moves tokens and messages between two layers, and to other L2s; the node signs for the senders, which are addresses.
 
     Without a sender it is the first account. Each step returns once it has happened; a batch that a step needs on L1
     is settled at once if the devnet settles on request (`settle=False`), and awaited otherwise.
     Remembers: nothing. Fails: with `BridgeFailed`, or with what web3.py raises.
     """
-
-    def __init__(self, l1: Web3, l2: Web3, *, settles_by_itself: bool = True) -> None:
-        super().__init__(l1, l2)
-        self._settles_by_itself = settles_by_itself
 
     # From L1 to L2
 
@@ -107,7 +97,7 @@ class Bridge(BridgeClient):
         to, chain = to or sender, self.l2.eth.chain_id
         if gas is None:
             call = {"from": sender, "to": to, "value": hex(value), "data": Web3.to_hex(data)}
-            gas = int(self._rpc("zks_estimateGasL1ToL2", call), 16)
+            gas = int(self.rpc("zks_estimateGasL1ToL2", call), 16)
         price = self.l1.eth.gas_price
         paid = value + self._fee(price, gas)
         request: tuple[Any, ...] = (
@@ -148,7 +138,7 @@ class Bridge(BridgeClient):
         )
         alias = (int(self.l1_asset_router.address, 16) + _ALIAS_OFFSET) % 2**160
         call = {"from": f"0x{alias:040x}", "to": self.l2_asset_router.address, "data": data}
-        return int(self._rpc("zks_estimateGasL1ToL2", call), 16)
+        return int(self.rpc("zks_estimateGasL1ToL2", call), 16)
 
     def _fee(self, price: int, gas: int) -> int:
         chain = self.l2.eth.chain_id
@@ -173,7 +163,7 @@ class Bridge(BridgeClient):
     def _request(self, call: Any, transaction: dict[str, Any]) -> Deposited:
         paid = self._send(self.l1, call, transaction)
         (event,) = self.main.events.NewPriorityRequest().process_receipt(paid, DISCARD)
-        return Deposited(paid, self._receipt(self.l2, event["args"]["txHash"]))
+        return Deposited(paid, self.receipt_of(self.l2, event["args"]["txHash"]))
 
     def recover(self, deposit: Deposited) -> TxReceipt:
         """Have L1 pay back a token whose deposit failed on L2, and return the receipt there.
@@ -208,7 +198,7 @@ class Bridge(BridgeClient):
     def prove(self, message: SentMessage) -> MessageProof:
         """Return the proof of a message, once L1 has executed its batch."""
         self.settle(message.receipt["blockNumber"])
-        return self._proof(message.receipt)
+        return self._proof(message.receipt, message.position)
 
     def verify(self, message: SentMessage, proof: MessageProof) -> bool:
         """Return whether the contract on L1 accepts the proof."""
@@ -251,42 +241,68 @@ class Bridge(BridgeClient):
         call = self.nullifier.functions.finalizeDeposit(claim)
         return self._send(self.l1, call, {"from": self._sender(sender)})
 
-    # Settlement
+    # From one L2 to another
 
-    def settle(self, block: int | None = None) -> None:
-        """Return once L1 has executed the batch of a block of L2; by default of the last one."""
-        last = self.l2.eth.block_number
-        wanted = last if block is None else block
-        if wanted > last:
-            raise BridgeFailed(f"the L2 has no block {wanted} to settle: the last one is {last}")
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while (finalized := self.l2.eth.get_block("finalized")["number"]) < wanted:
-            if not self._settles_by_itself:
-                self._settle_next()
-                if self.l2.eth.get_block("finalized")["number"] == finalized:
-                    raise BridgeFailed(f"settling a batch has not finalized block {wanted}")
-            elif time.monotonic() > deadline:
-                raise BridgeFailed(f"block {wanted} is not finalized, only {finalized}")
-            else:
-                time.sleep(POLL_SECONDS)
+    def send(  # noqa: PLR0913 - independent options
+        self,
+        value: int = 0,
+        *,
+        chain: Bridge | DevnetLayer | Web3,
+        to: str | None = None,
+        sender: str | None = None,
+        data: Any = b"",
+        token: str | None = None,
+        executor: str | None = None,
+        unbundler: str | None = None,
+    ) -> SentBundle:
+        """Send something to another L2, `chain`, and return it once a block here has it; `to` is the sender by default.
 
-    def _settle_next(self) -> None:
-        """Take the steps that are due of the first batch that is not executed."""
-        blocks = self.l2.eth.get_block("finalized")["number"]
-        details = self._rpc("zks_getBlockDetails", blocks + 1)
-        batch = details["l1BatchNumber"]
-        found = self._rpc("zks_getL1BatchDetails", batch) or {}
-        for step, method in _SETTLE.items():
-            if found.get(f"{step.name.lower()}TxHash") is None:
-                self._rpc(method, hex(batch))
+        Without data it is a payment in what pays for gas here, or of a `token`: "ETH", or its address on this L2. With
+        data it is a call of the contract `to`, and the value is in what pays for gas there. Only `executor` may execute
+        it, anybody by default, and only `unbundler` may cancel it, the sender by default.
+        """
+        bundle = self.bundle(chain, sender=sender, executor=executor, unbundler=unbundler)
+        if not data:
+            paid = (
+                bundle.value(value, to=to) if token is None else bundle.token(token, value, to=to)
+            )
+            return paid.send()
+        if to is None or token is not None:
+            problem = "has no contract `to`" if to is None else "has a value, and no token"
+            raise BridgeFailed(f"a call {problem}; `bundle` sends a token and a call together")
+        return bundle.call(to, data, value=value).send()
 
-    def _proof(self, receipt: TxReceipt) -> MessageProof:
+    def bundle(
+        self,
+        chain: Bridge | DevnetLayer | Web3,
+        *,
+        sender: str | None = None,
+        executor: str | None = None,
+        unbundler: str | None = None,
+    ) -> BundleBuilder:
+        """Return a bundle for another L2 to add calls, values and tokens to, which are executed together."""
+        return BundleBuilder(
+            self,
+            self.beside(chain),
+            sender=self._sender(sender),
+            executor=executor,
+            unbundler=unbundler,
+        )
+
+    def beside(self, chain: Bridge | DevnetLayer | Web3) -> Bridge:
+        """Return the bridge of another L2 on the same L1, by its client or by its layer of the devnet."""
+        if isinstance(chain, Bridge):
+            return chain
+        client = chain if isinstance(chain, Web3) else chain.w3
+        return Bridge(self.l1, client, settles_by_itself=self._settles_by_itself)
+
+    def _proof(self, receipt: TxReceipt, index: int = 0) -> MessageProof:
         transaction = receipt["transactionHash"].to_0x_hex()
         found = self._until(
-            lambda: self._rpc("zks_getL2ToL1LogProof", transaction),
+            lambda: self.rpc("zks_getL2ToL1LogProof", transaction, index),
             f"there is no proof of a message of {transaction}",
         )
-        position = self._rpc("eth_getTransactionReceipt", transaction)["l1BatchTxIndex"]
+        position = self.rpc("eth_getTransactionReceipt", transaction)["l1BatchTxIndex"]
         path = tuple(HexBytes(it) for it in found["proof"])
         return MessageProof(found["batchNumber"], found["id"], int(position, 16), path)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from entresol.contracts.abi_registry import AbiRegistry
     from entresol.inprocess.bridge import Bridge
+    from entresol.inprocess.interop.relaying import Relayed
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
     from entresol.primitives.base_token import BaseToken
@@ -213,6 +214,16 @@ class Devnet:
         from entresol.inprocess.bridge import Bridge  # noqa: PLC0415 - it imports web3.py
 
         return Bridge(l1, l2, settles_by_itself=self.config.settlement.settle)
+
+    def relay(self, timeout: float = 120.0) -> Relayed:
+        """Execute the bundles between all chains that name no executor, and finalize the withdrawals.
+
+        It settles first, or waits up to so many seconds for each, and returns what it has done, and what it could not do.
+        """
+        require_web3()
+        from entresol.inprocess.interop.relaying import relay  # noqa: PLC0415 - it imports web3.py
+
+        return relay(self.bridges, timeout)
 
     @cached_property
     def abis(self) -> AbiRegistry:

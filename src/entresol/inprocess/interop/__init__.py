@@ -1,0 +1,1 @@
+"""Bundles between the L2s of a devnet: what sends, follows and executes them, by web3.py."""

@@ -1,0 +1,118 @@
+"""Bundles that are sent from one L2 of a devnet to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from entresol import Devnet
+from entresol.contracts import artifact
+from entresol.errors import BridgeFailed, BundleReverted
+from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallStatus
+from entresol.primitives.assets import L2_ASSET_ROUTER
+from entresol.primitives.interop import erc7930
+from entresol.primitives.values import Address
+
+ETHER = 10**18
+ETH = "ETH"
+
+
+def deployed_token(net: Devnet, supply: int = 100) -> Any:
+    """Return a new token of the first L2, of which the first account has all."""
+    w3, compiled = net.l2.w3, artifact("TestERC20")
+    factory = w3.eth.contract(abi=compiled.abi, bytecode=str(compiled.bytecode))
+    sent = factory.constructor("Token", "TOK", 18).transact()
+    address = w3.eth.get_transaction_receipt(sent)["contractAddress"]
+    token = w3.eth.contract(address, abi=compiled.abi)
+    token.functions.mint(net.accounts[0].address, supply).transact()
+    return token
+
+
+def test_value_costs_its_amount_the_fee_and_gas(net: Devnet) -> None:
+    bob, w3 = net.accounts[1].address, net.l2.w3
+    before = w3.eth.get_balance(bob)
+    bundle = net.bridge.send(ETHER, chain=net.l2s[1], sender=bob)
+    gas = bundle.receipt["gasUsed"] * bundle.receipt["effectiveGasPrice"]
+    fee = net.bridge.interop_center.functions.interopProtocolFee().call()
+    assert before - w3.eth.get_balance(bob) == ETHER + fee + gas
+    (call,) = bundle.bundle.calls
+    assert (call.to.checksummed(), call.value, call.data) == (bob, ETHER, b"")
+
+
+def test_a_bundle_begins_as_sent_and_unreceived(net: Devnet) -> None:
+    bundle = net.bridge.send(1, chain=net.bridges[1])
+    assert bundle.stage is BundleStage.SENT
+    assert bundle.status is BundleStatus.UNRECEIVED
+    assert bundle.call_statuses == (CallStatus.UNPROCESSED,)
+    assert bundle.proof is None
+
+
+def test_a_destination_may_be_a_client(net: Devnet) -> None:
+    assert net.bridge.send(1, chain=net.l2s[1].w3).bundle.destination == 271
+
+
+def test_a_token_of_the_chain_is_registered_approved_and_locked(net: Devnet) -> None:
+    token, bob = deployed_token(net), net.accounts[1].address
+    bundle = net.bridge.send(30, chain=net.l2s[1], to=bob, token=token.address)
+    vault = net.bridge.l2_vault.address
+    assert token.functions.balanceOf(vault).call() == 30
+    assert token.functions.allowance(net.accounts[0].address, vault).call() == 0
+    assert [call.to for call in bundle.bundle.calls] == [L2_ASSET_ROUTER]
+
+
+def test_several_parts_are_one_bundle(net: Devnet) -> None:
+    token, bob = deployed_token(net), net.accounts[1].address
+    made = net.bridge.bundle(net.l2s[1]).value(5, to=bob).token(token.address, 30, to=bob)
+    bundle = made.call(bob, token.functions.transfer(bob, 1), value=7).send()
+    calls = bundle.bundle.calls
+    assert [call.value for call in calls] == [5, 0, 7]
+    assert calls[2].data == bytes.fromhex(token.encode_abi("transfer", [bob, 1])[2:])
+
+
+def test_two_amounts_of_one_token_are_approved_together(net: Devnet) -> None:
+    token = deployed_token(net)
+    made = net.bridge.bundle(net.l2s[1]).token(token.address, 30).token(token.address, 70)
+    assert len(made.send().bundle.calls) == 2
+    assert token.functions.balanceOf(net.bridge.l2_vault.address).call() == 100
+
+
+def test_more_of_a_token_than_the_sender_has_is_not_sent(net: Devnet) -> None:
+    token = deployed_token(net)
+    with pytest.raises(BridgeFailed, match=r"has 100 of the token .* takes 101"):
+        net.bridge.send(101, chain=net.l2s[1], token=token.address)
+
+
+def test_ether_goes_to_a_chain_with_another_base_token_by_the_router(net: Devnet) -> None:
+    (call,) = net.bridge.send(ETHER, chain=net.l2s[2]).bundle.calls
+    assert (call.to, call.value) == (L2_ASSET_ROUTER, 0)
+
+
+def test_bridged_ether_goes_home_as_value(net: Devnet) -> None:
+    zoo = net.bridges[2]
+    zoo.deposit(2 * ETHER, token=ETH)
+    bundle = zoo.send(ETHER, chain=net.l2s[0], token=ETH)
+    (call,) = bundle.bundle.calls
+    assert (call.value, call.data) == (ETHER, b"")
+    left = zoo.l2_token("ETH").functions.balanceOf(net.accounts[0].address).call()
+    assert left == ETHER
+
+
+def test_a_bundle_names_who_executes_and_who_unbundles_it(net: Devnet) -> None:
+    bob, carol = (it.address for it in net.accounts[1:3])
+    bundle = net.bridge.send(1, chain=net.l2s[1], executor=bob, unbundler=carol).bundle
+    assert erc7930.decode(bundle.executor) == (None, Address.parse(bob))
+    assert erc7930.decode(bundle.unbundler) == (None, Address.parse(carol))
+
+
+def test_what_the_center_rejects_is_named_with_its_arguments(net: Devnet) -> None:
+    with pytest.raises(BundleReverted) as raised:
+        net.bridge.send(1, chain=net.l2s[0])
+    assert raised.value.reason == "DestinationChainNotRegistered(270)"
+    with pytest.raises(BundleReverted, match=r"EmptyBundle\(\)"):
+        net.bridge.bundle(net.l2s[1]).send()
+
+
+def test_a_call_needs_a_contract(net: Devnet) -> None:
+    with pytest.raises(BridgeFailed, match="no contract"):
+        net.bridge.send(chain=net.l2s[1], data=b"hello")
