@@ -72,6 +72,8 @@ ADDRESSES = {
     "verifier": "0x18a11fa912bb52a7a771855968478580dc986c28",
     "legacy_bridge": "0x66968e72fb399240527192f464406cfc2eaf03cc",
     "bytecodes_supplier": "0xa5ddb1217d93ef65d7fc3d11079588e7d6f2db09",
+    "message_root": "0xb9e81365243c1a42fab4ef0ad70f55e8a55c659b",
+    "chain_registration_sender": "0x2418aee0c3dd5bb9cafd2e299b4271c1289f6ba4",
 }
 
 

@@ -39,14 +39,15 @@ from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rollup.settled import settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
-from tests.support.upgrade.undivided_chain import steps_of_earlier_version
+from tests.support.upgrade.undivided_chain import earlier, steps_of_earlier_version
 
 pytestmark = pytest.mark.peer
 
 OPERATOR, OTHER = derive(DEVELOPMENT_MNEMONIC, 2)
 KEY = str(OPERATOR.secret)
 ETHER = 10**18
-STEPS = 14
+STEPS = 16
+EARLIER_STEPS = 11
 
 
 class Deployed(NamedTuple):
@@ -273,18 +274,18 @@ def test_an_interrupted_deployment_is_resumed(
     assert nonce(anvil) == STEPS
 
 
-def test_a_deployment_that_an_earlier_version_began_is_resumed_without_later_contracts(
+def test_a_deployment_that_an_earlier_version_began_is_not_resumed(
     anvil: Anvil, tmp_path: Path
 ) -> None:
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
-    contracts = msgspec.structs.replace(addresses_of(OPERATOR.address), bytecodes_supplier=None)
+    contracts = earlier(addresses_of(OPERATOR.address))
     layer_two(config).close()
     ManifestFile(config.chain).write(
         SettlementManifest(l1_chain_id=31337, contracts=contracts, first_nonce=0)
     )
-    for _ in range(2):
-        assert opened(config) == contracts
-        assert nonce(anvil) == STEPS - 1
+    with pytest.raises(LayerOneMismatch, match="there is no contract at"):
+        opened(config)
+    assert nonce(anvil) == 0
 
 
 def test_a_node_settles_on_contracts_that_an_earlier_version_deployed(
@@ -303,18 +304,18 @@ def test_a_node_settles_on_contracts_that_an_earlier_version_deployed(
             l1_chain_id=31337,
             deployer=OPERATOR.address,
             chains=(registered,),
-            has_facets=False,
         )
     for step in steps_of_earlier_version(deployment):
         to = {} if step.to is None else {"to": str(step.to)}
         sent = {"from": str(OPERATOR.address), "data": hexed(step.data), **to}
         assert anvil.receipt(anvil("eth_sendTransaction", sent))["status"] == "0x1"
-    manifest = SettlementManifest(l1_chain_id=31337, contracts=deployment.contracts, first_nonce=0)
+    contracts = earlier(deployment.contracts)
+    manifest = SettlementManifest(l1_chain_id=31337, contracts=contracts, first_nonce=0)
     ManifestFile(config.chain).write(manifest)
     flags = ("--data-dir", directory, "--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
     confirmed = ("--l1-confirmations", "0", "--config-out", str(info))
     with running_node(*flags, *confirmed, info=info):
-        assert nonce(anvil) == STEPS - 2
+        assert nonce(anvil) == EARLIER_STEPS
         with contextlib.closing(Pair.connect(info, anvil.url)) as pair:
             assert len(pair.call_l1(pair.chain, "facetAddresses")) == 1
             assert pair.arrived(pair.deposit(ETHER))["status"] == "0x1"

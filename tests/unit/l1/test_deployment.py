@@ -17,12 +17,13 @@ from entresol.l1.deployment import (
     SettlementContracts,
     deploy,
     facets_of,
-    is_divided,
     send_step,
 )
-from entresol.l1.discovery import find_bytecodes_supplier, find_contracts
+from entresol.l1.discovery import find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
+from entresol.l1.pairs import pairs_of, register_pairs
+from entresol.l1.registration import pairs_with_all
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne, layer_one
@@ -30,8 +31,6 @@ from tests.support.upgrade.undivided_chain import steps_of_earlier_version
 
 OWNER, VALIDATOR = ACCOUNTS[0], ACCOUNTS[1]
 GENESIS = Hash32(b"\x07" * 32)
-CREATED = 9
-"""Contracts that are created first, in every version."""
 
 
 def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
@@ -55,13 +54,9 @@ async def planned(l1: LayerOne) -> Deployment:
     )
 
 
-async def deployed(
-    l1: LayerOne, progress: list[str] | None = None, *, has_bytecodes_supplier: bool = True
-) -> SettlementContracts:
+async def deployed(l1: LayerOne, progress: list[str] | None = None) -> SettlementContracts:
     told = [] if progress is None else progress
-    deployment = msgspec.structs.replace(
-        await planned(l1), has_bytecodes_supplier=has_bytecodes_supplier
-    )
+    deployment = await planned(l1)
     owner = Operator(l1, OWNER.secret)
     return await deploy(l1, owner, deployment, lambda _done, _steps, what: told.append(what))
 
@@ -94,45 +89,25 @@ def test_bytecode_can_be_published_on_a_new_deployment(tested: SteeredLayerOne) 
     run(tested, play)
 
 
-def test_a_deployment_that_an_earlier_version_began_is_completed_as_it_began(
-    tested: SteeredLayerOne,
-) -> None:
+def test_contracts_of_an_earlier_version_are_found_without_those_that_it_had_not() -> None:
     async def play(l1: LayerOne) -> None:
-        contracts = await deployed(l1, has_bytecodes_supplier=False)
-        assert contracts.bytecodes_supplier is None
-        assert await find_contracts(l1, contracts.bridgehub, 270) == contracts
-
-    run(tested, play)
-
-
-@pytest.mark.parametrize("done", range(13))
-def test_a_deployment_that_an_earlier_version_began_without_facets_is_completed(
-    done: int,
-) -> None:
-    async def play(l1: LayerOne) -> None:
-        today = await planned(l1)
-        begun = msgspec.structs.replace(today, has_facets=False)
-        owner, first = Operator(l1, OWNER.secret), today.first_nonce
-        for number, step in enumerate(steps_of_earlier_version(begun)[:done]):
-            await send_step(l1, owner, step, first + number)
-        resumed = msgspec.structs.replace(
-            today, has_facets=await is_divided(l1, OWNER.address, first)
-        )
-        assert resumed.has_facets == (done <= CREATED)
-        await deploy(l1, owner, resumed, lambda *_: None, done=done)
-        assert await find_contracts(l1, today.contracts.bridgehub, 270) == today.contracts
-        assert await ZkChain(l1, today.contracts.chain).stored_batch_hash(0) == GENESIS
-        assert await is_divided(l1, OWNER.address, first) == (done <= CREATED)
+        planned_ = await planned(l1)
+        owner = Operator(l1, OWNER.secret)
+        for number, step in enumerate(steps_of_earlier_version(planned_)):
+            await send_step(l1, owner, step, planned_.first_nonce + number)
+        found = await find_contracts(l1, planned_.contracts.bridgehub, 270)
+        # The manager was told of a supplier, where none is.
+        assert found == planned_.contracts.without(("message_root", "chain_registration_sender"))
+        assert await ZkChain(l1, found.chain).stored_batch_hash(0) == GENESIS
 
     with layer_one("embedded") as embedded:
         run(embedded, play)
 
 
-def test_a_complete_deployment_is_that_of_this_version(tested: SteeredLayerOne) -> None:
+def test_a_chain_has_its_facets(tested: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
         first = await l1.nonce(OWNER.address)
         contracts = await deployed(l1)
-        assert await is_divided(l1, OWNER.address, first)
         facets = facets_of(OWNER.address, first)
         found = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
         assert tuple(map(Address, found)) == (contracts.chain, *facets)
@@ -140,11 +115,22 @@ def test_a_complete_deployment_is_that_of_this_version(tested: SteeredLayerOne) 
     run(tested, play)
 
 
-def test_a_manager_of_an_earlier_version_knows_no_bytecodes_supplier(
-    tested: SteeredLayerOne,
-) -> None:
+def test_chains_are_told_of_each_other_once(tested: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
-        assert await find_bytecodes_supplier(l1, REVERTER) is None
+        plan = await planned(l1)
+        (first,) = plan.chains
+        plan = msgspec.structs.replace(
+            plan, chains=(first, msgspec.structs.replace(first, chain_id=271))
+        )
+        owner = Operator(l1, OWNER.secret)
+        contracts = await deploy(l1, owner, plan, lambda *_: None)
+        pairs = pairs_of([270, 271])
+        for _ in range(2):
+            await register_pairs(l1, owner, contracts, pairs)
+            for chain_id in (270, 271):
+                chain = ZkChain(l1, plan.contracts_of(chain_id).chain)
+                assert await chain.total_priority_transactions() == 1
+        assert await pairs_with_all(l1, contracts.bridgehub, 270) == pairs
 
     run(tested, play)
 

@@ -16,6 +16,7 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
 from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
+from entresol.l1.deployment import ADDED_CONTRACTS
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.evm import EvmConfig, L1BlockConfig
@@ -129,17 +130,14 @@ def test_accounts_cannot_have_more_of_a_base_token_than_there_can_be() -> None:
         open_layer_one(config, (layer_two,), base_tokens=tokens)
 
 
-def test_only_a_development_l1_that_has_a_bytecodes_supplier_says_so() -> None:
+def test_only_contracts_that_a_development_l1_has_are_named() -> None:
     config = NodeConfig()
     with opened(config.chain) as chain:
         layer_one = open_layer_one(config, (chain,))
         assert contracts_on(layer_one) == development_contracts()
-        supplier = development_contracts().bytecodes_supplier
-        assert supplier is not None
-        assert layer_one.state_after(0).account(supplier) is not None
         layer_one.close()
         # An L2 has no contracts of L1, like a development L1 from before.
-        assert contracts_on(chain).bytecodes_supplier is None
+        assert contracts_on(chain) == development_contracts().without(ADDED_CONTRACTS)
 
 
 def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> None:
