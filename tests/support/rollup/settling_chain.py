@@ -11,6 +11,8 @@ from entresol.chain.clock import Clock
 from entresol.chain.fees import FeePolicy
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
+from entresol.contracts import artifact
+from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address, Hash32
@@ -25,12 +27,16 @@ RECEIVER = Address(b"\x5e" * 20)
 _MESSENGER = bytes.fromhex(
     f"602035 5b 5f35 33 7f{L1_MESSAGE_SENT.hex()} 5f5fa3 60019003 80 6003 57"
 )
+_ROOTS = bytes(artifact("L2InteropRootStorage").runtime)
 
 GENESIS = Genesis.development(
     CHAIN_ID,
     [sender(USER)],
     10**6 * ETHER,
-    {L1_MESSENGER: GenesisAccount(code=_MESSENGER, nonce=1)},
+    {
+        L1_MESSENGER: GenesisAccount(code=_MESSENGER, nonce=1),
+        ROOT_STORAGE: GenesisAccount(code=_ROOTS, nonce=1),
+    },
 )
 
 

@@ -11,17 +11,25 @@ import pytest
 from entresol import contracts
 from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
+from entresol.l1.deployment import protocol_version_of
 from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
     BASE_TOKEN,
+    BASE_TOKEN_HOLDER,
+    BRIDGEHUB,
     CONTRACTS,
+    HELD,
+    INTEROP_CENTER,
+    INTEROP_CONTRACTS,
     NATIVE_TOKEN_VAULT,
     TESTNET_PAYMASTER,
+    InteropGenesis,
+    backed_balance,
     system_genesis,
 )
 
@@ -56,12 +64,13 @@ def test_each_known_address_has_code(address: str) -> None:
 
 
 def test_no_contract_needs_a_constructor() -> None:
-    assert all(not contracts.artifact(name).immutables for name in CONTRACTS.values())
+    names = (*CONTRACTS.values(), *INTEROP_CONTRACTS.values())
+    assert all(not contracts.artifact(name).immutables for name in names)
 
 
 def test_every_contract_of_the_l2_is_deployed() -> None:
     compiled = map(contracts.artifact, contracts.names())
-    deployed = {*CONTRACTS.values(), "TestnetPaymaster"}
+    deployed = {*CONTRACTS.values(), *INTEROP_CONTRACTS.values(), "TestnetPaymaster"}
     assert {it.name for it in compiled if it.source.startswith("l2/")} == deployed
 
 
@@ -75,10 +84,37 @@ def test_only_a_development_chain_has_a_paymaster() -> None:
     assert len(account.code) % 64 == 32
 
 
+def test_only_a_chain_with_bundles_has_a_holder_whose_balance_is_in_no_sum() -> None:
+    asset = asset_id(9, ETH_TOKEN)
+    interop = InteropGenesis(Address(b"\x5e" * 20), {271: asset})
+    alloc = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER, interop=interop)
+    assert alloc[BASE_TOKEN_HOLDER].balance == HELD
+    assert backed_balance(alloc) == 0
+    assert asset in alloc[BRIDGEHUB].storage.values()
+    assert protocol_version_of(alloc) == (0, 31, 0)
+    earlier = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
+    assert not earlier.keys() & INTEROP_CONTRACTS.keys()
+    assert protocol_version_of(earlier) == (0, 30, 2)
+
+
+def test_a_call_to_another_chain_costs_the_same_in_every_base_token() -> None:
+    price = EtherPrice(3, 10**12)
+    token = BaseToken(l1_address=Address(b"\x70" * 20), decimals=6, ether_price=price)
+    alloc = system_genesis(
+        l1_chain_id=9, l1_asset_router=ROUTER, base_token=token, interop=InteropGenesis(ROUTER)
+    )
+    (fee,) = alloc[INTEROP_CENTER].storage.values()
+    assert int.from_bytes(fee) == 3
+
+
 def test_the_addresses_are_those_in_the_contracts() -> None:
     text = "".join(path.read_text() for path in sorted(SOURCES.glob("*/*.sol")))
     constants = re.findall(r"address constant (?:L2_)?(\w+) = address\((0x\w+)\);", text)
-    renamed = {"DEPLOYER": "CONTRACT_DEPLOYER", "MESSENGER": "L1_MESSENGER"}
+    renamed = {
+        "DEPLOYER": "CONTRACT_DEPLOYER",
+        "MESSENGER": "L1_MESSENGER",
+        "INTEROP_ROOT_STORAGE": "ROOT_STORAGE",
+    }
     known = {renamed.get(name, name): int(address, 16).to_bytes(20) for name, address in constants}
     assert len(known) > len(CONTRACTS) // 2
     assert {name: getattr(system_contracts, name) for name in known} == known
@@ -135,6 +171,7 @@ def test_the_page_about_the_contracts_lists_them_all() -> None:
     rows = re.findall(r"^\| `(0x\w{40})` \| `(\w+)` \|", page, re.MULTILINE)
     assert {Address.parse(address): name for address, name in rows} == {
         **CONTRACTS,
+        **INTEROP_CONTRACTS,
         TESTNET_PAYMASTER: "TestnetPaymaster",
     }
     assert all(str(address) in page for address in DEPLOYERS)

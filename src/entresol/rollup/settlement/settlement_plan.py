@@ -17,7 +17,7 @@ from entresol.rollup.commitments import commit_data, encode_call, execute_data, 
 from entresol.rollup.settlement.pending_tx import SettlementOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from entresol.primitives.batches import Batch
     from entresol.primitives.values import Address
@@ -45,7 +45,7 @@ class SettlementPlan:
         l1_sync: L1Sync,
         max_batches: int,
         *,
-        has_roots: bool,
+        has_roots: Callable[[], bool],
     ) -> None:
         self._chain_id = chain_id
         self._blocks = blocks
@@ -84,7 +84,7 @@ class SettlementPlan:
         else:
             operations = [priority_ops_of(self._blocks, batch) for batch in batches]
             roots = [imported_roots_of(self._blocks, batch) for batch in batches]
-            data = execute_data(stored, operations, roots if self._has_roots else None)
+            data = execute_data(stored, operations, roots if self._has_roots() else None)
         return encode_call(step.name.lower(), self._contract, first, last, data)
 
     def _last_executable(self, first: int, last: int) -> int:

@@ -20,6 +20,7 @@ from entresol.errors import (
 )
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.rollup.settlement.bookkeeper import Bookkeeper
 from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.l1_sync import L1Sync
@@ -103,7 +104,8 @@ class Settler:
         self._plan = SettlementPlan(
             *(chain.rules.chain_id, chain.blocks, contract.address),
             *(self._l1_sync, config.max_batches),
-            has_roots=message_root is not None,
+            # A dump of an earlier version can be loaded, with the contracts that it had on both layers.
+            has_roots=lambda: chain.latest.account(ROOT_STORAGE) is not None,
         )
         self._journal = PendingSettlements(chain.batches, journal)
         self._stop = SettlementStop(
