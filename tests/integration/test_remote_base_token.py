@@ -37,7 +37,7 @@ from tests.support.rpc_client import HttpRpcClient
 pytestmark = pytest.mark.peer
 
 OPERATOR, SECOND = derive(DEVELOPMENT_MNEMONIC, 2)
-STEPS = 14
+STEPS = 16
 
 
 @pytest.fixture
@@ -149,9 +149,9 @@ def test_chains_with_two_tokens_are_one_deployment_that_may_be_killed_between_an
         layers, found = completed(lambda: opened(config))
     assert [it.symbol for it in found] == ["ONE", "TWO", "TWO"]
     assert len({it.contracts.chain for it in layers}) == 3
-    # Two tokens are registered, and two operators get ether.
+    # Two tokens are registered, two operators get ether, and each chain is told of the others.
     sent = anvil("eth_getTransactionCount", str(OPERATOR.address), "latest")
-    assert int(sent, 16) == STEPS + 2 * 3 + 2 + 2
+    assert int(sent, 16) == STEPS + 2 * 3 + 2 + 2 + 3 * 2
 
 
 def test_a_second_node_registers_a_chain_with_a_token_of_its_own(

@@ -94,6 +94,7 @@ class ChainAdder:
         self._l1_sequencer = l1_sequencer
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[ChainEntry]] = set()
+        self._waiting = 0
         self._parts: list[Part] = []
         self._opened = contextlib.ExitStack()
         self._is_stopping = False
@@ -142,8 +143,9 @@ class ChainAdder:
         """Add an L2; it is added, too, if the client does not wait for it."""
         if self._is_stopping:
             raise ChainNotAdded("the node stops")
-        if len(self._ecosystem.layer_twos) + len(self._tasks) >= MAX_CHAINS:
+        if len(self._ecosystem.layer_twos) + self._waiting >= MAX_CHAINS:
             raise ChainNotAdded(f"a node has at most {MAX_CHAINS} chains")
+        self._waiting += 1
         task = asyncio.create_task(self._add_in_turn(chain))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -158,14 +160,19 @@ class ChainAdder:
     async def _add_in_turn(self, chain: NewChainFields) -> ChainEntry:
         async with self._lock:
             try:
-                return await self._add(chain)
+                try:
+                    layer_two, service = await self._join(chain)
+                finally:
+                    self._waiting -= 1
+                return await self._begin(layer_two, service)
             except InvalidConfig as error:
                 field = _FIELDS.get(error.source)
                 raise MalformedValue(error.problem, field=field) from error
             except ListenFailed as error:
                 raise ChainNotAdded(str(error)) from error
 
-    async def _add(self, chain: NewChainFields) -> ChainEntry:
+    async def _join(self, chain: NewChainFields) -> tuple[LayerTwo, ChainService]:
+        """Register a chain on L1, and have it beside the others of the node."""
         self._check(chain)
         ecosystem, l1_chain = self._ecosystem, self._l1_chain
         config, contracts = ecosystem.builder.config, contracts_on(l1_chain)
@@ -200,10 +207,14 @@ class ChainAdder:
             # A node that is stopped leaves it to the next start, as L1 may have the registration by then.
             self._added.forget(record)
             raise
+        return layer_two, service
+
+    async def _begin(self, layer_two: LayerTwo, service: ChainService) -> ChainEntry:
+        index = self._ecosystem.layer_twos.index(layer_two)
         await self._started(layer_two, service)
         await self._tell_all(layer_two, index)
-        log.info("added chain %d at %s", record.chain_id, service.address)
-        return ecosystem.info_of(index).entry
+        log.info("added chain %d at %s", layer_two.chain.rules.chain_id, service.address)
+        return self._ecosystem.info_of(index).entry
 
     def _check(self, chain: NewChainFields) -> None:
         """Reject an id or a port that cannot be, or is another chain's."""

@@ -19,6 +19,7 @@ from entresol.node.dev_features import (
     settles_remotely,
 )
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER
 from entresol.rpc.namespaces.chains import ChainEntry, ChainToken
 
 if TYPE_CHECKING:
@@ -258,7 +259,11 @@ def _methods(config: NodeConfig) -> str:
 
 def _money(config: NodeConfig, genesis: Genesis, token: BaseToken) -> str:
     """Return what the balances of the genesis mean for depositors."""
-    balances = [it.balance for it in genesis.alloc.values() if it.balance]
+    balances = [
+        it.balance
+        for address, it in genesis.alloc.items()
+        if it.balance and address != BASE_TOKEN_HOLDER
+    ]
     if not settles_remotely(config):
         return "play money: the genesis created it"
     if not balances:

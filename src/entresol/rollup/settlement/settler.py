@@ -105,7 +105,9 @@ class Settler:
             *(chain.rules.chain_id, chain.blocks, contract.address),
             *(self._l1_sync, config.max_batches),
             # A dump of an earlier version can be loaded, with the contracts that it had on both layers.
-            has_roots=lambda: chain.latest.account(ROOT_STORAGE) is not None,
+            has_roots=lambda: (
+                message_root is not None and chain.latest.account(ROOT_STORAGE) is not None
+            ),
         )
         self._journal = PendingSettlements(chain.batches, journal)
         self._stop = SettlementStop(
