@@ -123,6 +123,7 @@ def examples(world: World) -> dict[str, Example]:
         "zks_getL1BatchDetails": example(1),
         "zks_getL1GasPrice": example(),
         "zks_getL2Multicall3": example(),
+        "entresol_getBatchBooks": example(1),
         "entresol_getOpenTransfers": example(None, 2, before=(withdrawal,)),
         # The id of the L1.
         "entresol_addChain": example({"chainId": 31337, "port": 0}, rejected=True),
@@ -145,6 +146,8 @@ def examples(world: World) -> dict[str, Example]:
         "anvil_zks_commitBatch": example(1),
         "anvil_zks_proveBatch": example(1),
         "anvil_zks_executeBatch": example(1),
+        # L1 has one chain, and nobody asked for it.
+        "anvil_zks_bookBatch": example(1),
         # Fees.
         "eth_gasPrice": example(),
         "eth_maxPriorityFeePerGas": example(),

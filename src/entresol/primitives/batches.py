@@ -76,6 +76,11 @@ class Batch(RecordPart, frozen=True):
         return bytes([self.version]) + msgspec.msgpack.encode(fields)
 
     @property
+    def has_messages(self) -> bool:
+        """Whether it has messages to L1, and not only results of deposits, one log for each."""
+        return self.logs > self.l1_transactions
+
+    @property
     def version(self) -> int:
         """The version of its encoding."""
         return VERSION if self.interop_roots else VERSION_WITHOUT_ROOTS

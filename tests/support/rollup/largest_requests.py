@@ -138,6 +138,7 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "zks_getBytecodeByHash", (str(full.dependency_hash),)
     yield "zks_getConfirmedTokens", (0, 255)
     yield "zks_getAllAccountBalances", (full.alice,)
+    yield "entresol_getBatchBooks", (1,)
     yield "entresol_getOpenTransfers", (None, MAX_LIMIT)
     yield "entresol_getOpenTransfers", (LONG_DATA,)
     yield "entresol_setBaseTokenRatio", (LONG_DATA,)

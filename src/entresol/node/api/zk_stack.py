@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import BatchCommitments, l2_contracts
+from entresol.rpc.namespaces.books import EntresolBooks
 from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
@@ -35,6 +36,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
     return [
         *namespaces,
         EntresolTransfers(rollup.transfers),
+        EntresolBooks(chain.batches, has_books=rollup.contracts.message_root is not None),
         ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
         ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover, limits.slot_limit),
         ZksProtocol(chain.blocks, chain.genesis),

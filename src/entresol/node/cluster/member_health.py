@@ -66,7 +66,7 @@ class MemberHealth:
             fields["database"] = {"skew": round(skew, 3), "seconds": round(round_trip, 3)}
         if self._workers is not None:
             fields |= self._workers.health()
-        return fields if rollup is None else fields | rollup.health()
+        return fields if rollup is None else fields | rollup.report()
 
     def metrics(self) -> Iterator[Sample]:
         """Yield the metrics of the member, and those of settlement while it produces."""

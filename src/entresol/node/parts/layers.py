@@ -115,7 +115,7 @@ def _hooks(
     def health() -> dict[str, Any]:
         chains = builder.chain_problems()
         return {
-            **({} if rollup is None else rollup.health()),
+            **({} if rollup is None else rollup.report()),
             **({} if workers is None else workers.health()),
             **({"chains": chains} if chains else {}),
         }

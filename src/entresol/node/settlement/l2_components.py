@@ -38,6 +38,9 @@ class RollupParts(Protocol):
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
         """Send one settlement step of a batch; return L1's transaction."""
 
+    async def book(self, batch: int) -> Hash32:
+        """Have L1 book what an executed batch sends to other chains; return L1's transaction."""
+
     async def set_ratio(self, tokens: Fraction) -> Hash32:
         """Let an ether cost so many base tokens on L1; return L1's transaction."""
 

@@ -218,6 +218,11 @@ class Rollup:
             "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 
+    def report(self) -> dict[str, Any]:
+        """Return `health`, and what is no failure of the node: which batch L1 does not book, and why."""
+        books = self.settler.books
+        return {**self.health(), **({} if books is None else {"books": books.problem})}
+
     @property
     def problem(self) -> str | None:
         """What fails and is tried again, or puts settlement at risk; None if nothing does."""

@@ -168,6 +168,10 @@ class FollowedRollup:
         """Raise: the producer settles."""
         raise LayerOneFailed(f"a worker does not settle: {step.name} of batch {batch}")
 
+    async def book(self, batch: int) -> Hash32:
+        """Raise: the producer settles."""
+        raise LayerOneFailed(f"a worker does not settle: the books of batch {batch}")
+
     async def set_ratio(self, tokens: Fraction) -> Hash32:
         """Raise: the producer has the keys."""
         raise LayerOneFailed(f"a worker has no key: {tokens} tokens for an ether")

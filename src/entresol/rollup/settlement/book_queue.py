@@ -6,7 +6,6 @@ import heapq
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from entresol.primitives.batches import Batch
     from entresol.rollup.step_loop import Backoff
     from entresol.storage.batch_table import BatchTable
 
@@ -51,9 +50,9 @@ class BookQueue:
         return len(self._rejected)
 
     @property
-    def has_due(self) -> bool:
-        """Whether a batch waits for its first attempt."""
-        return bool(self._due)
+    def first_rejected(self) -> int | None:
+        """The first of them."""
+        return min(self._rejected, default=None)
 
     def reset(self) -> None:
         """Look at all batches again: some may be others now."""
@@ -67,7 +66,7 @@ class BookQueue:
                 self.last_booked = max(self.last_booked, number)
                 continue
             batch = self._batches.get(number)
-            if batch is not None and sends_messages(batch):
+            if batch is not None and batch.has_messages:
                 heapq.heappush(self._due, number)
         self._next = max(self._next, last + 1)
         return self._next <= executed
@@ -123,8 +122,3 @@ class BookQueue:
         if number in self._due:
             self._due.remove(number)
             heapq.heapify(self._due)
-
-
-def sends_messages(batch: Batch) -> bool:
-    """Return whether a batch has messages, and not only results of deposits, one log for each."""
-    return batch.logs > batch.l1_transactions

@@ -81,6 +81,15 @@ class Bookkeeper:
         return self._books.problem_of(batch)
 
     @property
+    def problem(self) -> str | None:
+        """Why L1 does not book some batches: the reason of the first one, and how many others there are."""
+        first = self._queue.first_rejected
+        if first is None:
+            return None if self.failure is None else str(self.failure)
+        others = f", and {self.rejected - 1} more" if self.rejected > 1 else ""
+        return f"batch {first}: {self.problem_of(first)}{others}"
+
+    @property
     def last(self) -> int:
         """The highest batch that is booked."""
         return self._queue.last_booked

@@ -22,7 +22,7 @@ from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.chain.block_production import ETHER, sender
 from tests.support.coroutines import completed
-from tests.support.rollup.bundle_senders import ALLOC
+from tests.support.evm.bundle_senders import ALLOC
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.layer_ones import SteeredLayerOne, layer_one
 from tests.support.rollup.settlement_contracts import send

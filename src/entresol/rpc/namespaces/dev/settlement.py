@@ -20,6 +20,9 @@ class SettlementControl(Protocol):
     def settle(self, step: SettlementStep, batch: int) -> Awaitable[Hash32]:
         """Take a settlement step of a batch, and return the hash of its L1 transaction."""
 
+    def book(self, batch: int) -> Awaitable[Hash32]:
+        """Have L1 book what an executed batch sends to other chains; return the hash of its L1 transaction."""
+
 
 class AnvilSettlement:
     """The settlement steps of a batch, on request."""
@@ -43,3 +46,8 @@ class AnvilSettlement:
     async def execute_batch(self, batch_number: Number) -> Hash32:
         """Execute a proven batch on L1; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.EXECUTE, int(batch_number))
+
+    @method(LayerOneFailed, name="anvil_zks_bookBatch", served_by=ServedBy.PRODUCER)
+    async def book_batch(self, batch_number: Number) -> Hash32:
+        """Have L1 book what an executed batch sends to other chains; return the L1 transaction's hash."""
+        return await self._rollup.book(int(batch_number))

@@ -23,7 +23,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from tests.support.chain.block_production import ETHER, sender
 from tests.support.coroutines import completed
-from tests.support.rollup.bundle_senders import ALLOC, FLOODER, flood
+from tests.support.evm.bundle_senders import ALLOC, FLOODER, flood
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain, deposit
 from tests.support.run.examples import examples
 

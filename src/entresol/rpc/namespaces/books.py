@@ -1,0 +1,75 @@
+"""The `entresol_` namespace: whether L1 has booked what batches send to other chains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from entresol.primitives.values import Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.primitives.batches import Batch
+    from entresol.storage.book_table import BookTable
+
+
+class BookedBatches(Protocol):
+    """Batches with their books."""
+
+    @property
+    def books(self) -> BookTable:
+        """The books."""
+
+    def get(self, number: int) -> Batch | None:
+        """Return a batch."""
+
+
+class BatchBooks(JsonModel, frozen=True, kw_only=True):
+    """Whether L1 has booked what a batch sends to other chains, so that they can learn of it."""
+
+    status: Literal["none", "pending", "settled", "rejected"]
+    transaction_hash: Hash32 | None
+    block_number: Quantity | None
+    timestamp: Quantity | None
+    problem: str | None
+
+
+class EntresolBooks:
+    """`entresol_` methods about the books of batches."""
+
+    prefix = "entresol"
+
+    def __init__(self, batches: BookedBatches, *, has_books: bool) -> None:
+        self._batches = batches
+        self._has_books = has_books
+
+    @method(served_by=ServedBy.REPLICA)
+    def get_batch_books(self, batch: Number) -> BatchBooks | None:
+        """Return whether L1 has booked a batch; null if there is no such batch.
+
+        `none` is a batch without messages, or one whose L1 knows no books: no other chain asks for it. `rejected` is one
+        that is executed, and whose withdrawals can be claimed, but whose messages no other chain can learn of until L1
+        takes its books; `problem` says why it does not. The node tries it again.
+        """
+        number = int(batch)
+        found = self._batches.get(number)
+        if found is None:
+            return None
+        by, problem = self._batches.books.get(number), self._batches.books.problem_of(number)
+        return BatchBooks(
+            status=self._status(found, is_booked=by is not None, problem=problem),
+            transaction_hash=None if by is None else by.transaction,
+            block_number=None if by is None else Quantity(by.block),
+            timestamp=None if by is None else Quantity(by.timestamp),
+            problem=problem,
+        )
+
+    def _status(
+        self, batch: Batch, *, is_booked: bool, problem: str | None
+    ) -> Literal["none", "pending", "settled", "rejected"]:
+        if is_booked:
+            return "settled"
+        if problem is not None:
+            return "rejected"
+        return "pending" if self._has_books and batch.has_messages else "none"
