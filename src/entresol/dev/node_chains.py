@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
 from entresol.chain.genesis.stored_genesis import identity
+from entresol.chain.logs import find_logs
 from entresol.dev.checkpoint import NodeRevertPlan
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, ResetRejected, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep
+from entresol.primitives.interop.roots import ROOT_ADDED, ROOT_STORAGE
+from entresol.storage.log_index import LogQuery
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,6 +29,12 @@ if TYPE_CHECKING:
 
 MAX_CUTS: Final = 1_000_000
 """How many are held, in about 100 MB; the first half is dropped then."""
+
+
+IMPORTS: Final = LogQuery(
+    addresses=frozenset({bytes(ROOT_STORAGE)}), topics=(frozenset({ROOT_ADDED}),)
+)
+"""The events of imported roots."""
 
 
 log = logging.getLogger(__name__)
@@ -91,7 +100,7 @@ class NodeChains:
 
     If one of a pair is rolled back, the other is reverted to where it was at that time, so that batches and deposits
     match. Of several L2s only those are reverted that have to be: L1 if it may have a batch of blocks that are gone,
-    and then each L2 to before its first deposit since. Several L2s and their L1 have one time.
+    and then each L2 to before its first deposit or root since. Several L2s and their L1 have one time.
     Remembers: which blocks belong together. Persists: nothing of its own. Fails: with the errors of `errors.chain`;
     then nothing has changed.
     """
@@ -174,7 +183,7 @@ class NodeChains:
         if is_one_of_several:
             for it in self._layer_twos:
                 if it is not chain:
-                    numbers[it] = _before_next_deposit(it, numbers[it])
+                    numbers[it] = _before_next_of_l1(it, numbers[it])
         return numbers
 
     def reset(self) -> None:
@@ -252,6 +261,17 @@ def _share_time(chains: Sequence[Chain]) -> None:
         chain.clock.move_with(*(it.clock for it in chains if it is not chain))
 
 
+def _before_next_of_l1(chain: Chain, number: int) -> int:
+    """Return the last block of an L2 before the next one above `number` that has a deposit or a root of L1."""
+    return min(_before_next_deposit(chain, number), _before_next_import(chain, number))
+
+
+def _before_next_import(chain: Chain, number: int) -> int:
+    """Return the last block of an L2 before the next one above `number` that imports roots."""
+    found = next(find_logs(chain.blocks, IMPORTS, number + 1, chain.number), None)
+    return chain.number if found is None else found.block_number - 1
+
+
 def _before_next_deposit(chain: Chain, number: int) -> int:
     """Return the last block of an L2 before the next one above `number` that has a deposit."""
     blocks = chain.blocks
@@ -267,10 +287,12 @@ def _before_next_deposit(chain: Chain, number: int) -> int:
 
 
 def _follow_l1_revert(chain: Chain, block: int) -> None:
-    """Drop what L1 did above a block, after it was reverted to that: settled steps, and deposits in the queue."""
-    # The deposit watcher enqueues again what L1 still has.
+    """Drop what L1 did above a block, after it was reverted to that: settled steps, deposits and roots in the queues."""
+    # The deposit watcher and the importer enqueue again what L1 still has.
     chain.filler.priority.replace(())
+    chain.filler.roots.replace()
     chain.batches.revert_settlement_above(block)
+    chain.batches.roots.drop_above(block)
     chain.set_finality(
         min(chain.finality.safe, chain.batches.last_settled_block(SettlementStep.COMMIT)),
         min(chain.finality.finalized, chain.batches.last_settled_block(SettlementStep.EXECUTE)),

@@ -59,6 +59,45 @@ class DepositsMissing(LayerOneMismatch):
     """The logs of L1 have fewer deposits than its contract counts, as from a node that lags; a retry may help."""
 
 
+class InteropRootsMismatch(LayerOneMismatch):
+    """The logs of L1 make other roots over all chains than it has, as from a node that lags; a retry may help."""
+
+
+class InteropRootReplaced(LayerOneMismatch):
+    """L1 has replaced a root over all chains that the chain has imported: nothing that uses it can be executed there."""
+
+    def __init__(self, l1_block: int, imported: object, actual: object) -> None:
+        super().__init__(
+            f"this chain has imported the root {imported} of L1 block {l1_block}, which has {actual} now: a reorg "
+            "replaced confirmed blocks. No more roots are imported, and no batch with this one is committed"
+        )
+        self.l1_block = l1_block
+
+
+class InteropUnavailable(EntresolError):
+    """The chain sends no messages to other chains: its contracts on L1 do not gather roots."""
+
+    rpc_code = -32000
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this chain has no messages to other chains, as its contracts are of an earlier version: start a new "
+            "directory, or contracts of its own"
+        )
+
+
+class BatchNotAppended(EntresolError):
+    """L1 has executed a batch, but does not add its root to those of all chains."""
+
+    rpc_code = -32000
+
+    def __init__(self, batch: int, problem: str) -> None:
+        super().__init__(
+            f"L1 does not pass on the messages of batch {batch} to other chains: {problem}"
+        )
+        self.batch = batch
+
+
 class L1FeeTooHigh(LayerOneFailed):
     """The base fee of L1 is above the limit of what the operator may offer."""
 

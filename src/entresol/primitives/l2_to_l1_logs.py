@@ -92,7 +92,12 @@ class LogProof(msgspec.Struct, frozen=True, kw_only=True):
     root: Hash32
     """The message root of the batch, which L1 stores when it executes the batch."""
     words: tuple[bytes, ...]
-    """The proof as L1's contracts decode it: metadata, siblings from the leaf up, aggregated root."""
+    """The proof as contracts decode it: metadata, siblings from the leaf up, aggregated root; each part is of whole words.
+
+    For another L2, what leads from the batch to the root over all chains follows.
+    """
+    l1_block: int | None = None
+    """The L1 block with that root, if the proof is for another L2; `root` is the one over all chains then."""
 
 
 class ProvenLog(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ is a handful of nodes, the *frontier*: the roots of the full subtrees over the e
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -40,7 +40,12 @@ class Frontier(msgspec.Struct, frozen=True):
     count: int = 0
     nodes: tuple[bytes, ...] = ()
 
-    def extend(self, hashes: Iterable[bytes]) -> Frontier:
+    @staticmethod
+    def empty_root(height: int) -> Hash32:
+        """Return the root of a subtree without leaves."""
+        return _empty_root(height)
+
+    def extend(self, hashes: Iterable[bytes]) -> Self:
         """Return the frontier after these transactions."""
         count, nodes = self.count, list(self.nodes)
         for item in hashes:
@@ -49,7 +54,7 @@ class Frontier(msgspec.Struct, frozen=True):
             for _ in range(_trailing_ones(count)):
                 nodes[:2] = [keccak256(nodes[1] + nodes[0])]
             count += 1
-        return Frontier(count, tuple(nodes))
+        return type(self)(count, tuple(nodes))
 
     def root(self) -> Hash32:
         """Return the root that L1 has after these transactions; zero if there are none."""
@@ -62,7 +67,7 @@ class Frontier(msgspec.Struct, frozen=True):
             if self.count >> height & 1 and height > first:
                 node = keccak256(next(nodes) + node)
             else:
-                node = keccak256(node + _empty_root(height))
+                node = keccak256(node + self.empty_root(height))
         return Hash32(node)
 
     def prove(self, hashes: Sequence[bytes]) -> PriorityOpsBatchInfo:
@@ -73,12 +78,13 @@ class Frontier(msgspec.Struct, frozen=True):
         left, first, last = [], self.count, self.count + len(hashes) - 1
         right = []
         for level in range(height):
-            left.append(self._node(level) if first & 1 else _UNUSED)
-            right.append(_UNUSED if last & 1 else _empty_root(level))
+            left.append(self.node(level) if first & 1 else _UNUSED)
+            right.append(_UNUSED if last & 1 else self.empty_root(level))
             first, last = first >> 1, last >> 1
         return PriorityOpsBatchInfo(tuple(left), tuple(right), tuple(map(Hash32, hashes)))
 
-    def _node(self, height: int) -> Hash32:
+    def node(self, height: int) -> Hash32:
+        """Return the full subtree of a height, which there is if `count` has that bit."""
         below = (self.count & ((1 << height) - 1)).bit_count()
         return Hash32(self.nodes[below])
 

@@ -11,9 +11,11 @@ from entresol.primitives.batches import Batch, SettlementStep, SettlementTransac
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
 from entresol.storage.book_table import BookTable
+from entresol.storage.root_table import RootTable, path_key
 
 if TYPE_CHECKING:
     from entresol.storage.database.key_value import KeyValueStore, Row
+    from entresol.storage.root_table import RootCursor
 
 
 class BatchPosition(NamedTuple):
@@ -39,6 +41,8 @@ class BatchMark(NamedTuple):
     """The encoded transaction of each step that is pending."""
     booked_block: int = 0
     """The last L1 block that booked a batch."""
+    roots: RootCursor | None = None
+    """How far the roots of L1 were read."""
 
 
 class DepositCursor(NamedTuple):
@@ -60,6 +64,8 @@ class BatchTable:
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
         self.books = BookTable(db)
+        self.roots = RootTable(db)
+        """The roots over all chains that lead to other L2s."""
         self._last: Batch | None = None
         self._is_last_known = False
         # Each version has a map of its own, so that a thread never adds what it read before to what is read after.
@@ -148,6 +154,7 @@ class BatchTable:
             tuple(map(self.last_settled, SettlementStep)),
             tuple(map(self.pending_settlement, SettlementStep)),
             self.books.last_block,
+            self.roots.cursor(),
         )
 
     def revert_to(self, mark: BatchMark) -> None:
@@ -170,7 +177,8 @@ class BatchTable:
                 deleted.append(_pending_key(step))
             else:
                 rows.append((_pending_key(step), transaction))
-        self._db.write(rows, deleted)
+        cursor, paths = self.roots.restored(mark.roots)
+        self._db.write([*rows, *cursor], [*deleted, *paths])
         self.refresh()
 
     # Settlement
@@ -270,6 +278,7 @@ class BatchTable:
         for step in SettlementStep:
             yield _settled_key(batch.number, step)
         yield from self.books.keys_of(batch.number)
+        yield path_key(tables.number(batch.number))
 
 
 def _settled_rows(

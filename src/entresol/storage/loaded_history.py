@@ -51,9 +51,12 @@ _KEPT_TABLES: Final = (
     tables.BOOKS,
     tables.BOOKED_AT,
     tables.PRICES,
+    tables.ROOT,
+    tables.BATCH_PATH,
+    tables.PATHS,
 )
 _TABLES_BY_BLOCK: Final = (tables.BATCH_POSITION, tables.PRICES)
-_KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.PENDING_SETTLEMENT)
+_KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.ROOTS, tables.PENDING_SETTLEMENT)
 
 
 def is_kept_row(key: bytes) -> bool:

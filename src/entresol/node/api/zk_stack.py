@@ -38,7 +38,10 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         EntresolTransfers(rollup.transfers),
         EntresolBooks(chain.batches, has_books=rollup.contracts.message_root is not None),
         ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
-        ZksProofs(chain.blocks, chain.batches, chain.state_trie, rollup.prover, limits.slot_limit),
+        ZksProofs(
+            *(chain.blocks, chain.batches, chain.state_trie),
+            *(rollup.prover, rollup.interop_prover, limits.slot_limit),
+        ),
         ZksProtocol(chain.blocks, chain.genesis),
         ZksContracts(rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)),
         ZksTokens(resolver),

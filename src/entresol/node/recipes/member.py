@@ -24,6 +24,7 @@ from entresol.replication.postgres.reporting import Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
 from entresol.replication.router import ReplicaRouter
 from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
+from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.storage.replication.entries import BatchEntry
@@ -80,9 +81,13 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             takes_over=config.cluster.takeover,
         )
         joined.fees.repriced.add(lambda: _wake_later(role, sequencer))
+        prover = LogProver(chain.blocks, chain.batches)
         settled = SettledView(
             layer,
-            LogProver(chain.blocks, chain.batches),
+            prover,
+            InteropProver(
+                prover, chain.batches, is_available=layer.contracts.message_root is not None
+            ),
             OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
         )
         workers = WorkerSupervisor.of(config, log, (settled,), WorkerCluster(joined.genesis, PATH))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
+    from entresol.rollup.interop.proofs import InteropProver
     from entresol.rollup.open_transfers import OpenTransfers
     from entresol.rollup.proofs import LogProver
 
@@ -32,6 +33,10 @@ class RollupParts(Protocol):
         """Return what proves L2-to-L1 logs."""
 
     @property
+    def interop_prover(self) -> InteropProver:
+        """Return what proves them to other L2s."""
+
+    @property
     def transfers(self) -> OpenTransfers | None:
         """Return what lists open transfers; None where the producer does."""
 
@@ -50,6 +55,7 @@ class SettledView(NamedTuple):
 
     settlement_layer: SettlementLayer
     prover: LogProver
+    interop_prover: InteropProver
     transfers: OpenTransfers
 
     @property

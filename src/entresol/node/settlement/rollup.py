@@ -28,6 +28,8 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
+from entresol.rollup.interop.follower import RootFollower
+from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.values import Hash32
     from entresol.rollup.ether_price import EtherPriceWatcher
+    from entresol.rollup.interop.importer import RootImporter
     from entresol.sequencer.sequencer import Sequencer
 
 logger = logging.getLogger(__name__)
@@ -79,14 +82,24 @@ class Rollup:
         confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality
         self.settlement_layer = settlement_layer
         self.prover = LogProver(chain.blocks, chain.batches)
+        roots = settlement_layer.message_root
+        self.interop_prover = InteropProver(
+            self.prover, chain.batches, is_available=roots is not None
+        )
         self.transfers = OpenTransfers(
             chain, settlement_layer.l1, settlement_layer.contracts.nullifier
         )
+        reading = DepositConfig(confirmations=confirmations, finality=finality)
         self.watcher = DepositWatcher(
             *(chain, sequencer, contract),
-            DepositConfig(confirmations=confirmations, finality=finality),
+            reading,
             journal=journal,
         )
+        self.roots: RootFollower | None = None
+        if roots is not None:
+            self.roots = RootFollower(
+                *(chain, sequencer, roots, settlement_layer.l1_chain_id), reading, journal=journal
+            )
         keys, limits = settlement_layer.operator_keys.keys, fee_limits(config.l1)
         low = int(config.l1.operator_low_balance * ETHER)
         self.balances = [OperatorBalance(settlement_layer.l1, it, low) for it in keys]
@@ -152,6 +165,8 @@ class Rollup:
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
         }
+        if self.roots is not None:
+            services["roots of other chains"] = self.roots.run
         if self.ether_price is not None and self._follows_price:
             services["price of ether"] = self.ether_price.run
         if self._settles:
@@ -215,6 +230,7 @@ class Rollup:
             "settlement": self.settler.stopped or self.settler.problem,
             "gasPrice": self._gas_price.problem,
             **({} if price is None else {"etherPrice": price.problem}),
+            **({} if self.roots is None else {"interop": self.roots.problem}),
             "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 
@@ -248,6 +264,8 @@ class Rollup:
                 "Executed batches whose books L1 rejects, so that other chains do not learn of them.",
                 books.rejected,
             )
+        if self.roots is not None:
+            yield from _interop_metrics(self.roots.importer)
         yield from self._fee_metrics()
         yield from self.clock.metrics()
         stopped = self.settler.stopped is not None
@@ -299,6 +317,23 @@ class Rollup:
         self.batcher.begin()
         if self.settler.books is not None:
             self.settler.books.reset()
+
+
+def _interop_metrics(importer: RootImporter) -> Iterator[Sample]:
+    yield Sample(
+        "interop_imported_block",
+        "Number of the last L1 block whose root over all chains is imported.",
+        importer.imported_block or 0,
+    )
+    yield Sample(
+        "interop_roots_imported_total",
+        "Roots over all chains that were imported since the start.",
+        importer.imported_count,
+        kind="counter",
+    )
+    yield Sample(
+        "interop_pending_roots", "Roots over all chains that wait for a block.", importer.pending
+    )
 
 
 def _label(step: SettlementStep) -> str:

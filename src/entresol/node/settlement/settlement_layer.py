@@ -30,6 +30,7 @@ from entresol.node.open_chains import OPERATOR, genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.rollup.ether_price import EtherPriceWatcher
+from entresol.rollup.interop.events import MessageRootContract
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -65,6 +66,14 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
     def contract(self) -> ZkChain:
         """The contract of this chain."""
         return ZkChain(self.l1, self.contracts.chain, self.deployment_block)
+
+    @property
+    def message_root(self) -> MessageRootContract | None:
+        """The contract with the roots of all chains; None in deployments of earlier versions."""
+        found, contracts = self.contracts.message_root, self.contracts
+        if found is None:
+            return None
+        return MessageRootContract(self.l1, found, contracts.bridgehub, self.deployment_block)
 
 
 def fee_limits(config: L1Config) -> FeeLimits:

@@ -25,6 +25,9 @@ transactions, and nodes of L1 take no transaction above 128 KiB: the 1,000 of th
 """
 ENCODED_ROOT_BYTES: Final = 7 * 32
 
+ROOT_ADDED: Final = keccak256(b"InteropRootAdded(uint256,uint256,bytes32[])")
+"""The event of an imported root."""
+
 ROOT_TYPE: Final = "(uint256,uint256,uint256,bytes32[])"
 _IMPORT: Final = f"addInteropRootsInBatch({ROOT_TYPE}[])"
 _SELECTOR: Final = keccak256(_IMPORT.encode())[:4]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from types import UnionType
-from typing import Any, Final, NamedTuple, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
 from entresol._native import (
     AccountReads,
@@ -83,6 +83,8 @@ def _kind(method: Method, parameter: Parameter) -> str | Callable[[int | None], 
     if isinstance(hint, type) and issubclass(hint, Quantity):
         takes_integers = "integer" in getattr(hint, "json_schema", {}).get("type", ())
         return _NUMBER if takes_integers and hint.bits == _NUMBER_BITS else _QUANTITIES[hint.bits]
+    if get_origin(hint) is Literal:
+        return _KINDS[str]
     kind = _KINDS.get(hint) or getattr(hint, "at", None)
     if kind is None:
         raise TypeError(f"{method.name} cannot be a getter, because of {parameter.name}")
@@ -92,7 +94,7 @@ def _kind(method: Method, parameter: Parameter) -> str | Callable[[int | None], 
 def _without_none(hint: Any) -> Any:
     """Return what a parameter is if it is given, and not null, which is left to Python."""
     kinds = [it for it in get_args(hint) if it is not type(None)]
-    return kinds[0] if get_origin(hint) is UnionType and len(kinds) == 1 else hint
+    return kinds[0] if get_origin(hint) in (UnionType, Union) and len(kinds) == 1 else hint
 
 
 def count_native_calls(native: NativeDispatcher, metrics: Metrics) -> None:

@@ -11,12 +11,16 @@ import msgspec
 
 from entresol.errors import MalformedValue
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
+from entresol.primitives.interop.roots import InteropRoot
 from entresol.primitives.records import BlockRecord, HashBytes, Natural
 from entresol.primitives.values import Hash32
 from entresol.storage.batch_table import DepositCursor
 from entresol.storage.block_rows import Prices
+from entresol.storage.root_table import BatchPath, RootCursor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from entresol.storage.batch_table import BatchTable
 
 
@@ -131,6 +135,33 @@ class DepositsEntry(_EntryPart, frozen=True, tag="deposits"):
     next_id: Natural
 
 
+class RootsEntry(_EntryPart, frozen=True, tag="roots"):
+    """What the roots of L1 are from one of its blocks up to another."""
+
+    first: Natural
+    block: Natural
+    block_hash: HashBytes
+    trees: bytes
+    roots: tuple[tuple[Natural, Natural, Natural, HashBytes], ...] = ()
+    """Chain id of L1, block and time of each root to import, and the root."""
+    paths: tuple[tuple[Natural, bytes], ...] = ()
+    """The batches that L1 has appended, with the rows of their paths."""
+
+    @classmethod
+    def of(
+        cls,
+        first: int,
+        cursor: RootCursor,
+        roots: Iterable[InteropRoot] = (),
+        paths: Iterable[tuple[int, BatchPath]] = (),
+    ) -> RootsEntry:
+        """Return the entry of a range of blocks."""
+        numbered = tuple((*it[:3], bytes(it.root)) for it in roots)
+        packed = tuple((batch, path.pack()) for batch, path in paths)
+        block, block_hash, trees = cursor
+        return cls(first, block, bytes(block_hash), trees, numbered, packed)
+
+
 Entry: TypeAlias = (
     BlockEntry
     | UnwindEntry
@@ -142,6 +173,7 @@ Entry: TypeAlias = (
     | UnbookedEntry
     | ConfirmedEntry
     | DepositsEntry
+    | RootsEntry
 )
 
 _DECODER: Final[msgspec.msgpack.Decoder[Entry]] = msgspec.msgpack.Decoder(Entry)
@@ -186,5 +218,15 @@ def apply_to_batches(batches: BatchTable, entry: Entry) -> None:
         case DepositsEntry():
             cursor = DepositCursor(entry.block, Hash32(entry.block_hash), entry.next_id)
             batches.set_deposit_cursor(cursor)
+        case RootsEntry():
+            batches.roots.update(
+                entry.first,
+                RootCursor(entry.block, Hash32(entry.block_hash), entry.trees),
+                [
+                    InteropRoot.of(chain_id, block, timestamp, Hash32(root))
+                    for chain_id, block, timestamp, root in entry.roots
+                ],
+                [(batch, BatchPath.unpack(row)) for batch, row in entry.paths],
+            )
         case _:
             raise TypeError(f"{kind_of(entry)} is not about batches")

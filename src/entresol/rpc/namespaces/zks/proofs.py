@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol, TypeAlias
 
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
-from entresol.errors import TooManySlots
+from entresol.errors import BatchNotAppended, InteropUnavailable, TooManySlots
 from entresol.offload import POLICY, Offload
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -26,13 +26,22 @@ if TYPE_CHECKING:
     from entresol.storage.store_view import BlockReader
 
 
-class Prover(Protocol):
-    """Finds logs in batches that L1 has executed, and proves them."""
+ProofTarget: TypeAlias = Literal["l1BatchRoot", "messageRoot"]
+
+_FOR_OTHER_CHAINS: Final = "messageRoot"
+
+
+class TransactionLogProver(Protocol):
+    """Proves the logs of transactions."""
 
     def prove_transaction_log(
         self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
     ) -> ProvenLog | None:
         """Prove a log of a transaction; with `quick`, raise `TreeNotBuilt` if that takes long."""
+
+
+class Prover(TransactionLogProver, Protocol):
+    """Finds logs in batches that L1 has executed, and proves them."""
 
     def prove_message(
         self,
@@ -47,12 +56,13 @@ class Prover(Protocol):
 
 
 class L2ToL1LogProof(JsonModel, frozen=True, kw_only=True):
-    """The proof of an L2-to-L1 log, as the L1 contracts verify it."""
+    """The proof of an L2-to-L1 log, as the contracts of L1 or those of another L2 verify it."""
 
     id: int
     proof: list[Hash32]
     root: Hash32
     batch_number: int
+    gateway_block_number: int | UnsetType = UNSET
 
 
 class BatchStorageProof(JsonModel, frozen=True, kw_only=True):
@@ -88,12 +98,14 @@ class ZksProofs:
         batches: BatchTable,
         trie: StateTrie,
         prover: Prover,
+        interop_prover: TransactionLogProver,
         max_slots: int,
     ) -> None:
         self._blocks = blocks
         self._batches = batches
         self._trie = trie
         self._prover = prover
+        self._interop_prover = interop_prover
         self._max_slots = max_slots
         # The prover remembers trees, and is used by one thread at a time.
         self._lock = Lock()
@@ -110,18 +122,27 @@ class ZksProofs:
         """
         return self._prove(partial(self._prover.prove_message, block, sender, msg, l2_log_position))
 
-    @method(name="zks_getL2ToL1LogProof", getter=True, served_by=ServedBy.REPLICA)
+    @method(
+        BatchNotAppended,
+        InteropUnavailable,
+        name="zks_getL2ToL1LogProof",
+        getter=True,
+        served_by=ServedBy.REPLICA,
+    )
     def get_l2_to_l1_log_proof(
         self,
         tx_hash: Hash32,
         index: Number | None = None,
-        interop_mode: str | None = None,  # noqa: ARG002 - with one settlement layer, all modes are the same
+        target: ProofTarget | None = None,
     ) -> Annotated[Raw, L2ToL1LogProof] | Offload[Raw | None] | None:
         """Return the proof of a transaction's L2-to-L1 log, the first unless `index` is given.
 
-        `index` counts the `l2ToL1Logs` of the receipt. The result is null until the batch is executed on L1.
+        `index` counts the `l2ToL1Logs` of the receipt. The result is null until the batch is executed on L1. With the
+        target `messageRoot` the proof is for another L2, which has imported the root over all chains of the L1 block
+        `gatewayBlockNumber`, and the result is null until L1 has added the batch to that.
         """
-        return self._prove(partial(self._prover.prove_transaction_log, tx_hash, index or 0))
+        prover = self._interop_prover if target == _FOR_OTHER_CHAINS else self._prover
+        return self._prove(partial(prover.prove_transaction_log, tx_hash, index or 0))
 
     @method(TooManySlots, served_by=ServedBy.REPLICA)
     def get_proof(
@@ -167,9 +188,10 @@ def _log_proof(proven: ProvenLog | None) -> Raw | None:
     proof = proven.proof
     # One conversion of all words, each of 32 bytes, takes a third of one for each.
     words = b"".join(proof.words).hex(",", 32).replace(",", '","0x')
+    added = "" if proof.l1_block is None else f',"gatewayBlockNumber":{proof.l1_block}'
     return Raw(
         f'{{"id":{proof.id},"proof":["0x{words}"],"root":"0x{proof.root.hex()}",'
-        f'"batchNumber":{proven.batch}}}'.encode()
+        f'"batchNumber":{proven.batch}{added}}}'.encode()
     )
 
 

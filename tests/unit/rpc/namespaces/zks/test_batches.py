@@ -20,6 +20,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import OpenBatch, SealingPolicy, stored_info_of
+from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier
 from entresol.rollup.proofs import QUICK_LOGS, LogProver
@@ -58,7 +59,7 @@ class Rollup(NamespaceClient):
         rendered = RenderedChain(
             CHAIN_ID, blocks, self.chain.pool, lambda: pytest.fail("not asked")
         )
-        executor = ThreadPoolExecutor(1)
+        executor, prover = ThreadPoolExecutor(1), LogProver(blocks, self.chain.batches)
         validations = AccountValidations(self.chain, executor)
         super().__init__(
             ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
@@ -66,7 +67,8 @@ class Rollup(NamespaceClient):
                 blocks,
                 self.chain.batches,
                 self.chain.state_trie,
-                LogProver(blocks, self.chain.batches),
+                prover,
+                InteropProver(prover, self.chain.batches),
                 max_slots=4,
             ),
             ZksTransactions(

@@ -1,0 +1,186 @@
+"""The contract `MessageRoot` on L1: its events and what it says of roots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from entresol._native import keccak256
+from entresol.errors import LayerOneMismatch, LayerOneRejected, MalformedValue
+from entresol.l1.contracts import read_contract
+from entresol.primitives import abi
+from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from entresol.l1.layer_one import L1Log, LayerOne
+
+
+class ChainLeafAdded(NamedTuple):
+    """A chain has a leaf in the tree of all chains."""
+
+    chain_id: int
+    place: int
+
+
+class AppendedBatch(NamedTuple):
+    """The root of a batch is part of the tree of its chain."""
+
+    chain_id: int
+    batch: int
+    batch_root: Hash32
+
+
+class NewChainRoot(NamedTuple):
+    """The tree of a chain has another root, and the chain another leaf."""
+
+    chain_id: int
+    chain_root: Hash32
+    leaf: Hash32
+
+
+class NewInteropRoot(NamedTuple):
+    """There is another root over all chains; the last one of a block counts."""
+
+    chain_id: int
+    block_number: int
+    log_id: int
+    """How many roots the block had before."""
+    timestamp: int
+    sides: tuple[Hash32, ...]
+
+
+RootEvent: TypeAlias = ChainLeafAdded | AppendedBatch | NewChainRoot | NewInteropRoot
+
+
+def _number(topic: Hash32) -> int:
+    return int.from_bytes(topic)
+
+
+def _appended(topics: Sequence[Hash32], root: bytes) -> AppendedBatch:
+    return AppendedBatch(_number(topics[0]), _number(topics[1]), Hash32(root))
+
+
+def _chain_root(topics: Sequence[Hash32], root: bytes, leaf: bytes) -> NewChainRoot:
+    return NewChainRoot(_number(topics[0]), Hash32(root), Hash32(leaf))
+
+
+def _interop_root(
+    topics: Sequence[Hash32], timestamp: int, sides: Sequence[bytes]
+) -> NewInteropRoot:
+    chain_id, block, log_id = map(_number, topics)
+    return NewInteropRoot(chain_id, block, log_id, timestamp, tuple(map(Hash32, sides)))
+
+
+def _added(topics: Sequence[Hash32]) -> ChainLeafAdded:
+    return ChainLeafAdded(_number(topics[0]), _number(topics[1]))
+
+
+_EVENTS: Final[dict[bytes, tuple[int, str, Callable[..., RootEvent]]]] = {
+    keccak256(signature): (indexed, types, read)
+    for signature, indexed, types, read in (
+        (b"AddedChain(uint256,uint256)", 2, "()", _added),
+        (b"AppendedChainBatchRoot(uint256,uint256,bytes32)", 2, "(bytes32)", _appended),
+        (b"NewChainRoot(uint256,bytes32,bytes32)", 1, "(bytes32,bytes32)", _chain_root),
+        (
+            b"NewInteropRoot(uint256,uint256,uint256,uint256,bytes32[])",
+            3,
+            "(uint256,bytes32[])",
+            _interop_root,
+        ),
+    )
+}
+
+
+def decode_event(log: L1Log) -> RootEvent:
+    """Decode an event of the contract; raises `LayerOneMismatch` if it has no such one."""
+    where = f"the log {log.index} of L1 block {log.block_number}"
+    known = _EVENTS.get(bytes(log.topics[0])) if log.topics else None
+    if known is None:
+        raise LayerOneMismatch(f"{where} is not an event of the contract of roots")
+    indexed, types, read = known
+    if len(log.topics) != 1 + indexed:
+        raise LayerOneMismatch(f"{where} has {len(log.topics)} topics instead of {1 + indexed}")
+    try:
+        values = abi.decode(types, log.data)
+    except MalformedValue as error:
+        raise LayerOneMismatch(f"{where} is not readable: {error}") from error
+    if abi.encode(types, values) != log.data:
+        raise LayerOneMismatch(f"{where} has other data than its values")
+    return read(log.topics[1:], *values)
+
+
+class MessageRootContract:
+    """The contract with the roots of all chains.
+
+    Remembers and persists: nothing. Fails: as `LayerOne` does.
+    """
+
+    def __init__(
+        self, l1: LayerOne, address: Address, bridgehub: Address, first_block: int
+    ) -> None:
+        self.l1 = l1
+        self.address = address
+        self._bridgehub = bridgehub
+        self.first_block = first_block
+        """The L1 block from which on its logs are read: at that, no chain has a batch."""
+
+    async def logs(self, first: int, last: int) -> list[L1Log]:
+        """Return all logs in a range of blocks: it has no other events."""
+        return await self.l1.logs(self.address, [], first, last)
+
+    async def root_at(self, *blocks: int | Hash32) -> Hash32 | None:
+        """Return the root over all chains as of the first of these blocks whose state L1 has; None without any."""
+        found = await self._first("getAggregatedRoot()", "bytes32", blocks)
+        return None if found is None else Hash32(found)
+
+    async def historical_root(self, number: int, *blocks: int | Hash32) -> tuple[Hash32, int]:
+        """Return the root of a block and its time, as of the first of some blocks whose state L1 has, or of the latest."""
+        signature = "historicalRoot(uint256)"
+        for block in (*blocks, None):
+            call = abi.encode_call(signature, number)
+            try:
+                output = await self.l1.call(self.address, call, block=block)
+                root, timestamp = abi.decode("(bytes32,uint256)", output)
+            except LayerOneRejected:
+                if block is None:
+                    raise
+                continue
+            except MalformedValue as error:
+                raise LayerOneMismatch(
+                    f"no contract with {signature} at {self.address.checksummed()} on {self.l1.name}"
+                ) from error
+            return Hash32(root), timestamp
+        raise AssertionError
+
+    async def chain_ids(self, block: int) -> list[int] | None:
+        """Return the chains that have a leaf as of a block, in the order of the leaves; None if one has a batch."""
+        ids = await read_contract(
+            self.l1, self._bridgehub, "getAllZKChainChainIDs()", "uint256[]", block=block
+        )
+        indices: dict[int, int] = {}
+        for chain_id in ids:
+            index = await self._read("chainIndex(uint256)", "uint256", chain_id, block=block)
+            if index:
+                indices[index] = chain_id
+                if any(await self._read("getChainRoot(uint256)", "bytes32", chain_id, block=block)):
+                    return None
+        if sorted(indices) != list(range(1, len(indices) + 1)):
+            raise LayerOneMismatch(f"{self.l1.name} has chains with the leaves {sorted(indices)}")
+        return [indices[index] for index in sorted(indices)]
+
+    async def _first(self, signature: str, returns: str, blocks: Sequence[int | Hash32]) -> Any:
+        for block in blocks:
+            try:
+                return await self._read(signature, returns, block=block)
+            except LayerOneRejected:
+                # Not every node takes a hash, and only archive nodes have the state of old blocks.
+                continue
+        return None
+
+    async def _read(
+        self, signature: str, returns: str, *arguments: object, block: int | Hash32
+    ) -> Any:
+        return await read_contract(
+            self.l1, self.address, signature, returns, *arguments, block=block
+        )

@@ -1,0 +1,157 @@
+"""Stored roots over all chains: how far L1 is read, what is to be imported, and the paths by which batches are proven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from entresol.primitives.interop.roots import InteropRoot
+from entresol.primitives.values import Hash32
+from entresol.storage import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from entresol.storage.database.key_value import KeyValueStore, Row
+
+_HASH: Final = 32
+_BLOCK: Final = slice(0, 8)
+_BATCH_ROOT: Final = slice(8, 40)
+_ROOT: Final = slice(40, 72)
+_PATH_LENGTH: Final = 72
+
+
+class RootCursor(NamedTuple):
+    """The L1 block up to which the trees of roots are known, and those trees, encoded."""
+
+    block: int
+    block_hash: Hash32
+    trees: bytes
+
+    def row(self) -> Row:
+        """Return the row."""
+        return tables.ROOTS, tables.number(self.block) + self.block_hash + self.trees
+
+
+class BatchPath(NamedTuple):
+    """What leads from the root of a batch to the root over all chains, as of the L1 block that appended it."""
+
+    l1_block: int
+    batch_root: Hash32
+    root: Hash32
+    """That over all chains."""
+    path_length: int
+    """How many siblings the leaf of the batch has in the tree of its chain."""
+    words: bytes
+    """The words of a proof that follow those of the batch's own tree."""
+
+    def pack(self) -> bytes:
+        """Return the row."""
+        head = tables.number(self.l1_block) + self.batch_root + self.root
+        return head + bytes([self.path_length]) + self.words
+
+    @classmethod
+    def unpack(cls, row: bytes) -> BatchPath:
+        """Read what `pack` writes."""
+        return cls(
+            int.from_bytes(row[_BLOCK]),
+            Hash32(row[_BATCH_ROOT]),
+            Hash32(row[_ROOT]),
+            row[_PATH_LENGTH],
+            row[_PATH_LENGTH + 1 :],
+        )
+
+
+class RootTable:
+    """The roots of a chain that imports them, and the paths of its own batches.
+
+    Remembers: nothing. Persists: each call in one write, which is not synced: what is lost is read from L1 again.
+    Assumes: any thread may read.
+    """
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+
+    def cursor(self) -> RootCursor | None:
+        """Return how far L1 is read."""
+        row = self._db.get(tables.ROOTS)
+        if row is None:
+            return None
+        return RootCursor(int.from_bytes(row[:8]), Hash32(row[8:40]), row[40:])
+
+    def last(self, block: int) -> InteropRoot | None:
+        """Return the last root to import up to a block of L1."""
+        found = self._db.last_at_most(tables.ROOT + tables.number(block), tables.ROOT)
+        return None if found is None else _root(*found)
+
+    def read(self, first: int, last: int, count: int) -> list[InteropRoot]:
+        """Return up to `count` roots to import from block `first` to block `last` of L1, oldest first."""
+        rows = self._db.read(tables.ROOT + tables.number(first), tables.ROOT, count)
+        roots = [_root(*row) for row in rows]
+        return [it for it in roots if it.block_number <= last]
+
+    def path(self, batch: int) -> BatchPath | None:
+        """Return the path of a batch; None until L1 has appended its root."""
+        row = self._db.get(tables.BATCH_PATH + tables.number(batch))
+        return None if row is None else BatchPath.unpack(row)
+
+    def update(
+        self,
+        first: int,
+        cursor: RootCursor,
+        roots: Iterable[InteropRoot] = (),
+        paths: Iterable[tuple[int, BatchPath]] = (),
+    ) -> None:
+        """Replace what is known of L1 from block `first` up to a cursor; paths above that are dropped.
+
+        Roots above it stay until those blocks are read: they may be imported already.
+        """
+        rows = [cursor.row()]
+        rows += [
+            (
+                tables.ROOT + tables.number(it.block_number),
+                tables.number(it.chain_id) + tables.number(it.timestamp) + it.root,
+            )
+            for it in roots
+        ]
+        for batch, path in paths:
+            number, at = tables.number(batch), tables.number(path.l1_block)
+            rows += [(tables.BATCH_PATH + number, path.pack()), (tables.PATHS + at + number, b"")]
+        deleted = [*self._roots_between(first, cursor.block), *self._paths_from(first)]
+        self._db.write(rows, deleted, sync=False, rewrites=len(rows) > 1 or bool(deleted))
+
+    def drop_above(self, block: int) -> None:
+        """Drop the paths that L1 made above a block, after it was reverted to that."""
+        deleted = list(self._paths_from(block + 1))
+        if deleted:
+            self._db.write([], deleted)
+
+    def restored(self, cursor: RootCursor | None) -> tuple[list[Row], list[bytes]]:
+        """Return what is written and deleted to have read L1 up to an earlier cursor only."""
+        if cursor is None:
+            return [], [tables.ROOTS, *self._paths_from(0)]
+        return [cursor.row()], list(self._paths_from(cursor.block + 1))
+
+    def _roots_between(self, first: int, last: int) -> Iterator[bytes]:
+        start = tables.ROOT + tables.number(first)
+        end = tables.ROOT + tables.number(last)
+        while (found := self._db.first_at_least(start, tables.ROOT)) and found[0] <= end:
+            yield found[0]
+            start = found[0] + b"\0"
+
+    def _paths_from(self, first: int) -> Iterator[bytes]:
+        start = tables.PATHS + tables.number(first)
+        while (found := self._db.first_at_least(start, tables.PATHS)) is not None:
+            key = found[0]
+            yield key
+            yield path_key(key[-tables.NUMBER_SIZE :])
+            start = key + b"\0"
+
+
+def path_key(batch: bytes) -> bytes:
+    """Return the key of the path of a batch, by its number as part of a key."""
+    return tables.BATCH_PATH + batch
+
+
+def _root(key: bytes, row: bytes) -> InteropRoot:
+    numbers = int.from_bytes(row[:8]), tables.block_of(key), int.from_bytes(row[8:16])
+    return InteropRoot.of(*numbers, Hash32(row[16:]))
