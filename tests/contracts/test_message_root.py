@@ -145,6 +145,33 @@ def test_a_block_has_its_last_root_with_its_time(l1: Deployed) -> None:
     assert l1.engine.read(l1.message_root, "historicalRoot", 2) == (bytes(32), 0)
 
 
+def test_events_tell_of_chains_and_roots_what_others_rebuild_the_trees_from(l1: Deployed) -> None:
+    l1.add_chain()
+    number = l1.settle()
+    for changes, batch in enumerate((number, l1.settle())):
+        add(l1, batch, (), [])
+        appended, chain, root = l1.engine.events(l1.message_root)
+
+        assert appended.name == "AppendedChainBatchRoot"
+        assert appended.fields == {
+            "chainId": CHAIN_ID, "batchNumber": batch, "chainBatchRoot": root_of(()),
+        }  # fmt: skip
+        assert chain.name == "NewChainRoot"
+        chain_root = bytes(l1.engine.read(l1.message_root, "getChainRoot", CHAIN_ID))
+        leaf = chain_leaf(chain_root, CHAIN_ID)
+        assert chain.fields == {
+            "chainId": CHAIN_ID, "chainRoot": chain_root, "chainIdLeafHash": leaf,
+        }  # fmt: skip
+        assert root.name == "NewInteropRoot"
+        assert root.fields == {
+            "chainId": L1_CHAIN_ID,
+            "blockNumber": 1,
+            "logId": changes,
+            "timestamp": NOW,
+            "sides": (aggregated(l1),),
+        }
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 255, 1024])
 def test_the_logs_of_a_batch_are_checked_whole(l1: Deployed, count: int) -> None:
     l1.engine.gas_limit = 16_777_216

@@ -186,6 +186,29 @@ def test_two_bundles_of_the_same_calls_are_two(street: Street) -> None:
     )
 
 
+def test_what_happens_to_a_bundle_is_found_by_its_hash(street: Street) -> None:
+    sent = street.here.send(starter(CAROL), starter(BOB))
+    street.deliver(sent)
+    known = street.there.engine.events(street.there.handler)
+
+    assert [it.name for it in known] == [
+        "BundleVerified", "CallProcessed", "CallProcessed", "BundleExecuted",
+    ]  # fmt: skip
+    assert {it.topics[1] for it in known} == {sent.bundle_hash}
+    assert [it.topics[2:] for it in known[1:3]] == [(bytes(32),), ((1).to_bytes(32),)]
+
+
+def test_the_fee_is_in_the_base_token_and_burnt(street: Street) -> None:
+    here = street.here
+    assert here.engine.read(here.center, "interopProtocolFee") == FEE > 0
+    assert here.engine.read(here.center, "ZK_INTEROP_FEE") > 0
+    assert here.engine.read(here.center, "zkToken") == str(Address.zero())
+    here.send(starter(CAROL), starter(BOB))
+
+    assert here.engine.read(here.center, "burntFees") == 2 * FEE
+    assert here.engine.balance(HOLDER) == HELD + 2 * FEE
+
+
 # --- Assets ---
 
 
@@ -625,6 +648,17 @@ def test_each_call_has_a_status(street: Street) -> None:
 
 
 # --- Who may call what ---
+
+
+def test_an_imported_root_is_found_by_its_block(street: Street) -> None:
+    street.there.import_root(b"\7" * 32, 5)
+    (event,) = street.there.engine.events(street.there.roots)
+
+    assert event.name == "InteropRootAdded"
+    assert event.topics[1:] == (L1_CHAIN_ID.to_bytes(32), (5).to_bytes(32))
+    assert event.fields["sides"] == (b"\7" * 32,)
+    found = street.there.engine.read(street.there.roots, "interopRoots", L1_CHAIN_ID, 5)
+    assert found == b"\7" * 32
 
 
 def test_only_the_node_imports_roots(street: Street) -> None:
