@@ -9,19 +9,6 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import MULTICALL
-from tests.contracts.l2.test_interop import (
-    CANCEL,
-    CAROL,
-    EXECUTE,
-    L1_ASSET,
-    L1_TOKEN,
-    ZOO,
-    Street,
-    deposit,
-    status,
-    unbundle,
-    verified,
-)
 from tests.support.contracts.bundles import INTEROP_CENTER, Bundle, Call
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, find
@@ -38,6 +25,19 @@ from tests.support.contracts.interop_chains import (
     chain_only,
     on_chain,
     starter,
+)
+from tests.support.contracts.interop_street import (
+    CANCEL,
+    CAROL,
+    EXECUTE,
+    L1_ASSET,
+    L1_TOKEN,
+    ZOO,
+    Street,
+    deposit,
+    status,
+    unbundle,
+    verified,
 )
 from tests.support.contracts.l1_contracts import (
     ALICE,
