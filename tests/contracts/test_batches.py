@@ -11,7 +11,7 @@ from eth_abi import abi
 from entresol._native import keccak256
 from entresol.primitives.values import Address
 from tests.support.contracts.batches import (
-    INTEROP_ROOT,
+    INTEROP_ROOTS,
     PRIORITY_OPS,
     STORED,
     Batch,
@@ -422,7 +422,7 @@ def test_a_batch_may_not_use_an_empty_leaf_as_a_request(operator: Operator, late
 def execute_with(
     operator: Operator, batch: Batch, ops: list[tuple[object, ...]], roots: object
 ) -> None:
-    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
+    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS[2]}[][]"]
     data = b"\2" + abi.encode(kinds, [[batch.stored()], ops, roots])
     operator.call("execute", 1, 1, data)
 
@@ -455,7 +455,7 @@ def test_a_rolling_hash_that_is_not_of_the_requests_is_rejected(operator: Operat
     kinds = [STORED, f"{STORED}[]", "uint256[]"]
     arguments = [operator.batches[0].stored(), [tuple(batch)], proof]
     operator.call("prove", 1, 1, b"\1" + abi.encode(kinds, arguments))
-    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOT}[][]"]
+    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS[2]}[][]"]
     data = b"\2" + abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
     with rejected("PriorityOperationsRollingHashMismatch"):
         operator.call("execute", 1, 1, data)
