@@ -619,6 +619,7 @@ DecodedZkFields: TypeAlias = tuple[ZkHead, ZkTail, bytes, InvalidSignature | Non
 """Fields of type 0x71, the hash, and why the sender's key has not signed."""
 
 MAX_FACTORY_DEPS: int
+SYSTEM_TYPE: int
 """The most factory dependencies of a transaction of type 0x71."""
 
 def decode_zk_transaction(raw: bytes, /, *, recovers: bool = True) -> DecodedZkFields:

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use entresol_core::crypto;
 use entresol_core::evm::account::system_contracts;
 use entresol_core::evm::{console, intrinsic, revert_reason};
-use entresol_core::transaction::zk;
+use entresol_core::transaction::{SYSTEM_TYPE, zk};
 
 use super::convert::{PyHash, PyWord};
 
@@ -30,6 +30,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TRANSACTION_GAS", intrinsic::TRANSACTION_GAS)?;
     module.add("BLOB_GAS", DATA_GAS_PER_BLOB)?;
     module.add("MAX_FACTORY_DEPS", zk::MAX_FACTORY_DEPS)?;
+    module.add("SYSTEM_TYPE", SYSTEM_TYPE)?;
     module.add("ACCOUNT_VERSION", system_contracts::ACCOUNT_VERSION)?;
     module.add("ERROR_SELECTOR", bytes(&revert_reason::ERROR_SELECTOR))?;
     module.add("PANIC_SELECTOR", bytes(&revert_reason::PANIC_SELECTOR))

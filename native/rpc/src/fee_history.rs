@@ -8,7 +8,7 @@ use alloy_primitives::U256;
 
 use entresol_core::blobs::BlobPrices;
 use entresol_core::record::Layout;
-use entresol_core::transaction;
+use entresol_core::transaction::{self, SYSTEM_TYPE};
 
 use crate::hex::{self, put_number};
 
@@ -22,7 +22,7 @@ pub struct BlockFees {
     pub base_fees: BaseFees,
     /// How full the block is.
     pub gas_used_ratio: Box<str>,
-    /// Gas that all transactions used.
+    /// Gas that the transactions with a tip used, be it 0.
     pub gas_used: u64,
     /// The tips of the transactions, the lowest first.
     pub tips: Box<[Tip]>,
@@ -75,11 +75,13 @@ impl BlockFees {
         let results = layout.results(&record)?;
         let mut tips = Vec::with_capacity(results.len());
         for ((raw, sender), result) in layout.transactions(&record)?.into_iter().zip(&results) {
-            let tip = match raw.first()? {
+            let tip = match *raw.first()? {
                 1..=4 | 0xc0..0xfe => {
                     let decoded = transaction::decode(raw, Some(sender)).ok()?;
                     decoded.transaction.effective_tip_per_gas(base_fee).unwrap_or_default()
                 }
+                // It competes with nobody, so it says nothing about what others pay.
+                SYSTEM_TYPE => continue,
                 // Those of zkSync's types never pay one.
                 _ => 0,
             };
@@ -92,7 +94,7 @@ impl BlockFees {
             base_fees: BaseFees::new(U256::from(base_fee), U256::from(blob_base_fee)),
             // Blocks from before their gas limit covered every priority transaction may use more.
             gas_used_ratio: ratio((gas_used / gas_limit).min(1.0)),
-            gas_used: header.gas_used,
+            gas_used: tips.iter().map(|(_, gas)| gas).sum(),
             tips: tips.into_iter().map(|(tip, gas)| Tip::new(U256::from(tip), gas)).collect(),
             blob_gas_used_ratio: ratio(blobs.used_ratio(header.blob_gas_used)),
         })

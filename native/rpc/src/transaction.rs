@@ -33,8 +33,8 @@ pub enum Payload<'a> {
     Ethereum(&'a TypedTransaction, Signature),
     /// Of type 0x71.
     Zk(&'a ZkTransaction),
-    /// Sent by L1.
-    Priority(&'a Priority, u64),
+    /// Signed by nobody: sent by L1, or by the node itself.
+    Unsigned(&'a Unsigned, u64),
 }
 
 /// A signature as clients see it; they throw where there is none, so one of zeros stands for none.
@@ -48,9 +48,9 @@ pub struct Signature {
     pub s: U256,
 }
 
-/// The fields of a transaction that L1 has sent.
+/// The fields of a transaction that nobody has signed.
 #[derive(Clone, Debug)]
-pub struct Priority {
+pub struct Unsigned {
     /// Its type.
     pub kind: u8,
     /// The target.
@@ -63,6 +63,8 @@ pub struct Priority {
     pub max_fee_per_gas: U256,
     /// The calldata.
     pub data: Bytes,
+    /// The nonce that it used of its sender: none, if L1 has sent it.
+    pub nonce: u64,
 }
 
 /// Where a transaction is.
@@ -139,7 +141,7 @@ impl Payload<'_> {
         match *self {
             Self::Ethereum(transaction, _) => transaction.ty(),
             Self::Zk(_) => ZK_TYPE,
-            Self::Priority(priority, _) => priority.kind,
+            Self::Unsigned(unsigned, _) => unsigned.kind,
         }
     }
 
@@ -147,7 +149,7 @@ impl Payload<'_> {
         match *self {
             Self::Ethereum(transaction, _) => transaction.to(),
             Self::Zk(transaction) => Some(transaction.to),
-            Self::Priority(priority, _) => Some(priority.to),
+            Self::Unsigned(unsigned, _) => Some(unsigned.to),
         }
     }
 
@@ -155,7 +157,7 @@ impl Payload<'_> {
         match *self {
             Self::Ethereum(transaction, _) => transaction.value(),
             Self::Zk(transaction) => transaction.value,
-            Self::Priority(priority, _) => priority.value,
+            Self::Unsigned(unsigned, _) => unsigned.value,
         }
     }
 
@@ -163,7 +165,7 @@ impl Payload<'_> {
         match *self {
             Self::Ethereum(transaction, _) => U256::from(transaction.gas_limit()),
             Self::Zk(transaction) => transaction.gas_limit,
-            Self::Priority(priority, _) => priority.gas_limit,
+            Self::Unsigned(unsigned, _) => unsigned.gas_limit,
         }
     }
 
@@ -171,7 +173,7 @@ impl Payload<'_> {
         match *self {
             Self::Ethereum(transaction, _) => transaction.input(),
             Self::Zk(transaction) => &transaction.data,
-            Self::Priority(priority, _) => &priority.data,
+            Self::Unsigned(unsigned, _) => &unsigned.data,
         }
     }
 
@@ -179,7 +181,7 @@ impl Payload<'_> {
         match *self {
             Self::Ethereum(transaction, _) => U256::from(transaction.max_fee_per_gas()),
             Self::Zk(transaction) => transaction.max_fee_per_gas,
-            Self::Priority(priority, _) => priority.max_fee_per_gas,
+            Self::Unsigned(unsigned, _) => unsigned.max_fee_per_gas,
         }
     }
 
@@ -194,7 +196,7 @@ impl Payload<'_> {
             }
             // Its priority fee is never charged.
             Self::Zk(_) => cap.min(base_fee),
-            Self::Priority(..) => cap,
+            Self::Unsigned(..) => cap,
         }
     }
 
@@ -229,9 +231,9 @@ impl Payload<'_> {
                 self.put_caps(out, transaction.max_priority_fee_per_gas);
                 Signature::of_zk(transaction).put_typed(out);
             }
-            Self::Priority(_, chain_id) => {
-                // What L1 calls its nonce is its id in the priority queue; the sender on L2 used none.
-                number(out, ",\"nonce\":\"0x0\",\"chainId\":", chain_id);
+            Self::Unsigned(unsigned, chain_id) => {
+                number(out, ",\"nonce\":", unsigned.nonce);
+                number(out, ",\"chainId\":", chain_id);
                 self.put_caps(out, U256::ZERO);
                 Signature::default().put_typed(out);
             }

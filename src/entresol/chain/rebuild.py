@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from entresol._native import EMPTY_ROOT, Snapshot
 from entresol.errors import ReplayMismatch
 from entresol.execution.replay import apply_record
+from entresol.execution.system_transactions import check_system_transactions
 from entresol.primitives.values import Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(store: Store, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-    """Rebuild the state, the tries and the indexes, and check every state root."""
+    """Rebuild the state, the tries and the indexes, and check every state root and system transaction."""
     trie = StateTrie(store)
     root = Hash32(EMPTY_ROOT)
 
@@ -27,6 +28,8 @@ def rebuild(store: Store, progress: Callable[[int, int], None] = lambda _done, _
         nonlocal root
         header = record.header()
         before = Snapshot(HistoricalState(store, max(header.number - 1, 0)))
+        if header.number > store.loaded.last:
+            check_system_transactions(record, before)
         root, nodes = trie.update(root, apply_record(record, before).changes())
         expected = store.loaded.roots.get(header.state_root, header.state_root)
         # The states of earlier blocks were not in the file that the chain was loaded from.

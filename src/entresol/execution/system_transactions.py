@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.errors import ReplayMismatch, SystemSender, SystemTransactionFailed
+from entresol.errors import (
+    MalformedTransaction,
+    ReplayMismatch,
+    SystemSender,
+    SystemTransactionFailed,
+)
 from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.interop.roots import ROOT_STORAGE, import_error
@@ -58,7 +63,10 @@ def _problem(record: BlockRecord, index: int, state: State) -> str | None:
         return f"a system transaction is sent from {SYSTEM_SENDER}"
     if not record.results[index].succeeded:
         return "a system transaction may not fail"
-    salt = SystemTransaction.decode(raw).nonce
+    try:
+        salt = SystemTransaction.decode(raw).nonce
+    except MalformedTransaction as error:
+        return str(error)
     edited = (it.account for it in record.edits if it.address == SYSTEM_SENDER)
     account = next(edited, None)
     expected = next_salt(state) if account is None else account.nonce

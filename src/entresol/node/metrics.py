@@ -42,6 +42,8 @@ def chain_samples(chain: Chain) -> Iterator[Sample]:
     yield Sample("pool_transactions", "Transactions in the pool.", len(chain.pool))
     pending = len(chain.filler.priority)
     yield Sample("pool_priority_transactions", "Pending priority transactions.", pending)
+    roots = len(chain.filler.roots)
+    yield Sample("pool_interop_roots", "Roots of L1 that no block has imported yet.", roots)
 
 
 class MemoryUse(NamedTuple):

@@ -13,10 +13,12 @@ from entresol._native import sign as sign_digest
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DevAccount
+from entresol.chain.genesis.chain_config import FORKS
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
 from entresol.errors import EntresolError
+from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.transactions import (
     Access,
@@ -33,6 +35,7 @@ from entresol.primitives.transactions import (
 from entresol.primitives.values import Address, Hash32
 from tests.support.blobs import blob_transaction, sample_sidecar
 from tests.support.chain.api_client import ApiClient
+from tests.support.chain.importing_chain import ROOT_CONTRACT, roots
 from tests.support.chain.priority_transactions import priority_transaction
 
 ETHER: Final = 10**18
@@ -95,6 +98,7 @@ def _genesis(chain_id: int) -> Genesis:
         address: GenesisAccount(code=bytes.fromhex(code), nonce=1, balance=1000)
         for address, code in CODES.items()
     }
+    codes[ROOT_STORAGE] = ROOT_CONTRACT
     return Genesis.development(chain_id, SENDERS, 1000 * ETHER, codes)
 
 
@@ -130,6 +134,8 @@ class VariedChain:
             self.chain.enqueue(
                 priority_transaction(nonce, sender=SENDERS[0], to=LOGGER, value=9, fee=FEE)
             )
+        if self.rules.fork == FORKS[-1] and not self.rules.epoch_slots:
+            self.chain.filler.roots.extend(roots(2, first=2 * self.chain.number + 1))
         for index, payload in enumerate(self._payloads()):
             secret = SECRETS[index % 4]
             self._add(

@@ -23,6 +23,7 @@ from entresol._native import (
 from entresol.chain.mempool import SCHEDULES
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
+from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.rollup.system_contracts import CONTRACTS
 from tests.support.evm.in_memory_state import CONTRACT, InMemoryState
 
@@ -66,6 +67,10 @@ def test_an_address_is_that_of_the_contracts(ours: str, theirs: str) -> None:
 def test_selectors_are_those_of_their_signatures() -> None:
     assert keccak256(b"Error(string)")[:4] == _native.ERROR_SELECTOR
     assert keccak256(b"Panic(uint256)")[:4] == _native.PANIC_SELECTOR
+
+
+def test_the_type_of_system_transactions_is_that_of_the_crate() -> None:
+    assert SYSTEM_TYPE == _native.SYSTEM_TYPE
 
 
 def test_the_console_is_named_by_its_address() -> None:

@@ -10,11 +10,11 @@ from entresol.chain.chain import Chain
 from entresol.chain.sealing.block_filler import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.pending_block import OpenBlock
 from entresol.dev.reverts import Reverts
-from entresol.errors import InsufficientFunds, StoreFailed, StoreFull
+from entresol.errors import InsufficientFunds, StoreFailed, StoreFull, SystemTransactionFailed
 from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
-from entresol.sequencer import local
+from entresol.sequencer import block_sealer, local
 from entresol.sequencer.automine import Automine
 from entresol.sequencer.block_sealer import BlockSealer
 from tests.support.chain.dev_chain import (
@@ -24,6 +24,7 @@ from tests.support.chain.dev_chain import (
     open_chain,
     transaction,
 )
+from tests.support.chain.importing_chain import open_importing, roots
 from tests.support.polling import PATIENCE_SECONDS
 
 HEAVY = 30_000_000
@@ -438,3 +439,53 @@ def test_what_takes_longer_than_its_gas_does_not_keep_others_waiting(chain: Chai
     asyncio.run(live())
     assert not len(chain.pool)
     chain.verify()
+
+
+# Roots of L1, without which there is no block.
+
+
+@pytest.fixture
+def importing() -> Iterator[Chain]:
+    opened = open_importing()
+    yield opened
+    opened.close()
+
+
+def test_roots_are_imported_when_the_sequencer_is_woken(importing: Chain) -> None:
+    async def live() -> None:
+        automine = Automine(importing, BlockSealer(importing))
+        importing.filler.roots.extend(roots(150))
+        automine.seal()
+        await idle(automine)
+
+    asyncio.run(live())
+    assert (importing.number, len(importing.filler.roots)) == (2, 0)
+
+
+def test_a_failing_import_is_the_error_of_senders_and_is_tried_again(
+    importing: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(block_sealer, "RETRY_SECONDS", 0.0)
+
+    async def live() -> None:
+        sender = Sender(importing)
+        importing.filler.roots.extend([*roots(1), *roots(1)])
+        # Whoever wakes the sequencer is not to blame.
+        sender.automine.seal()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while importing.failure is None:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0)
+        sender.send(transaction(0))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not sender.outcomes:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0)
+        assert isinstance(sender.outcomes[transaction(0).hash], SystemTransactionFailed)
+        assert (importing.number, len(importing.pool)) == (0, 0)
+        importing.filler.roots.replace(roots(1))
+        await idle(sender.automine)
+
+    asyncio.run(live())
+    assert (importing.number, importing.failure) == (1, None)
+    (logged,) = [it.getMessage() for it in caplog.records]
+    assert "could not be sealed" in logged
+    assert "InteropRootAlreadyExists" in logged

@@ -27,6 +27,9 @@ use crate::crypto;
 pub use error::DecodeError;
 use error::malformed;
 
+/// The type of a transaction of the node itself.
+pub const SYSTEM_TYPE: u8 = 0x7d;
+
 /// A signed transaction and its sender.
 #[derive(Clone, Debug)]
 pub struct DecodedTransaction {
@@ -93,12 +96,12 @@ pub fn decode(raw: &[u8], sender: Option<Address>) -> Result<DecodedTransaction,
 
 /// Return the hash of a stored transaction; None if only Python knows it.
 pub fn stored_hash(raw: &[u8], sender: Address) -> Option<B256> {
-    match raw.first()? {
+    match *raw.first()? {
         // Without a signature, the hash covers the sender.
         1..=4 | 0xc0..0xfe if raw.ends_with(&[0x80, 0x80]) => {
             decode(raw, Some(sender)).ok().map(|it| it.hash)
         }
-        1..=4 | 0xc0..0xfe => Some(keccak256(raw)),
+        1..=4 | 0xc0..0xfe | SYSTEM_TYPE => Some(keccak256(raw)),
         _ => zk::decode(raw, false).ok().map(|it| it.hash),
     }
 }
@@ -161,9 +164,11 @@ fn decode_any(raw: &[u8]) -> Result<Decoded, AnyDecodeError> {
     Ok(Decoded::Ethereum(Box::new(decoded)))
 }
 
-/// Whether a transaction that begins with this byte was sent by L1: a priority request or an upgrade, in either dialect.
-pub const fn is_from_l1(kind: u8) -> bool {
-    matches!(kind, 0x7e | 0x7f | 0xfe | 0xff)
+/// Whether nobody signs a transaction that begins with this byte, and only Python decodes it.
+///
+/// L1 has sent it, a priority request or an upgrade in either dialect, or the node itself.
+pub const fn is_unsigned(kind: u8) -> bool {
+    matches!(kind, SYSTEM_TYPE | 0x7e | 0x7f | 0xfe | 0xff)
 }
 
 /// Reject everything but types 1 to 4 and legacy transactions.

@@ -110,7 +110,7 @@ fn truncated_and_extended_inputs_are_rejected() {
 
 #[test]
 fn other_types_are_not_supported() {
-    for other in [0, 5, 0x71, 0x7f] {
+    for other in [0, 5, 0x71, 0x7d, 0x7f] {
         assert_eq!(decode(&[other, 0xc0], None).unwrap_err(), DecodeError::Unsupported(other));
     }
     assert!(matches!(decode(&[0x80], None), Err(DecodeError::Malformed { .. })));

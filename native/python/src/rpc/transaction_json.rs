@@ -5,14 +5,14 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyString;
 
 use entresol_core::transaction::zk::{self, ZkTransaction};
-use entresol_core::transaction::{self, is_from_l1};
-use entresol_rpc::transaction::{Location, Payload, Priority, Rendered, Signature};
+use entresol_core::transaction::{self, SYSTEM_TYPE, is_unsigned};
+use entresol_rpc::transaction::{Location, Payload, Rendered, Signature, Unsigned};
 
 use crate::convert::{PyAddress, PyData, PyHash, PyWord};
 use crate::errors::decode_error;
 use crate::zk_transaction::zk_error;
 
-/// A transaction as Python has it; only of those that L1 has sent the payload is read, of others the bytes.
+/// A transaction as Python has it; only of those that nobody has signed the payload is read, of others the bytes.
 #[derive(FromPyObject)]
 pub struct PyTransaction<'py> {
     raw: PyBackedBytes,
@@ -22,7 +22,7 @@ pub struct PyTransaction<'py> {
 }
 
 #[derive(FromPyObject)]
-struct PriorityPayload {
+struct UnsignedPayload {
     #[pyo3(attribute("type"))]
     kind: u8,
     to: PyAddress,
@@ -30,6 +30,7 @@ struct PriorityPayload {
     gas_limit: PyWord,
     max_fee_per_gas: PyWord,
     data: PyData,
+    nonce: PyWord,
 }
 
 /// The members that name block and batch, the index in the block, the number in the batch, time and base fee.
@@ -61,9 +62,9 @@ pub fn transaction_json<'py>(
     if zk::is_zk(raw) {
         let decoded = ZkTransaction::decode(raw).map_err(|error| zk_error(py, error))?;
         put(Payload::Zk(&decoded));
-    } else if raw.first().is_some_and(|kind| is_from_l1(*kind)) {
-        let payload: PriorityPayload = transaction.payload.extract()?;
-        put(Payload::Priority(&payload.into(), chain_id));
+    } else if raw.first().is_some_and(|kind| is_unsigned(*kind)) {
+        let payload: UnsignedPayload = transaction.payload.extract()?;
+        put(Payload::Unsigned(&payload.into(), chain_id));
     } else {
         let decoded = transaction::decode(raw, Some(transaction.sender.0))
             .map_err(|error| decode_error(py, error))?;
@@ -72,8 +73,8 @@ pub fn transaction_json<'py>(
     PyString::from_bytes(py, &out)
 }
 
-impl From<PriorityPayload> for Priority {
-    fn from(payload: PriorityPayload) -> Self {
+impl From<UnsignedPayload> for Unsigned {
+    fn from(payload: UnsignedPayload) -> Self {
         Self {
             kind: payload.kind,
             to: payload.to.0,
@@ -81,6 +82,8 @@ impl From<PriorityPayload> for Priority {
             gas_limit: payload.gas_limit.0,
             max_fee_per_gas: payload.max_fee_per_gas.0,
             data: payload.data.0,
+            // What L1 calls its nonce is its id in the priority queue; the sender on L2 used none.
+            nonce: if payload.kind == SYSTEM_TYPE { payload.nonce.0.saturating_to() } else { 0 },
         }
     }
 }

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot
 from entresol.chain.genesis.genesis_block import genesis_block
-from entresol.errors import BestBlockMissing, InvalidStateFile
+from entresol.errors import (
+    BestBlockMissing,
+    InvalidStateFile,
+    ReplayMismatch,
+)
 from entresol.execution.state_edits import apply_changes
+from entresol.execution.system_transactions import check_system_transactions
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Address, Hash32
 from entresol.state.snapshots import HistoricalState
@@ -138,7 +143,16 @@ class _Builder:
         if self._store.head_number is None:
             self._store.init_genesis(record, nodes, identity, genesis.chain_id)
         else:
+            self._check(record)
             self._store.append(record, nodes)
+
+    def _check(self, record: BlockRecord) -> None:
+        """Reject a block with a system transaction that no node seals."""
+        before = Snapshot(HistoricalState(self._store, record.header().number - 1))
+        try:
+            check_system_transactions(record, before)
+        except ReplayMismatch as error:
+            raise InvalidStateFile(str(error), field="blocks") from None
 
 
 def _genesis_of(file: StateFile) -> int:

@@ -9,6 +9,7 @@ import { changed } from "./live.js";
 import { addressOf, ETHER, floorOf, isUpper, node, tokenAt } from "./rpc.js";
 
 export const PRIORITY = 255;
+const SYSTEM = 125;
 const STEPS = /** @type {Record<string, string>} */ ({
   commitBatchesSharedBridge: "commit",
   proveBatchesSharedBridge: "prove",
@@ -49,6 +50,7 @@ const idIn = (values) => (Array.isArray(values[0]) ? values[0][0] : values[0]);
 export function what(tx, layer) {
   if (int(tx.type) === PRIORITY && isUpper(layer))
     return { verb: tx.input === "0x" ? "deposit arrives" : "call by deposit" };
+  if (int(tx.type) === SYSTEM) return { verb: "root import" };
   if (!tx.to) return { verb: "new contract" };
   if (tx.input === "0x") return { verb: "transfer" };
   const decoded = decodeCall(tx.to, tx.input, layer);
@@ -162,6 +164,7 @@ export async function sentence(tx, layer, failed) {
     return tx.input === "0x"
       ? [ether, " arrived from layer 1 for ", called(tx.to, layer)]
       : ["Layer 1 called ", called(tx.to, layer)];
+  if (int(tx.type) === SYSTEM) return ["The node imported roots of layer 1"];
   if (!tx.to) return [from, " made a contract"];
   const to = called(tx.to, layer);
   if (tx.input === "0x") return [from, " sent ", ether, " to ", to];

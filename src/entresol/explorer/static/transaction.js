@@ -16,6 +16,7 @@ const TYPES = /** @type {Record<number, string>} */ ({
   3: "blobs",
   4: "set code",
   113: "EIP-712",
+  125: "system",
   255: "from layer 1",
 });
 

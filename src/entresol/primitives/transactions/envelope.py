@@ -27,7 +27,7 @@ from entresol.primitives.transactions.ethereum import (
     SetCodeTransaction,
 )
 from entresol.primitives.transactions.priority import L1_TYPES, PriorityTransaction
-from entresol.primitives.transactions.system import SYSTEM_TYPE, SystemTransaction
+from entresol.primitives.transactions.system import SYSTEM_TYPE, UNSIGNED_TYPES, SystemTransaction
 from entresol.primitives.transactions.zk import ZK_TYPE, ZkTransaction
 from entresol.primitives.values import Address, Hash32
 
@@ -158,10 +158,10 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 def decode(raw: bytes) -> Transaction:
     """Decode a signed transaction of type 0 to 4 or 0x71.
 
-    Types that only L1 may send are rejected. Proofs of blobs are verified, which takes some milliseconds. The signature
+    Types that only L1 or the node itself may send are rejected. Proofs of blobs are verified, which takes some milliseconds. The signature
     of type 0x71 is checked, but not judged: its sender may be a contract.
     """
-    _reject_l1(raw)
+    _reject_unsigned(raw)
     if raw.startswith(_ZK_PREFIX):
         return _from_zk_fields(_native.decode_zk_transaction(raw), raw)
     return _from_native(_native.decode_transaction(raw), raw)
@@ -268,14 +268,14 @@ def _from_result(
     try:
         if isinstance(result, tuple):
             return _from_zk_fields(result, raw)
-        _reject_l1(raw)
+        _reject_unsigned(raw)
     except InvalidTransaction as error:
         return without_frames(error)
     return result
 
 
-def _reject_l1(raw: bytes) -> None:
-    if raw and raw[0] in L1_TYPES:
+def _reject_unsigned(raw: bytes) -> None:
+    if raw and raw[0] in UNSIGNED_TYPES:
         raise UnsupportedType(raw[0])
 
 

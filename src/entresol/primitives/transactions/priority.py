@@ -31,7 +31,7 @@ The transaction that executes a batch on L1 names each by its hash, and nodes of
 MAX_PRIORITY_ID: Final = 2**64 - 2
 """The store numbers them with 64 bits, and the id of the next one has to fit, too."""
 
-L1_TYPES: Final = PRIORITY_TYPES | {UPGRADE_TYPE, OS_UPGRADE_TYPE}
+L1_TYPES: Final[frozenset[int]] = PRIORITY_TYPES | {UPGRADE_TYPE, OS_UPGRADE_TYPE}
 
 # L1 has numbers for addresses and hashes, and an array for the reserved words; the encodings are the same.
 _CANONICAL: Final = (

@@ -18,12 +18,16 @@ from entresol.primitives.interop.roots import (
     imported_roots,
 )
 from entresol.primitives.transactions.ethereum import Access, Authorization
+from entresol.primitives.transactions.priority import L1_TYPES
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SYSTEM_TYPE: Final = 0x7D
+UNSIGNED_TYPES: Final = L1_TYPES | {SYSTEM_TYPE}
+"""Those that nobody signs, so that nobody can send them."""
+
 SYSTEM_SENDER: Final = Address(_native.BOOTLOADER)
 """The bootloader, by which contracts know the node; nobody else may send from it."""
 

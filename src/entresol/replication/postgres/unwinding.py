@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from entresol.errors import BelowSettledBatch, InvalidConfig, LogTruncated
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.transactions.priority import L1_TYPES
-from entresol.primitives.transactions.system import SYSTEM_TYPE
+from entresol.primitives.transactions.system import UNSIGNED_TYPES
 from entresol.replication.postgres.journal import PoolRow
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.storage.replication.entries import (
@@ -130,7 +129,7 @@ async def _transactions_above(
                 {
                     record.transaction_hash(index): raw
                     for index, (raw, _) in enumerate(record.transactions)
-                    if raw[0] not in L1_TYPES and raw[0] != SYSTEM_TYPE
+                    if raw[0] not in UNSIGNED_TYPES
                 }
             )
     return {key: raw for block in blocks for key, raw in block.items()}

@@ -16,6 +16,7 @@ from entresol.rpc.models.transactions import (
     LegacyTransactionInfo,
     PriorityTransactionInfo,
     SetCodeTransactionInfo,
+    SystemTransactionInfo,
     ZkTransactionInfo,
 )
 
@@ -72,6 +73,13 @@ class MinedPriorityTransaction(PriorityTransactionInfo, frozen=True, kw_only=Tru
     revert_reason: RevertReason = UNSET
 
 
+class MinedSystemTransaction(SystemTransactionInfo, frozen=True, kw_only=True, tag="0x7d"):
+    """A sealed transaction of type 0x7d, with what it returned."""
+
+    output: Output
+    revert_reason: RevertReason = UNSET
+
+
 MinedTransaction: TypeAlias = (
     MinedLegacyTransaction
     | MinedAccessListTransaction
@@ -80,6 +88,7 @@ MinedTransaction: TypeAlias = (
     | MinedSetCodeTransaction
     | MinedZkTransaction
     | MinedPriorityTransaction
+    | MinedSystemTransaction
 )
 
 

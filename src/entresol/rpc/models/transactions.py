@@ -105,6 +105,13 @@ class PriorityTransactionInfo(FeeMarketBase, frozen=True, kw_only=True, tag="0xf
     """A transaction that was requested on L1; nobody signed it on L2, so its signature is zeros."""
 
 
+class SystemTransactionInfo(FeeMarketBase, frozen=True, kw_only=True, tag="0x7d"):
+    """A transaction of the node itself, which imports roots of L1; nobody signed it, so its signature is zeros.
+
+    Its sender is 0x…8001, its nonce the salt of its encoding, and its gas costs nothing.
+    """
+
+
 TransactionInfo: TypeAlias = (
     LegacyTransactionInfo
     | AccessListTransactionInfo
@@ -113,6 +120,7 @@ TransactionInfo: TypeAlias = (
     | SetCodeTransactionInfo
     | ZkTransactionInfo
     | PriorityTransactionInfo
+    | SystemTransactionInfo
 )
 """A transaction, whose `type` says which members it has."""
 

@@ -10,7 +10,7 @@ from entresol.chain.logs import LocatedLog
 from entresol.errors import MalformedValue
 from entresol.primitives.records import LAYOUT, BlockRecord, TransactionResult
 from entresol.primitives.transactions import Transaction
-from entresol.primitives.transactions.priority import L1_TYPES
+from entresol.primitives.transactions.system import UNSIGNED_TYPES
 from entresol.primitives.values import Address
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion, effective_gas_price
 
@@ -73,7 +73,7 @@ def receipts_json(
     place = None if batch is None else (batch.number, batch.first_tx_number)
     text = _RENDERER.render(stored, index, place, blobs, detached=detached)
     if text is None:
-        # Python alone decodes what L1 sends, and says what is wrong with a record.
+        # Python alone decodes what nobody signs, and says what is wrong with a record.
         known = _facts_of(BlockRecord.decode(stored))
         text = _RENDERER.render(stored, index, place, blobs, known, detached=detached)
     if text is None:
@@ -91,7 +91,7 @@ def _facts_of(record: BlockRecord) -> list[tuple[int, TransactionFacts]]:
     return [
         (index, _facts(record.transaction(index), base_fee))
         for index, (raw, _) in enumerate(record.transactions)
-        if raw[0] in L1_TYPES
+        if raw[0] in UNSIGNED_TYPES
     ]
 
 

@@ -16,7 +16,9 @@ from entresol.dev.reverts import Reverts
 from entresol.node.api.adapters import BatchCommitments
 from entresol.offload import Offload
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
+from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import OpenBatch, SealingPolicy, stored_info_of
@@ -36,6 +38,7 @@ from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
 from tests.support.chain.block_production import sender
+from tests.support.chain.importing_chain import ROOT_CONTRACT, roots
 from tests.support.coroutines import completed
 from tests.support.rollup.messages import message_log
 from tests.support.rollup.proof_roots import root_of_proof
@@ -249,6 +252,26 @@ def test_a_transaction_from_l1_is_marked(rollup: Rollup) -> None:
     rollup.chain.builder.seal()
     details = rollup("zks_getTransactionDetails", name)
     assert (details["isL1Originated"], details["gasPerPubdata"]) == (True, hex(800))
+
+
+def test_a_transaction_of_the_node_is_one_of_l2(rollup: Rollup) -> None:
+    chain = rollup.chain
+    chain.edit(ROOT_STORAGE, lambda it: it.set_code(ROOT_STORAGE, ROOT_CONTRACT.code))
+    chain.filler.roots.extend(roots(3))
+    chain.deposit()
+    chain.builder.seal()
+    batch = rollup.seal_batch()
+    for details in (rollup("zks_getBlockDetails", 1), rollup("zks_getL1BatchDetails", batch)):
+        assert (details["l1TxCount"], details["l2TxCount"]) == (1, 1)
+    sealed = chain.batches.get(batch)
+    assert sealed is not None
+    assert sealed.l1_transactions == 1
+    name = str(chain.blocks.record(1).transaction_hash(0))
+    shown = rollup("zks_getTransactionDetails", name)
+    assert (shown["isL1Originated"], shown["fee"]) == (False, "0x0")
+    assert shown["initiatorAddress"] == str(SYSTEM_SENDER)
+    common = rollup("zks_getRawBlockTransactions", 1)[0]["common_data"]["L2"]
+    assert (common["transactionType"], common["signature"]) == ("SystemTransaction", [])
 
 
 def test_an_unknown_transaction_has_no_details(rollup: Rollup) -> None:
