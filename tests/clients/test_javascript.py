@@ -28,7 +28,9 @@ ELSEWHERE: Final = {
     "bridge-viem.mjs",
     "bridge-zksync-ethers.mjs",
     "bridge-zksync-js.mjs",
+    "interop-zksync-js.mjs",
     "zksync-js.mjs",
+    "zksync-js-interop.mjs",
     "ecosystem-viem.mjs",
     "ecosystem-zksync-ethers.mjs",
     "ecosystem-zksync-js.mjs",
@@ -43,8 +45,8 @@ ELSEWHERE: Final = {
     "development-network.mjs",
     "ethers-defaults.mjs",
 }
-"""What test_javascript_bridges.py, test_ecosystem.py, test_javascript_blobs.py, test_ethers_defaults.py, test_zksync_ethers_tokens.py and
-test_hardhat.py run, and what they use."""
+"""What test_javascript_bridges.py, test_ecosystem.py, test_javascript_blobs.py, test_ethers_defaults.py, test_zksync_ethers_tokens.py,
+test_interop.py and test_hardhat.py run, and what they use."""
 
 
 def test_no_file_is_missing() -> None:

@@ -12,16 +12,16 @@ from web3._utils.contract_sources.contract_data.panic_errors_contract import (
 from web3._utils.contract_sources.contract_data.revert_contract import REVERT_CONTRACT_DATA
 from web3._utils.contract_sources.contract_data.storage_contract import STORAGE_CONTRACT_DATA
 
-from entresol.contracts import artifact
+from entresol.contracts import Artifact, artifact
+from tests.support.contracts.engine import find
 
 
 def _contract(data: Any) -> dict[str, Any]:
     return {"bytecode": data["bytecode"], "runtime": data["bytecode_runtime"], "abi": data["abi"]}
 
 
-def _token() -> dict[str, Any]:
-    token = artifact("TestERC20")
-    return {"bytecode": str(token.bytecode), "runtime": str(token.runtime), "abi": token.abi}
+def _compiled(found: Artifact) -> dict[str, Any]:
+    return {"bytecode": str(found.bytecode), "runtime": str(found.runtime), "abi": found.abi}
 
 
 CONTRACTS: Final[dict[str, dict[str, Any]]] = {
@@ -30,5 +30,7 @@ CONTRACTS: Final[dict[str, dict[str, Any]]] = {
     "panics": _contract(PANIC_ERRORS_CONTRACT_DATA),
     "reverts": _contract(REVERT_CONTRACT_DATA),
     "storage": _contract(STORAGE_CONTRACT_DATA),
-    "token": _token(),
+    "token": _compiled(artifact("TestERC20")),
+    # Takes messages of other chains.
+    "recipient": _compiled(find("Recipient")),
 }
