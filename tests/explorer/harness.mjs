@@ -144,6 +144,19 @@ export async function sees(page, selector, text) {
   await page.locator(selector).filter({ hasText: text }).first().waitFor();
 }
 
+// Search for each text, and go where its hit leads.
+export async function finds(page, cases) {
+  for (const [text, hit, hash] of cases) {
+    await page.keyboard.press("/");
+    await page.locator("#search input").fill(text);
+    await sees(page, ".hits li", hit);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((it) => location.hash === it, hash);
+    await page.locator("main h1").first().waitFor();
+    await page.evaluate(() => document.activeElement?.blur?.());
+  }
+}
+
 // The calls of L1Messenger.sendToL1 and of L2BaseToken.withdraw.
 export const word = (value) => value.toString(16).replace(/^0x/, "").toLowerCase().padStart(64, "0");
 export const messageData = (text) => {

@@ -6,6 +6,7 @@ import {
   BOB,
   check,
   expect,
+  finds,
   l1Url,
   MESSENGER,
   messageData,
@@ -197,17 +198,7 @@ check("search finds blocks, batches, addresses, transactions, names and methods"
     [transactions[0], "transaction on L2", `#/l2/tx/${transactions[0]}`],
     ["zks_getFee", "zks_getFeeParams", "#/console/zks_getFeeParams"],
   ];
-  await visit("", async (page) => {
-    for (const [text, hit, hash] of cases) {
-      await page.keyboard.press("/");
-      await page.locator("#search input").fill(text);
-      await sees(page, ".hits li", hit);
-      await page.keyboard.press("Enter");
-      await page.waitForFunction((it) => location.hash === it, hash);
-      await page.locator("main h1").first().waitFor();
-      await page.evaluate(() => document.activeElement?.blur?.());
-    }
-  });
+  await visit("", (page) => finds(page, cases));
 });
 
 check("keys go to pages and open the help", async () => {

@@ -9,6 +9,7 @@ import {
   BOB,
   check,
   expect,
+  finds,
   l1Rpc,
   l1Url,
   rpc,
@@ -123,17 +124,7 @@ check("search finds a house by its name and its number, and a block in it", asyn
     ["271", "Mill", "#/271"],
     ["271 b1", "Batch 1", "#/271/batch/1"],
   ];
-  await visit("", async (page) => {
-    for (const [text, hit, hash] of cases) {
-      await page.keyboard.press("/");
-      await page.locator("#search input").fill(text);
-      await sees(page, ".hits li", hit);
-      await page.keyboard.press("Enter");
-      await page.waitForFunction((it) => location.hash === it, hash);
-      await page.locator("main h1").first().waitFor();
-      await page.evaluate(() => document.activeElement?.blur?.());
-    }
-  });
+  await visit("", (page) => finds(page, cases));
 });
 
 async function fillIn(page, what, house, token, amount) {

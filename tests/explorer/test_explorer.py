@@ -36,6 +36,7 @@ SEVERAL: Final = {
         "[[chains]]\nchain_id = 270\n"
         '[[chains]]\nchain_id = 271\nbase_token = "ZOO"\nbase_token_decimals = 6\nbase_token_ratio = "3000"\n'
     ),
+    "passages.mjs": "".join(f"[[chains]]\nchain_id = {270 + index}\n" for index in range(2)),
     "terrace.mjs": "".join(f"[[chains]]\nchain_id = {270 + index}\n" for index in range(6)),
 }
 """The files that need several chains, and their configuration."""
@@ -44,6 +45,7 @@ REMOTE: Final = "remote.mjs"
 BROWSER: Final = "browser.mjs"
 ELSEWHERE: Final = {
     "harness.mjs",
+    "bundling.mjs",
     "measuring.mjs",
     "drawing.mjs",
     "screenshots.mjs",

@@ -65,8 +65,13 @@ def _files() -> Iterator[tuple[str, StaticFile]]:
                 path,
                 StaticFile.of(without_comments(file.read_text(encoding="utf-8")), kind, HEADERS),
             )
-    abis = msgspec.json.encode(signatures())
-    yield f"{FOLDER}abis.json", StaticFile.of(abis, _TYPES["json"], HEADERS)
+    lines = signatures()
+    # Errors are a third of it, and most pages show none.
+    abis = {name: [it for it in found if not it.startswith("x ")] for name, found in lines.items()}
+    errors = sorted({it for found in lines.values() for it in found if it.startswith("x ")})
+    for name, content in (("abis", abis), ("errors", errors)):
+        encoded = msgspec.json.encode(content)
+        yield f"{FOLDER}{name}.json", StaticFile.of(encoded, _TYPES["json"], HEADERS)
 
 
 def without_comments(text: str) -> bytes:

@@ -1,13 +1,11 @@
 /** Acting: send as a development account, whose key the node has, or through the browser's wallet. */
 
-import { update } from "./crossings.js";
 import { append, h, say, show } from "./dom.js";
 import { big, checksum, hex, parseUnits, short, amount as written } from "./format.js";
-import { houseOf } from "./houses.js";
-import { callData, nameOf } from "./known.js";
+import { nameOf } from "./known.js";
 import { refresh } from "./live.js";
-import { addressOf, node } from "./rpc.js";
-import { reasonOf } from "./view.js";
+import { node } from "./rpc.js";
+import { explained } from "./view.js";
 
 const RECEIPT_TRIES = 100;
 
@@ -141,7 +139,7 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
     const mine = ++turn;
     const [text, wrong] = await prepare().then(
       (made) => [made.note, ""],
-      (error) => ["\u00a0", reasonOf(error)],
+      async (error) => ["\u00a0", await explained(error)],
     );
     if (mine !== turn) return;
     show(note, text);
@@ -162,7 +160,7 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
       dialog.close();
       refresh();
     } catch (error) {
-      show(problem, reasonOf(error));
+      show(problem, await explained(error));
     }
     button.disabled = false;
   });
@@ -218,58 +216,4 @@ export function sendDialog(floor, from) {
 export async function feeOf(floor, tx) {
   const [gas, price] = await Promise.all([floor.call("eth_estimateGas", tx), floor.call("eth_gasPrice")]);
   return `The fee is about ${written(big(gas) * big(price), floor.token)}.`;
-}
-
-/**
- * The call that pays a withdrawal out on layer 1.
- * @param {import("./crossings.js").Crossing} it
- * @param {string} from
- */
-export async function claim(it, from) {
-  const house = houseOf(it.house);
-  const l2 = house.floor;
-  const proof = await l2.call("zks_getL2ToL1LogProof", it.tx, it.log);
-  if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
-  const values = [
-    BigInt(l2.chainId),
-    BigInt(it.batch),
-    BigInt(proof.id),
-    it.sender,
-    BigInt(it.txIndex),
-    it.message,
-    proof.proof,
-  ];
-  await askNullifier(from, callData("L1Nullifier", "finalizeDeposit", values));
-  say(`Paid: ${it.what}.`);
-  await update(house);
-}
-
-/**
- * @param {string} from
- * @param {string} data
- */
-async function askNullifier(from, data) {
-  const l1 = /** @type {import("./rpc.js").Floor} */ (node.l1);
-  const receipt = await receiptOf(l1, await send(l1, { from, to: addressOf("L1Nullifier"), data }));
-  if (big(receipt.status) === 0n) throw new Error("Layer 1 did not pay: the transaction failed.");
-}
-
-/**
- * The call that gives the tokens of a failed deposit back.
- * @param {import("./crossings.js").Crossing} it
- * @param {string} from
- */
-export async function claimBack(it, from) {
-  const house = houseOf(it.house);
-  const l2 = house.floor;
-  const [proof, receipt] = await Promise.all([
-    l2.call("zks_getL2ToL1LogProof", it.l2Tx, 0),
-    l2.call("eth_getTransactionReceipt", it.l2Tx),
-  ]);
-  if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
-  const place = [it.l2Tx, big(receipt.l1BatchNumber), BigInt(proof.id), big(receipt.l1BatchTxIndex), proof.proof];
-  const values = [BigInt(l2.chainId), it.from, it.asset?.id, it.asset?.data, ...place];
-  await askNullifier(from, callData("L1Nullifier", "bridgeRecoverFailedTransfer", ...values));
-  say(`Back on layer 1: ${it.what}.`);
-  await update(house);
 }

@@ -10,6 +10,7 @@ import { heads } from "./houses.js";
 import { nameOf } from "./known.js";
 import { watch } from "./live.js";
 import { floors, node, tokenAt } from "./rpc.js";
+import { HOLDER } from "./tokens.js";
 import { addressLink, badge, copyButton, section } from "./view.js";
 
 // What the node calls ether, and a base token that is another one.
@@ -55,6 +56,7 @@ export async function page(text) {
     "div",
     h("h1.plain", name ?? "Address"),
     h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
+    address === HOLDER ? h("p.muted", "It backs native value between chains, and is counted nowhere.") : null,
   );
   return {
     title: name ?? `Address ${whole.slice(0, 6)}…${whole.slice(-4)}`,

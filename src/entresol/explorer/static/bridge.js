@@ -1,6 +1,6 @@
 /** The bridge: every deposit, message and withdrawal as a line, one of them with its stages and its proof. */
 
-import { accountSelect, canSend, claim, claimBack, depositDialog, withdrawDialog } from "./act.js";
+import { accountSelect, canSend, depositDialog, withdrawDialog } from "./act.js";
 import {
   crossings,
   followCrossings,
@@ -16,11 +16,11 @@ import { called } from "./describe.js";
 import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
 import { ago, count, textOf } from "./format.js";
 import { houseOf, live } from "./houses.js";
-import { isUp, lineView, title } from "./lines.js";
+import { claim, claimBack, isUp, lineView, title } from "./lines.js";
 import { watch } from "./live.js";
 import { proofView } from "./proof.js";
 import { ETHER, node } from "./rpc.js";
-import { addressLink, badge, blockLink, empty, errorBox, reasonOf, txLink } from "./view.js";
+import { addressLink, badge, blockLink, empty, errorBox, explained, txLink } from "./view.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 
@@ -290,7 +290,7 @@ function actionOf(it) {
     try {
       await (back ? claimBack(it, select.value) : claim(it, select.value));
     } catch (error) {
-      show(problem, errorBox(new Error(reasonOf(error))));
+      show(problem, errorBox(new Error(await explained(error))));
     }
     button.disabled = false;
   });

@@ -8,7 +8,7 @@ import { byteLength, count, hex, parseUnits } from "./format.js";
 import { abiOf, dataOf, learn, nameOf } from "./known.js";
 import { refresh } from "./live.js";
 import { node } from "./rpc.js";
-import { badge, errorBox, fields, reasonOf, txLink } from "./view.js";
+import { badge, errorBox, explained, fields, txLink } from "./view.js";
 
 /**
  * @param {import("./rpc.js").Floor} floor
@@ -141,7 +141,7 @@ function functionForm(floor, to, entry) {
         txLink(floor.name, hash),
       );
     } catch (error) {
-      show(result, h("span.bad", reasonOf(error)));
+      show(result, h("span.bad", await explained(error)));
     }
   };
   const canSend = entry.reads || signers(floor).length > 0 || "ethereum" in window;

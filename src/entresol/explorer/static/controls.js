@@ -6,7 +6,7 @@ import { heads, houseOf, stateOf } from "./houses.js";
 import { refresh, watch } from "./live.js";
 import { floorOf, floors, isUpper, node, toneOf } from "./rpc.js";
 import { timePanel } from "./time.js";
-import { empty, reasonOf } from "./view.js";
+import { empty, explained } from "./view.js";
 
 const SNAPSHOTS = "entresol-snapshots";
 let layer = "";
@@ -70,7 +70,7 @@ async function act(shown, where, method, params) {
     refresh();
     return result;
   } catch (error) {
-    shown.append(h("div.box.bad", { role: "alert" }, `${method} was rejected: ${reasonOf(error)}`));
+    shown.append(h("div.box.bad", { role: "alert" }, `${method} was rejected: ${await explained(error)}`));
     return undefined;
   }
 }

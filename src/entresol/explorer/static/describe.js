@@ -2,18 +2,19 @@
 
 import { parseType } from "./abi.js";
 import { decode } from "./codec.js";
-import { h } from "./dom.js";
-import { amount, big, byteLength, checksum, count, int, short, units } from "./format.js";
+import { amount, big, checksum, count, int, short } from "./format.js";
 import { callData, decodeCall, nameOf } from "./known.js";
 import { changed } from "./live.js";
-import { addressOf, ETHER, floorOf, isUpper, node, tokenAt } from "./rpc.js";
+import { addressOf, ETHER, floorOf, isUpper, node } from "./rpc.js";
 
 export const PRIORITY = 255;
-const SYSTEM = 125;
+/** The node's own transactions, which bring roots of layer 1. */
+export const ROOT_IMPORT = 0x7d;
 const STEPS = /** @type {Record<string, string>} */ ({
   commitBatchesSharedBridge: "commit",
   proveBatchesSharedBridge: "prove",
   executeBatchesSharedBridge: "execute",
+  settle: "settle",
 });
 const WORDS = /** @type {Record<string, string>} */ ({
   "Bridgehub.requestL2TransactionDirect": "deposit",
@@ -22,6 +23,11 @@ const WORDS = /** @type {Record<string, string>} */ ({
   "L1Nullifier.finalizeDeposit": "claim",
   "L1AssetRouter.finalizeWithdrawal": "claim",
   "L1Messenger.sendToL1": "message",
+  "InteropCenter.sendBundle": "bundle",
+  "InteropCenter.sendMessage": "bundle",
+  "InteropHandler.executeBundle": "run bundle",
+  "InteropHandler.verifyBundle": "verify bundle",
+  "InteropHandler.unbundleBundle": "unbundle",
 });
 
 /**
@@ -30,12 +36,15 @@ const WORDS = /** @type {Record<string, string>} */ ({
  * @param {any[]} values
  */
 function chainOf(name, values) {
-  if (STEPS[name]) return node.l2s.find((it) => it.chain?.contract === values[0]?.toLowerCase());
-  const id = name.startsWith("requestL2Transaction")
-    ? values[0]?.[0]
-    : name.startsWith("finalize")
-      ? idIn(values)
-      : null;
+  if (STEPS[name] && name !== "settle") return node.l2s.find((it) => it.chain?.contract === values[0]?.toLowerCase());
+  const id =
+    name === "settle"
+      ? values[0]
+      : name.startsWith("requestL2Transaction")
+        ? values[0]?.[0]
+        : name.startsWith("finalize")
+          ? idIn(values)
+          : null;
   return node.l2s.find((it) => BigInt(it.chainId) === id);
 }
 
@@ -50,7 +59,7 @@ const idIn = (values) => (Array.isArray(values[0]) ? values[0][0] : values[0]);
 export function what(tx, layer) {
   if (int(tx.type) === PRIORITY && isUpper(layer))
     return { verb: tx.input === "0x" ? "deposit arrives" : "call by deposit" };
-  if (int(tx.type) === SYSTEM) return { verb: "root import" };
+  if (int(tx.type) === ROOT_IMPORT) return { verb: "roots arrived" };
   if (!tx.to) return { verb: "new contract" };
   if (tx.input === "0x") return { verb: "transfer" };
   const decoded = decodeCall(tx.to, tx.input, layer);
@@ -78,7 +87,7 @@ export function deed(tx, layer) {
 }
 
 /** @param {import("./rpc.js").Floor} [floor] */
-const ofHouse = (floor) => (node.several && floor ? ` of ${floor.title}` : "");
+export const ofHouse = (floor) => (node.several && floor ? ` of ${floor.title}` : "");
 
 /**
  * What a block of layer 1 did for the chains, for its tile.
@@ -144,82 +153,6 @@ async function readToken(layer, to) {
  * @param {string} layer
  */
 export const called = (address, layer) => nameOf(address, layer) ?? short(checksum(address));
-
-/**
- * The title of a transaction's page.
- * @param {any} tx
- * @param {string} layer
- * @param {boolean} failed
- * @returns {Promise<(string | Node)[]>}
- */
-export async function sentence(tx, layer, failed) {
-  if (failed) return attempt(tx, layer);
-  const from = called(tx.from, layer);
-  const value = big(tx.value);
-  const strong = (/** @type {string} */ text) => h("strong", text);
-  const ether = strong(amount(value, tokenAt(layer)));
-  const upper = (/** @type {import("./rpc.js").Floor | undefined} */ it) =>
-    node.several && it ? ` in ${it.title}` : " on layer 2";
-  if (int(tx.type) === PRIORITY && isUpper(layer))
-    return tx.input === "0x"
-      ? [ether, " arrived from layer 1 for ", called(tx.to, layer)]
-      : ["Layer 1 called ", called(tx.to, layer)];
-  if (int(tx.type) === SYSTEM) return ["The node imported roots of layer 1"];
-  if (!tx.to) return [from, " made a contract"];
-  const to = called(tx.to, layer);
-  if (tx.input === "0x") return [from, " sent ", ether, " to ", to];
-  const decoded = decodeCall(tx.to, tx.input, layer);
-  if (!decoded) return [h("span.mono", tx.input.slice(0, 10)), " on ", to];
-  const { entry, values } = decoded;
-  const { verb, batch, floor } = what(tx, layer);
-  if (batch !== undefined)
-    return [
-      `The operator ${verb === "commit" ? "committed" : `${verb}d`} batch `,
-      strong(count(batch)),
-      `${ofHouse(floor)} on layer 1`,
-    ];
-  if (entry.name === "transfer" && values.length === 2) {
-    const token = await tokenOf(layer, tx.to);
-    if (token)
-      return [
-        from,
-        " sent ",
-        strong(`${units(values[1], token.decimals, 2)} ${token.symbol}`),
-        " to ",
-        called(values[0], layer),
-      ];
-  }
-  if (nameOf(tx.to, layer) === "L2BaseToken" && entry.name === "withdraw")
-    return [from, " withdrew ", ether, " to ", called(values[0], "l1"), " on layer 1"];
-  if (entry.name === "sendToL1")
-    return [from, " sent a message of ", strong(`${byteLength(values[0])} bytes`), " to layer 1"];
-  if (entry.name === "requestL2TransactionDirect")
-    return [
-      from,
-      " deposited ",
-      strong(amount(values[0][3], floor?.token ?? ETHER)),
-      " for ",
-      called(values[0][2], floor?.name ?? "l2"),
-      upper(floor),
-    ];
-  return [from, " called ", strong(entry.name), " on ", to];
-}
-
-/**
- * The title of a transaction that failed, so that nothing moved.
- * @param {any} tx
- * @param {string} layer
- */
-function attempt(tx, layer) {
-  const isDeposit = int(tx.type) === PRIORITY && isUpper(layer);
-  const from = isDeposit ? "Layer 1" : called(tx.from, layer);
-  if (!tx.to) return [from, " tried to make a contract"];
-  const to = called(tx.to, layer);
-  const ether = h("strong", amount(big(tx.value), tokenAt(layer)));
-  if (tx.input === "0x") return [from, " tried to send ", ether, " to ", to];
-  const entry = decodeCall(tx.to, tx.input, layer)?.entry;
-  return [from, " tried to call ", h("strong", entry?.name ?? tx.input.slice(0, 10)), " on ", to];
-}
 
 /** @type {Map<number, string>} */
 const assets = new Map();

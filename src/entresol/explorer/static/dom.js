@@ -224,3 +224,22 @@ export const table = (label, columns, rows) =>
       h("tbody", rows),
     ),
   );
+
+/**
+ * Load the style of some pages with one of them.
+ * @template T
+ * @param {string} name
+ * @param {Promise<T>} module
+ */
+export async function styled(name, module) {
+  const href = `/explorer/${name}.css`;
+  if (!document.querySelector(`link[href="${href}"]`)) {
+    const link = h("link", { rel: "stylesheet", href });
+    const loaded = new Promise((resolve) => {
+      for (const event of ["load", "error"]) link.addEventListener(event, resolve);
+    });
+    document.head.append(link);
+    await loaded;
+  }
+  return module;
+}

@@ -6,7 +6,7 @@ import { differs, h, ICONS, icon, show } from "./dom.js";
 import { count, units } from "./format.js";
 import { heads } from "./houses.js";
 import { ETHER, floors, node } from "./rpc.js";
-import { balanceOf, bridgedTokens } from "./tokens.js";
+import { balanceOf, bridgedTokens, HOLDER } from "./tokens.js";
 import { badge } from "./view.js";
 
 /** @typedef {import("./rpc.js").Token} Token */
@@ -39,7 +39,7 @@ export function holdings(address, states) {
       moving.map((it) => [it.id, it.house]),
       [...states.values()].map((it) => it.nonce),
     ]);
-    if (differs(body, text)) show(body, grid(rows, moving, states));
+    if (differs(body, text)) show(body, grid(address, rows, moving, states));
   };
   return { element, draw, actions };
 }
@@ -48,11 +48,12 @@ export function holdings(address, states) {
 const columns = () => [...(node.l1 ? [node.l1] : []), ...node.l2s];
 
 /**
+ * @param {string} address
  * @param {Row[]} rows
  * @param {import("./crossings.js").Crossing[]} moving
  * @param {import("./address.js").States} states
  */
-function grid(rows, moving, states) {
+function grid(address, rows, moving, states) {
   const between = (/** @type {import("./rpc.js").Floor} */ floor) =>
     moving
       .filter((it) => (it.kind === "deposit" ? floor === node.l1 : it.house === floor.name))
@@ -84,7 +85,7 @@ function grid(rows, moving, states) {
       "tbody",
       rows.map(({ token, href, at }) => {
         const write = (/** @type {bigint} */ it) => (it ? units(it, token.decimals, PLACES) : h("span.faint", "–"));
-        const total = [...at.values()].reduce((a, b) => a + b, 0n);
+        const total = address === HOLDER ? 0n : [...at.values()].reduce((a, b) => a + b, 0n);
         const name = [h("b", href ? h("a", { href }, token.symbol) : token.symbol), " ", h("span.muted", token.name)];
         return row(name, h("b", write(total)), (floor) => write(at.get(floor.name) ?? 0n));
       }),

@@ -119,6 +119,7 @@ function houseView(house, kind) {
   const climb = kind === "pair" ? stairs(house, true) : null;
   const element = h(
     `li.home.${kind}`,
+    { "data-house": house.name },
     outline("M0 40L50 .5L100 40", "0 0 100 40"),
     h(
       "div.walls",
@@ -222,6 +223,7 @@ function drawRooms(element, house) {
         const label = h("span.small", count(number), h("span.unseen", ` ${stopped ? "stopped" : STAGES[stage]}`));
         return h(
           stopped ? "li.bad" : "li",
+          { "data-batch": number },
           stage ? h("a", { href: batchHref(house.name, number) }, label) : label,
           pillar(stage, stopped),
         );

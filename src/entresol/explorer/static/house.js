@@ -265,6 +265,7 @@ export function pillarView(house, { batch, of, hidden, blocks }) {
   const stopped = Boolean(house.stopped) && batch === house.executedBatch + 1;
   return h(
     "div.batch",
+    { "data-batch": batch },
     pillar(stage, stopped),
     h(
       "div.small.muted",

@@ -6,7 +6,7 @@
  * @typedef {{number: number, first: number, last: number, at: number, l1Txs: number, l2Txs: number, stage: number,
  *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string}} Batch
  * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, pending: number, state: string,
- *   revertedTo: number}} FloorState what was reverted since the crossings were read
+ *   revertedTo: number, reverts: number}} FloorState what was reverted since the crossings were read, and how often
  */
 
 import { clockOffset, int } from "./format.js";
@@ -24,6 +24,7 @@ const newFloor = () => ({
   pending: 0,
   state: "connecting",
   revertedTo: Infinity,
+  reverts: 0,
 });
 
 /** A chain: its blocks, its batches, what the bridge holds for it. */
@@ -129,3 +130,6 @@ export const stateOf = (layer) => (isUpper(layer) ? houseOf(layer).l2 : live.l1)
 
 /** The newest blocks of all layers, as one text that changes when one of them does. */
 export const heads = () => [live.l1, ...live.houses.map((it) => it.l2)].map((it) => it.head).join("/");
+
+/** How often any layer has gone back. */
+export const reverts = () => [live.l1, ...live.houses.map((it) => it.l2)].reduce((sum, it) => sum + it.reverts, 0);

@@ -97,3 +97,14 @@ export const keccakHex = (hex) => hexOf(keccak(bytesOf(hex)));
 
 /** @param {string} text */
 export const keccakText = (text) => hexOf(keccak(new TextEncoder().encode(text)));
+
+const MESSENGER = "8008".padStart(40, "0");
+
+/**
+ * @param {{txIndex: number, sender: string, message: string}} it
+ * @returns {string} the 88 bytes of the log that a message leaves
+ */
+export function packed(it) {
+  const value = keccakHex(it.message).slice(2);
+  return `0x0001${it.txIndex.toString(16).padStart(4, "0")}${MESSENGER}${it.sender.slice(2).padStart(64, "0")}${value}`;
+}

@@ -43,6 +43,24 @@ export async function loadNames() {
   for (const { name, json, at } of stored()) remember(name, json, at);
 }
 
+/** @type {Promise<void> | null} */
+let errors = null;
+
+/** Load the errors of the project's contracts, once something has failed that they explain. */
+export function loadErrors() {
+  errors ??= fetch("/explorer/errors.json").then(
+    async (response) =>
+      add(
+        "Errors",
+        (await response.json()).map((/** @type {string} */ it) => parseLine(it, "Errors")),
+      ),
+    () => {
+      errors = null;
+    },
+  );
+  return errors;
+}
+
 /**
  * @param {string} contract
  * @param {Entry[]} list

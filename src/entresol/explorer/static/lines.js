@@ -1,10 +1,13 @@
-/** One line of the bridge: what it is, its steps, where it is. */
+/** One line of the bridge: what it is, its steps, where it is, and the call that claims it. */
 
-import { isClaimable, isMoving, linkOf, STEPS, stageName } from "./crossings.js";
+import { receiptOf, send } from "./act.js";
+import { isClaimable, isMoving, linkOf, STEPS, stageName, update } from "./crossings.js";
 import { called } from "./describe.js";
-import { h, ICONS, icon, s } from "./dom.js";
-import { count } from "./format.js";
-import { node } from "./rpc.js";
+import { h, ICONS, icon, s, say } from "./dom.js";
+import { big, count } from "./format.js";
+import { houseOf } from "./houses.js";
+import { callData } from "./known.js";
+import { addressOf, node } from "./rpc.js";
 import { badge } from "./view.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
@@ -68,4 +71,58 @@ function steps(it) {
     parts.flat(),
     s(`circle.${it.failed ? "bad" : isUp(it) ? "rises" : "sinks"}`, { cx: x, cy: height(it.stage), r: 4.5 }),
   );
+}
+
+/**
+ * The call that pays a withdrawal out on layer 1.
+ * @param {import("./crossings.js").Crossing} it
+ * @param {string} from
+ */
+export async function claim(it, from) {
+  const house = houseOf(it.house);
+  const l2 = house.floor;
+  const proof = await l2.call("zks_getL2ToL1LogProof", it.tx, it.log);
+  if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
+  const values = [
+    BigInt(l2.chainId),
+    BigInt(it.batch),
+    BigInt(proof.id),
+    it.sender,
+    BigInt(it.txIndex),
+    it.message,
+    proof.proof,
+  ];
+  await askNullifier(from, callData("L1Nullifier", "finalizeDeposit", values));
+  say(`Paid: ${it.what}.`);
+  await update(house);
+}
+
+/**
+ * @param {string} from
+ * @param {string} data
+ */
+async function askNullifier(from, data) {
+  const l1 = /** @type {import("./rpc.js").Floor} */ (node.l1);
+  const receipt = await receiptOf(l1, await send(l1, { from, to: addressOf("L1Nullifier"), data }));
+  if (big(receipt.status) === 0n) throw new Error("Layer 1 did not pay: the transaction failed.");
+}
+
+/**
+ * The call that gives the tokens of a failed deposit back.
+ * @param {import("./crossings.js").Crossing} it
+ * @param {string} from
+ */
+export async function claimBack(it, from) {
+  const house = houseOf(it.house);
+  const l2 = house.floor;
+  const [proof, receipt] = await Promise.all([
+    l2.call("zks_getL2ToL1LogProof", it.l2Tx, 0),
+    l2.call("eth_getTransactionReceipt", it.l2Tx),
+  ]);
+  if (!proof) throw new Error("Layer 1 has not executed the batch yet.");
+  const place = [it.l2Tx, big(receipt.l1BatchNumber), BigInt(proof.id), big(receipt.l1BatchTxIndex), proof.proof];
+  const values = [BigInt(l2.chainId), it.from, it.asset?.id, it.asset?.data, ...place];
+  await askNullifier(from, callData("L1Nullifier", "bridgeRecoverFailedTransfer", ...values));
+  say(`Back on layer 1: ${it.what}.`);
+  await update(house);
 }

@@ -139,6 +139,7 @@ function onHead(layer, state, head) {
 function revertTo(layer, to) {
   const state = stateOf(layer);
   state.revertedTo = Math.min(state.revertedTo, to);
+  state.reverts++;
   for (const number of state.blocks.keys()) if (number > to) state.blocks.delete(number);
   if (isUpper(layer)) {
     const { batches } = houseOf(layer);

@@ -1,6 +1,6 @@
 /** The explorer: load what it knows, then show the page that the address names. */
 
-import { h, icon, s, say, show } from "./dom.js";
+import { h, icon, s, say, show, styled } from "./dom.js";
 import { houseOf, live, MAX_DRAWN } from "./houses.js";
 import { keys } from "./keys.js";
 import { learn, loadNames } from "./known.js";
@@ -36,6 +36,7 @@ const ROUTES = [
     /^(?:(l2|\d+)\/)?bridge\/(0x[0-9a-f]{64}|d\d+)(?:\/(\d+))?$/i,
     async ([, chain, id, log]) => (await import("./bridge.js")).page(log ? `${id}/${log}` : id, chain),
   ],
+  [/^bundle\/(0x[0-9a-f]{64})$/i, async ([, hash]) => (await styled("bundle", import("./bundle.js"))).page(hash)],
   [
     /^(?:(l2|\d+)\/)?batch\/(\d+)$/,
     async ([, chain, number]) => (await import("./batch.js")).page(chain ?? "l2", Number(number)),
@@ -62,25 +63,6 @@ const ROUTES = [
   [/^controls$/, async () => (await styled("tools", import("./controls.js"))).page()],
 ];
 
-/**
- * Load the style of some pages with one of them.
- * @template T
- * @param {string} name
- * @param {Promise<T>} module
- */
-async function styled(name, module) {
-  const href = `/explorer/${name}.css`;
-  if (!document.querySelector(`link[href="${href}"]`)) {
-    const link = h("link", { rel: "stylesheet", href });
-    const loaded = new Promise((resolve) => {
-      for (const event of ["load", "error"]) link.addEventListener(event, resolve);
-    });
-    document.head.append(link);
-    await loaded;
-  }
-  return module;
-}
-
 const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 8000;
 
@@ -88,7 +70,6 @@ const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 /** @type {(() => void) | undefined} */
 let leave;
 let visit = 0;
-
 // The delay before the next attempt to show a page that did not load.
 let delay = FIRST_DELAY_MS;
 let retry = 0;

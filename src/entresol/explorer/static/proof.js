@@ -2,23 +2,13 @@
 
 import { h, ICONS, icon, s, show } from "./dom.js";
 import { count, int, plural, short } from "./format.js";
-import { bytesOf, hexOf, keccak, keccakHex } from "./keccak.js";
+import { bytesOf, hexOf, keccak, keccakHex, packed } from "./keccak.js";
 import { callData } from "./known.js";
 import { contractOf, floorOf, node } from "./rpc.js";
 import { errorBox } from "./view.js";
 
-const MESSENGER = "8008".padStart(40, "0");
 const MAX_BLOCKS = 64;
 const DEPTH = 14;
-
-/**
- * @param {{txIndex: number, sender: string, message: string}} it
- * @returns {string} the 88 bytes of the log that a message leaves
- */
-export function packed(it) {
-  const value = keccakHex(it.message).slice(2);
-  return `0x0001${it.txIndex.toString(16).padStart(4, "0")}${MESSENGER}${it.sender.slice(2).padStart(64, "0")}${value}`;
-}
 
 /**
  * @param {any} log an L2-to-L1 log of a receipt

@@ -20,7 +20,7 @@ export function searchBox() {
     "aria-autocomplete": "list",
     autocomplete: "off",
     spellcheck: "false",
-    placeholder: "Hash, block, address, batch, method",
+    placeholder: "Hash, block, address, batch, bundle",
   });
   let turn = 0;
   let chosen = -1;
@@ -200,7 +200,10 @@ async function byHash(hash) {
         : null;
     }),
   );
-  return /** @type {Hit[]} */ (found.filter(Boolean));
+  const hits = /** @type {Hit[]} */ (found.filter(Boolean));
+  if (hits.length || !node.l2 || !node.l1) return hits;
+  const bundle = await (await import("./lookup.js")).findBundle(hash);
+  return bundle ? [{ text: short(hash), kind: "bundle", href: `#/bundle/${hash}` }] : [];
 }
 
 /** @type {Promise<string[]> | null} */

@@ -1,8 +1,8 @@
 /** The street: a house for each chain, on one ground. One of them is drawn on a phone, and at most five elsewhere. */
 
 import { followCrossings } from "./crossings.js";
-import { differs, drawCells, h, keyed, show } from "./dom.js";
-import { byOurClock, count, medianOf, plural, units } from "./format.js";
+import { differs, drawCells, h, keyed, show, styled } from "./dom.js";
+import { byOurClock, count, hex, medianOf, plural, units } from "./format.js";
 import { isAway, NUMBERS, onStairs, outline, settling, streetView } from "./homes.js";
 import { live, MAX_DRAWN } from "./houses.js";
 import { followHouses, watch } from "./live.js";
@@ -13,6 +13,8 @@ import { ETHER, floors, node } from "./rpc.js";
 /** @typedef {{element: HTMLElement, draw: () => void}} View */
 
 const RECENT_SECONDS = 600;
+const RECENT_BLOCKS = 2000;
+const CENTER = "0x000000000000000000000000000000000001000d";
 
 // The house that is drawn on a phone.
 let chosen = "";
@@ -28,6 +30,8 @@ export function page() {
   let street = null;
   /** @type {View | null} */
   let rest = null;
+  /** @type {View[] | null} the passages, and the list of bundles */
+  let ways = null;
   let laidOut = "";
   const layOut = () => {
     const drawn = phone.matches ? [chosenHouse()] : busiest();
@@ -40,6 +44,7 @@ export function page() {
     street = streetView(drawn, kind);
     rest = kind === "pair" ? pairBelow() : null;
     show(place, street.element);
+    ways = null;
     show(below, rest?.element ?? null);
     if (kind === "terrace")
       import("./register.js").then((it) => {
@@ -57,6 +62,10 @@ export function page() {
     skyline.hidden = !phone.matches;
     drawCells(pulse, phone.matches ? cellsOfOne(drawn[0]) : cellsOfAll(drawn));
     street?.draw();
+    if (traffic && street) {
+      ways ??= traffic.views(street.element, place, phone.matches);
+      for (const it of ways) it.draw();
+    } else loadTraffic().then((it) => it && draw());
     rest?.draw();
   };
   const stop = watch(draw);
@@ -69,6 +78,27 @@ export function page() {
       stop();
     },
   };
+}
+
+// Bundles and their passages are loaded once a house has sent one.
+/** @type {typeof import("./passages.js") | null} */
+let traffic = null;
+/** @type {Map<House, number>} the last block of each house that was searched for bundles */
+const searched = new Map();
+
+/** @returns {Promise<boolean>} whether they were loaded just now */
+async function loadTraffic() {
+  const changed = live.houses.filter((it) => it.l2.head > (searched.get(it) ?? -1));
+  const found = await Promise.all(
+    changed.map((house) => {
+      const from = hex(searched.get(house) ?? Math.max(0, house.l2.head - RECENT_BLOCKS));
+      searched.set(house, house.l2.head);
+      return house.floor.maybe("eth_getLogs", { address: CENTER, fromBlock: from, toBlock: "latest" });
+    }),
+  );
+  if (traffic || !found.some((logs) => logs?.length)) return false;
+  traffic = await styled("bundle", import("./passages.js"));
+  return true;
 }
 
 const chosenHouse = () => live.houses.find((it) => it.name === chosen) ?? live.houses[0];
@@ -139,6 +169,7 @@ function cellsOfAll(drawn) {
       [`${ups} `, h("small", "up"), ` ${downs} `, h("small", "down")],
       claims ? `${claims} to be claimed` : "none to be claimed",
     ],
+    ...(traffic ? [traffic.cell()] : []),
     stopped.length
       ? ["Stopped", [`${stopped.length} `, h("small", stopped.length === 1 ? "chain" : "chains")], reasonOf(stopped[0])]
       : heldCell(),

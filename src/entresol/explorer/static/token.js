@@ -215,7 +215,7 @@ function verdict(held, supply, write) {
     return h(
       "p.verdict",
       line,
-      h("span.small.warn", `${write(held - supply)} more than the houses have: it is on the stairs`),
+      h("span.small.warn", `${write(held - supply)} more than the houses have: it is on its way`),
     );
   return h("p.verdict.bad", line, h("span.small", `differs: the houses have ${write(supply)}`));
 }

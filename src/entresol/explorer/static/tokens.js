@@ -13,6 +13,8 @@ import { ETHER, floorOf, node } from "./rpc.js";
  *   house, where it was born, and what it is called */
 
 export const L2_VAULT = "0x0000000000000000000000000000000000010004";
+/** Backs native value between chains with what nobody owns. */
+export const HOLDER = "0x0000000000000000000000000000000000010011";
 const MAX_TOKENS = 50;
 const ASSET = ["uint256", "address", "address"].map(parseType);
 

@@ -4,7 +4,7 @@ import { decode } from "./codec.js";
 import { called } from "./describe.js";
 import { h, table } from "./dom.js";
 import { amount, big, count, int, short, units } from "./format.js";
-import { decodeCall, decodeError, nameFacets } from "./known.js";
+import { decodeCall, decodeError, loadErrors, nameFacets } from "./known.js";
 import { contractOf, node, tokenAt } from "./rpc.js";
 import { addressLink, empty, valueText } from "./view.js";
 
@@ -31,6 +31,7 @@ export async function callTree(floor, tx, receipt) {
     floor.call("debug_traceTransaction", tx.hash, { tracer: "callTracer" }),
     floor.layer === 1 && node.l2 ? nameFacets(contractOf(node.l2)) : null,
   ]);
+  if (hasError(trace)) await loadErrors();
   /** @type {Node[]} */
   const rows = [];
   let hidden = 0;
@@ -88,6 +89,12 @@ function callRow(frame, depth, layer) {
   line.style.paddingLeft = `${Math.min(depth, 12) * 18}px`;
   return h(failure ? "li.bad" : "li", line, h("span.gas", count(int(frame.gasUsed))));
 }
+
+/**
+ * @param {any} frame
+ * @returns {boolean}
+ */
+const hasError = (frame) => Boolean(frame.error) || (frame.calls ?? []).some(hasError);
 
 /** @param {any} frame */
 function reason(frame) {

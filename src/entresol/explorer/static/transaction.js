@@ -1,10 +1,11 @@
 /** A transaction: one page to scroll, so that the browser's own search finds everything. */
 
-import { PRIORITY, sentence, tokenOf } from "./describe.js";
+import { PRIORITY, ROOT_IMPORT, tokenOf } from "./describe.js";
 import { choice, h, show } from "./dom.js";
 import { ago, amount, big, byteLength, count, int, moment, price, short, textOf } from "./format.js";
 import { decodeCall, decodeLog } from "./known.js";
 import { floorOf, isUpper, node, tokenAt } from "./rpc.js";
+import { bundleLinks, rootLinks, sentence } from "./sentence.js";
 import { standing } from "./standing.js";
 import { callTree, stateChanges } from "./traces.js";
 import { addressLink, blockLink, copyButton, crumb, facts, fields, section } from "./view.js";
@@ -16,7 +17,7 @@ const TYPES = /** @type {Record<number, string>} */ ({
   3: "blobs",
   4: "set code",
   113: "EIP-712",
-  125: "system",
+  125: "root import",
   255: "from layer 1",
 });
 
@@ -180,6 +181,8 @@ function overview(tx, receipt, block, layer) {
         h("span.muted", kind === PRIORITY ? "" : `nonce ${count(int(tx.nonce))}`),
       ],
     ],
+    ["Bundle", bundleLinks(receipt, layer)],
+    ["Roots", kind === ROOT_IMPORT ? rootLinks(tx, layer) : null],
     ["From L1", kind === PRIORITY && node.l1 ? h("a", { href: "#/bridge" }, "Show it on the bridge") : null],
   ]);
 }

@@ -6,7 +6,7 @@ import { ago, big, byOurClock, checksum, count, hex, int, units } from "./format
 import { stateOf } from "./houses.js";
 import { decodeLog, topicOf } from "./known.js";
 import { addressOf } from "./rpc.js";
-import { balanceOf, L2_VAULT } from "./tokens.js";
+import { balanceOf, HOLDER, L2_VAULT } from "./tokens.js";
 import { addressLink, badge, empty, txLink } from "./view.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
@@ -129,7 +129,7 @@ function sideOf(address, floor) {
 const isBridge = (address, floor) =>
   floor.layer === 1
     ? [addressOf("L1NativeTokenVault"), addressOf("L1AssetRouter")].includes(address)
-    : address === L2_VAULT;
+    : address === L2_VAULT || address === HOLDER;
 
 /**
  * @param {Place} place

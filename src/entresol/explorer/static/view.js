@@ -3,7 +3,7 @@
 import { typeName } from "./abi.js";
 import { h, ICONS, icon, say, show } from "./dom.js";
 import { checksum, count, short, textOf } from "./format.js";
-import { decodeError, nameOf } from "./known.js";
+import { decodeError, loadErrors, nameOf } from "./known.js";
 import { floorOf, isUpper, node, RpcError, toneOf } from "./rpc.js";
 
 const SKELETON_MS = 150;
@@ -167,8 +167,17 @@ export function valueText(type, value, layer) {
     : text;
 }
 
+/**
+ * Why something failed, by the errors of the project's contracts.
+ * @param {unknown} error
+ */
+export async function explained(error) {
+  if (error instanceof RpcError && error.data) await loadErrors();
+  return reasonOf(error);
+}
+
 /** @param {unknown} error */
-export function reasonOf(error) {
+function reasonOf(error) {
   if (!(error instanceof Error)) return String(error);
   const data = error instanceof RpcError ? (error.data?.data ?? error.data) : null;
   const known = typeof data === "string" ? decodeError(data) : null;

@@ -9,7 +9,7 @@ import msgspec
 
 from entresol.explorer.files import FOLDER
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.rollup.system_contracts import CONTRACTS
+from entresol.rollup.system_contracts import CONTRACTS, INTEROP_CONTRACTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,8 @@ _L1_NAMES: Final = {
     "chain_type_manager": "ChainTypeManager",
     "verifier": "DevelopmentVerifier",
     "bytecodes_supplier": "BytecodesSupplier",
+    "message_root": "MessageRoot",
+    "chain_registration_sender": "ChainRegistrationSender",
 }
 
 _HOUSES: Final = (
@@ -91,7 +93,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
             "other": self.other and (L1_PATH if self.layer == 2 else L2_PATH),
             "remote": self.other == "remote",
             "l1": names,
-            "l2": {str(address): name for address, name in CONTRACTS.items()},
+            "l2": {str(at): name for at, name in (CONTRACTS | INTEROP_CONTRACTS).items()},
             "operators": [str(address) for address in self.operators],
             "chains": [it.entry(index) for index, it in enumerate(houses)],
         }

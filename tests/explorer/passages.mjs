@@ -1,0 +1,239 @@
+// Bundles between two chains: their passages through the ground, their pages, their proofs, and who may do what.
+
+import { HOLDER, sendBundle } from "./bundling.mjs";
+import { ALICE, BOB, check, expect, finds, l1Rpc, rpc, rpcAt, run, sees, send, until, url, visit } from "./harness.mjs";
+import { costOf, violationsOf } from "./measuring.mjs";
+
+const CAROL = "0x00000000000000000000000000000000000ca401";
+const ETHER = 10n ** 18n;
+const { chains } = await (await fetch(`${url}/explorer/node.json`)).json();
+const mill = new URL(url);
+mill.port = String(chains[1].port);
+const onMill = (method, ...params) => rpcAt(mill.href, method, ...params);
+const balance = async (who) => BigInt(await onMill("eth_getBalance", who, "latest"));
+const step = (page, name) => page.locator(".life li[aria-current]").filter({ hasText: name }).waitFor();
+
+// What a function of one of the page's modules returns.
+const called = (module, name, ...values) =>
+  visit("pool", (page) =>
+    page.evaluate(
+      async ([from, what, given]) => (await import(`/explorer/${from}.js`))[what](...given),
+      [module, name, values],
+    ),
+  );
+
+check("no way lies upon another, and no label upon a way", async () => {
+  const way = (from, to, sits = 0) => ({ from, to, sits, words: ["2 calls, 40 USDC", "to Mill, root arrived"] });
+  const ways = [way(100, 900), way(400, 880), way(700, 300)];
+  const places = await called("passages", "layOut", ways);
+  for (const [at, { level, label }] of places.entries()) {
+    const [left, right] = [Math.min(ways[at].from, ways[at].to), Math.max(ways[at].from, ways[at].to)];
+    expect(label && label.at >= left && label.at < right, `label ${at} is not at its way: ${JSON.stringify(label)}`);
+    for (const [index, other] of places.entries()) {
+      if (index === at) continue;
+      const { from, to } = ways[index];
+      const apart = right < Math.min(from, to) || Math.max(from, to) < left;
+      expect(level !== other.level || apart, "two ways share a level");
+      const end = label.at + 100;
+      const crossed = [from, to].some((x) => other.level > level && x > label.at && x < end);
+      expect(!crossed, `label ${at} lies upon way ${index}`);
+    }
+  }
+  expect((await called("passages", "layOut", [way(0, 40)]))[0].label === null, "a label that has no room is drawn");
+});
+
+check("who may run a bundle is read with and without a chain", async () => {
+  const bob = BOB.toLowerCase();
+  const anywhere = `0x000100000014${bob.slice(2)}`;
+  const there = `0x0001000002010f14${bob.slice(2)}`;
+  const party = (bytes) => called("bundles", "partyOf", bytes);
+  expect((await party("0x")) === null && (await party(anywhere)).address === bob, "an address alone");
+  expect((await party(there)).chain === 271 && (await party(there)).address === bob, "an address on a chain");
+  const may = await Promise.all(
+    [
+      [there, 271],
+      [there, 270],
+      [bob, 270],
+    ].map(([bytes, chain]) => called("bundles", "isAllowed", bytes, bob, chain)),
+  );
+  expect(may.join() === "true,false,true", `where it is allowed: ${may}`);
+});
+
+let first;
+
+check("a bundle goes through a passage, and stands at each stage in words", async () => {
+  await visit(
+    "",
+    async (page) => {
+      await page.locator(".home .bay, .home .batch").first().waitFor();
+      first = await sendBundle(url, 271, [
+        { to: BOB, value: ETHER / 2n },
+        { to: CAROL, value: ETHER / 4n },
+      ]);
+      await sees(page, ".passages text", "2 calls, 0.75 ETH");
+      await sees(page, "[aria-label='Passages'] li", "2 calls, 0.75 ETH from Harbour to Mill, ");
+      await page.locator(".passages .to-come, .passages .travelled").first().waitFor();
+      await sees(page, ".passages text", "root arrived");
+      await sees(page, ".pulse", "In the passages");
+      await sees(page, "[aria-label='Bundles'] tbody tr", "waits to be run");
+      expect((await page.locator(".passages .to-come").count()) === 0, "some of its way is still to come");
+      expect((await page.locator("main *").count()) < 900, "the street has too many nodes");
+      expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+      await page.locator("[aria-label='Bundles'] tbody a").first().click();
+      await sees(page, "h1", "Alice sent 2 calls, 0.75 ETH from Harbour to Mill");
+    },
+    { bypassCSP: true },
+  );
+});
+
+check("its proof is checked in the browser, and a click runs it", async () => {
+  const before = [await balance(BOB), await balance(CAROL)];
+  await visit(`bundle/${first.bundle}`, async (page) => {
+    await step(page, "Root arrived");
+    await sees(page, ".panel .box.ok", "Mill keeps the root it leads to.");
+    expect((await page.locator(".panel .steps .ok").count()) === 3, "three checks hold");
+    await sees(page, ".panel", "there is no validity proof");
+    await sees(page, "tr", "Not processed");
+    await page.getByRole("button", { name: "Run all" }).click();
+    await step(page, "Executed");
+    await sees(page, "h1 .badge", "Executed");
+    expect((await page.locator("td .ok").count()) === 2, "both calls are executed");
+    expect((await page.getByRole("button", { name: /Run|Cancel/ }).count()) === 0, "it can be run again");
+  });
+  const after = [await balance(BOB), await balance(CAROL)];
+  expect(after[0] - before[0] === ETHER / 2n && after[1] - before[1] === ETHER / 4n, "the value did not arrive");
+});
+
+check("search finds a bundle, and the transactions that sent and ran it lead to it", async () => {
+  const link = `#/bundle/${first.bundle}`;
+  const { transactionHash } = first.receipt;
+  await visit(`270/tx/${transactionHash}`, async (page) => {
+    await sees(page, "h1", "Alice sent 2 calls from Harbour to Mill");
+    await page.locator(`#overview a[href="${link}"]`).waitFor();
+    await finds(page, [[first.bundle, "bundle", link]]);
+    await page.locator(".facts a[href^='#/271/tx/']").click();
+    await sees(page, "h1", "ran a bundle from Harbour in Mill");
+    await page.locator(`#overview a[href="${link}"]`).waitFor();
+  });
+  await visit(`bundle/0x${"ab".repeat(32)}`, (page) => sees(page, "h1", "No such bundle"));
+});
+
+check("roots arrive by a transaction of the node, which names them", async () => {
+  const roots = await onMill("eth_getLogs", {
+    address: "0x0000000000000000000000000000000000010008",
+    fromBlock: "0x0",
+  });
+  await visit(`271/tx/${roots[0].transactionHash}`, async (page) => {
+    await sees(page, "h1", "of all chains arrived from layer 1 in Mill");
+    await sees(page, "#overview", "root import");
+    await page.locator("#overview a[href^='#/l1/block/']").first().waitFor();
+    await page.goto(`${url}/#/271/block/${Number(roots[0].blockNumber)}`);
+    await sees(page, "tbody tr", "roots arrived");
+  });
+});
+
+check("a call is run and another is cancelled, which names the loss, asks once, and says it for good", async () => {
+  const calls = [{ to: BOB, value: ETHER / 10n }, { to: BOB, value: (2n * ETHER) / 5n }, { to: BOB }];
+  const { bundle } = await sendBundle(url, 271, calls, { unbundler: BOB });
+  const before = await balance(CAROL);
+  await visit(
+    `bundle/${bundle}`,
+    async (page) => {
+      await step(page, "Root arrived");
+      await sees(page, ".part", "Bob may run or cancel each");
+      expect(
+        (await page.getByRole("button", { name: "Cancel…" }).count()) === 0,
+        "it can be cancelled before it is verified",
+      );
+      await page.getByRole("button", { name: "Verify only" }).click();
+      await step(page, "Verified");
+      const row = (at) => page.locator("[aria-label='Calls'] tbody tr").nth(at);
+      await row(0).getByRole("button", { name: "Run", exact: true }).click();
+      await row(0).filter({ hasText: "Executed" }).waitFor();
+      await row(1).getByRole("button", { name: "Cancel…" }).click();
+      await sees(page, "tr", "0.40 ETH will be lost.");
+      await row(1).getByRole("button", { name: "Keep" }).click();
+      await row(1).getByRole("button", { name: "Cancel…" }).click();
+      await row(1).getByRole("button", { name: "Cancel, lose 0.40 ETH" }).click();
+      await row(1).filter({ hasText: "Cancelled" }).waitFor();
+      await sees(page, ".box.lost", "0.40 ETH is lost");
+      await sees(page, "h1 .badge", "1 call left");
+      await page.reload();
+      await sees(page, ".box.lost", "0.40 ETH is lost");
+      await row(2).filter({ hasText: "Not processed" }).waitFor();
+      expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+    },
+    { bypassCSP: true },
+  );
+  expect((await balance(CAROL)) === before, "somebody else got it");
+});
+
+check("who may not run or cancel a bundle has no button for it", async () => {
+  const { bundle } = await sendBundle(url, 271, [{ to: BOB }], { unbundler: CAROL, executor: CAROL });
+  await visit(`bundle/${bundle}`, async (page) => {
+    await step(page, "Root arrived");
+    await sees(page, ".part", "may run it, who is not here");
+    expect((await page.locator(".part button.acts").count()) === 0, "there is a button");
+  });
+});
+
+check("the holder of native value has a name, and is counted nowhere", async () => {
+  await visit(`address/${HOLDER}`, async (page) => {
+    await sees(page, "h1", "BaseTokenHolder");
+    await sees(page, "main", "It backs native value between chains, and is counted nowhere.");
+    const cells = await page.locator(".holdings tr").filter({ hasText: "ETH" }).first().innerText();
+    expect(/ETH\s+Ether\s+–/.test(cells), `it is counted: ${cells}`);
+  });
+});
+
+check("a bundle whose books are not covered says so, and why", async () => {
+  await rpc("anvil_setBalance", ALICE, `0x${(10_000_000n * ETHER).toString(16)}`);
+  const { bundle } = await sendBundle(url, 271, [{ to: BOB, value: 5_000_000n * ETHER }]);
+  await visit(`bundle/${bundle}`, async (page) => {
+    await sees(page, "h1 .badge", "Books not covered");
+    await sees(page, ".box.bad", "Its books are not covered");
+    await sees(page, ".life li", "books not covered");
+    await sees(page, ".panel", "kept back until its books are covered");
+  });
+});
+
+check("on a phone a bundle's life is upright, and passages are a list", async () => {
+  for (const theme of ["dark", "light"])
+    await visit(
+      "",
+      async (page) => {
+        await page.locator(".ways li").first().waitFor();
+        await sees(page, ".ways li", "Harbour to Mill");
+        expect((await page.locator(".passages").count()) === 0, "a passage is drawn");
+        expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+        await page.locator(".ways a").first().click();
+        await page.locator(".life .upright").waitFor();
+        const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(wider <= 0, `the page is ${wider} px too wide`);
+        expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+      },
+      { theme, width: 390, height: 844, bypassCSP: true },
+    );
+});
+
+check("the page of a bundle stays within the budget", async () => {
+  const it = await costOf(`bundle/${first.bundle}`);
+  const fits = it.bytes <= 60_000 && it.scripts <= 45_000 && it.styles <= 9_000 && it.files <= 30;
+  expect(fits, JSON.stringify(it));
+});
+
+check("a bundle that is reverted is gone from the street", async () => {
+  await visit("", async (page) => {
+    const rows = page.locator("[aria-label='Bundles'] tbody tr");
+    await rows.first().waitFor();
+    const snapshot = await rpc("evm_snapshot");
+    await sendBundle(url, 271, [{ to: BOB, value: 3n }]);
+    await sees(page, "[aria-label='Bundles'] tbody tr", "0.000000000000000003 ETH");
+    await rpc("evm_revert", snapshot);
+    await send({ to: BOB, value: "0x1" });
+    await until(async () => !(await rows.allInnerTexts()).join().includes("0.000000000000000003 ETH"));
+    await l1Rpc("eth_blockNumber");
+  });
+});
+
+await run();
