@@ -22,6 +22,7 @@ from entresol.dev.state_file.state_file import StateFile
 from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import BestBlockMissing, HistoryNotLoaded, InvalidStateFile
 from entresol.primitives.values import Address
+from tests.support.chain.importing_chain import open_importing, root, roots, stored_root
 from tests.support.chain.state_files import ALICE, OWN, anvil_file, layer_one
 
 SENDER = Address.parse(ALICE)
@@ -199,3 +200,35 @@ def test_a_chain_on_disk_is_replaced_by_what_a_worker_has_read(
     again = Chain.open(tmp_path / "chain", chain.rules, chain.genesis)
     assert (again.number, again.head) == (0, on_disk.head)
     again.close()
+
+
+def test_imports_of_roots_are_dumped_restored_and_rebuilt() -> None:
+    chain = open_importing()
+    chain.schedule.seal_on_request()
+    chain.filler.roots.extend(roots(3))
+    chain.builder.seal()
+    assert b'"0x7d"' in b"".join(
+        it.encode() if isinstance(it, str) else bytes(it) for it in ChainDump(chain).written()
+    )
+    store = build_own(ChainDump(chain).part(), chain.genesis, identity_of(chain))
+    Reverts(chain).replace(store)
+    chain.verify()
+    rebuild(chain.ledger.store)
+    assert stored_root(chain, 3) == root(3).root
+    store.close()
+    chain.close()
+
+
+def test_a_failed_import_of_roots_in_a_dump_is_rejected() -> None:
+    chain = open_importing()
+    chain.schedule.seal_on_request()
+    chain.filler.roots.extend(roots(1))
+    chain.builder.seal()
+    part = ChainDump(chain).part()
+    first, second = part.records
+    result = msgspec.structs.replace(second.results[0], succeeded=False)
+    broken = msgspec.structs.replace(second, results=(result,))
+    wrong = msgspec.structs.replace(part, records=(first, broken))
+    with pytest.raises(InvalidStateFile, match="a system transaction may not fail"):
+        build_own(wrong, chain.genesis, identity_of(chain))
+    chain.close()
