@@ -207,9 +207,7 @@ def test_imports_of_roots_are_dumped_restored_and_rebuilt() -> None:
     chain.schedule.seal_on_request()
     chain.filler.roots.extend(roots(3))
     chain.builder.seal()
-    assert b'"0x7d"' in b"".join(
-        it.encode() if isinstance(it, str) else bytes(it) for it in ChainDump(chain).written()
-    )
+    assert b'"0x7d"' in b"".join(ChainDump(chain).written())
     store = build_own(ChainDump(chain).part(), chain.genesis, identity_of(chain))
     Reverts(chain).replace(store)
     chain.verify()
