@@ -25,7 +25,7 @@ const called = (module, name, ...values) =>
 check("no way lies upon another, and no label upon a way", async () => {
   const way = (from, to, sits = 0) => ({ from, to, sits, words: ["2 calls, 40 USDC", "to Mill, root arrived"] });
   const ways = [way(100, 900), way(400, 880), way(700, 300)];
-  const places = await called("passages", "layOut", ways);
+  const places = await called("ways", "layOut", ways, 1000);
   for (const [at, { level, label }] of places.entries()) {
     const [left, right] = [Math.min(ways[at].from, ways[at].to), Math.max(ways[at].from, ways[at].to)];
     expect(label && label.at >= left && label.at < right, `label ${at} is not at its way: ${JSON.stringify(label)}`);
@@ -39,7 +39,10 @@ check("no way lies upon another, and no label upon a way", async () => {
       expect(!crossed, `label ${at} lies upon way ${index}`);
     }
   }
-  expect((await called("passages", "layOut", [way(0, 40)]))[0].label === null, "a label that has no room is drawn");
+  const [near] = await called("ways", "layOut", [way(300, 340)], 1000);
+  expect(near.label.isBeside && near.label.at > 340, `a label without room is not beside its way: ${near.label.at}`);
+  const [none] = await called("ways", "layOut", [way(0, 40)], 60);
+  expect(none.label === null, "a label that has no room anywhere is drawn");
 });
 
 check("who may run a bundle is read with and without a chain", async () => {

@@ -1,5 +1,6 @@
 // Six chains: the five busiest are drawn, and a table has them all.
 
+import { sendBundle } from "./bundling.mjs";
 import { ALICE, BOB, check, expect, rpcAt, run, sees, until, url, visit } from "./harness.mjs";
 import { socketsOf, violationsOf } from "./measuring.mjs";
 
@@ -64,6 +65,23 @@ check("six houses stand on the skyline of a phone", async () => {
       expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
     },
     { width: 390, height: 844, bypassCSP: true },
+  );
+});
+
+check("three passages are drawn, and the next ones are a number", async () => {
+  await visit(
+    "",
+    async (page) => {
+      await page.locator(".home .stand").first().waitFor();
+      for (let sent = 0; sent < 5; sent++) await sendBundle(urlOf(271), 270, [{ to: BOB, value: 10n ** 17n }]);
+      await sees(page, ".passages text", "1 call, 0.10 ETH, +2");
+      await until(async () => (await page.locator(".passages a").count()) === 3);
+      expect((await page.locator("[aria-label='Passages'] li").count()) === 5, "the list for readers of screens");
+      const nodes = await page.locator("main *").count();
+      expect(nodes < 900, `the street has ${nodes} nodes`);
+      expect((await violationsOf(page)).length === 0, `${await violationsOf(page)}`);
+    },
+    { bypassCSP: true },
   );
 });
 

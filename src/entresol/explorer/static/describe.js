@@ -3,13 +3,12 @@
 import { parseType } from "./abi.js";
 import { decode } from "./codec.js";
 import { amount, big, checksum, count, int, short } from "./format.js";
+import { ROOT_IMPORT } from "./houses.js";
 import { callData, decodeCall, nameOf } from "./known.js";
 import { changed } from "./live.js";
 import { addressOf, ETHER, floorOf, isUpper, node } from "./rpc.js";
 
 export const PRIORITY = 255;
-/** The node's own transactions, which bring roots of layer 1. */
-export const ROOT_IMPORT = 0x7d;
 const STEPS = /** @type {Record<string, string>} */ ({
   commitBatchesSharedBridge: "commit",
   proveBatchesSharedBridge: "prove",

@@ -12,6 +12,8 @@
 import { clockOffset, int } from "./format.js";
 import { floorOf, isUpper } from "./rpc.js";
 
+/** The type of the node's own transactions, which bring roots of layer 1. */
+export const ROOT_IMPORT = 0x7d;
 export const STAGES = ["Open", "Sealed", "Committed", "Proven", "Executed"];
 /** How many houses a street has room for. */
 export const MAX_DRAWN = 5;
@@ -53,9 +55,13 @@ export class House {
     return this.health?.settlement ?? null;
   }
 
-  /** How many blocks do not stand on the ground yet. */
+  /** How many blocks do not stand on the ground yet; what only imports roots waits for the next that does more. */
   get early() {
-    return Math.max(0, this.l2.head - Math.max(0, this.executedBlock));
+    const last = Math.max(0, this.executedBlock);
+    const idle = [...this.l2.blocks.values()].filter(
+      (it) => it.number > last && it.txs.length && it.txs.every((tx) => int(tx.type) === ROOT_IMPORT),
+    );
+    return Math.max(0, this.l2.head - last - idle.length);
   }
 
   /** @returns {number[]} the seconds to finality, the newest batch last */

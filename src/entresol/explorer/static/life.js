@@ -103,7 +103,8 @@ function notesOf(it, at, { batchAt, executed, settled, arrived }) {
   ) => (found ? [`block ${count(found[0])}${whose}`, found[1] ? ago(found[1], layer, " ago") : null] : []);
   const inThere = ` of ${titleOf(it.destination)}`;
   if (at === 0) return of([it.block, it.at], it.house, "");
-  if (at === 1) return [STAGES[it.batchStage || 1].toLowerCase(), batchAt ? ago(batchAt, it.house, " ago") : null];
+  if (at === 1)
+    return [STAGES[it.batchStage || 1].toLowerCase(), batchAt ? ago(Math.max(batchAt, it.at), it.house, " ago") : null];
   if (at === 2) return of(executed, "l1", "");
   if (at === 3) return of(settled, "l1", "");
   if (at === 4) return of(arrived, there, inThere);

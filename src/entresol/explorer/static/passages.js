@@ -6,64 +6,16 @@ import { ago, count, medianOf, plural } from "./format.js";
 import { floorOf } from "./rpc.js";
 import { bundles, durations, followBundles, passing } from "./traffic.js";
 import { badge } from "./view.js";
+import { layOut, lengthOf, MARKER, widthOf } from "./ways.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 /** @typedef {import("./homes.js").View} View */
-/** @typedef {{it: Bundle, from: number, to: number, sits: number, words: [string, string]}} Way where it leaves and
- *   arrives, and the height at which it sits in its pillar, if it is not on the ground yet */
-/** @typedef {{level: number, label: {at: number, words: string[]} | null}} Place how deep a way lies, and where its label
- *   begins */
+/** @typedef {import("./ways.js").Place} Place */
+/** @typedef {import("./ways.js").Way & {it: Bundle}} Way */
 
 const MAX_DRAWN = 3;
 const MAX_ROWS = 5;
 const LEVEL = 36;
-const MARKER = 28;
-const CLEAR = 10;
-
-/** @param {string[]} words */
-const widthOf = ([bold, rest = ""]) => Math.ceil(7 * bold.length + (rest ? 6.1 * rest.length + 8 : 0)) + 8;
-
-/** @param {{from: number, to: number}} way */
-const lengthOf = ({ from, to }) => Math.abs(from - to);
-
-/**
- * Lay ways out so that none lies upon another, and no label upon any.
- * @param {Pick<Way, "from" | "to" | "sits" | "words">[]} ways
- * @returns {Place[]}
- */
-export function layOut(ways) {
-  const span = (/** @type {{from: number, to: number}} */ { from, to }) => [Math.min(from, to), Math.max(from, to)];
-  /** @type {number[]} */
-  const levels = [];
-  // A short one lies above a long one, so that it need not cross it.
-  const order = ways.map((_, at) => at).sort((a, b) => lengthOf(ways[a]) - lengthOf(ways[b]));
-  for (const at of order) {
-    const [left, right] = span(ways[at]);
-    const isFree = (/** @type {number} */ level) =>
-      ways.every((other, index) => {
-        const [a, b] = span(other);
-        return levels[index] !== level || right + 2 * CLEAR < a || b + 2 * CLEAR < left;
-      });
-    levels[at] = [0, 1, 2].find(isFree) ?? 2;
-  }
-  return ways.map((way, at) => {
-    const [left, right] = span(way);
-    // Those that lie deeper go down and up through this level.
-    const walls = ways
-      .flatMap((other, index) => (index !== at && levels[index] > levels[at] ? [other.from, other.to] : []))
-      .filter((x) => x > left && x < right)
-      .sort((a, b) => a - b);
-    const edges = [left, ...walls, right];
-    const gaps = edges.slice(1).map((end, index) => [edges[index] + CLEAR, end - CLEAR]);
-    const forward = way.from < way.to;
-    const place = (/** @type {string[]} */ words) => {
-      const width = widthOf(words) + (way.sits ? 0 : MARKER);
-      const gap = (forward ? gaps : [...gaps].reverse()).find(([a, b]) => b - a >= width);
-      return gap ? { at: forward ? gap[0] : gap[1] - width, words } : null;
-    };
-    return { level: levels[at], label: place(way.words) ?? place(way.words.slice(0, 1)) };
-  });
-}
 
 /**
  * The passages of a street, unless it is drawn on a phone, and the list of bundles.
@@ -112,7 +64,7 @@ function passages(street) {
       (it) => h("li", sentence(it)),
     );
     const ways = waysOf(street, all);
-    const places = layOut(ways);
+    const places = layOut(ways, street.clientWidth);
     const depth = places.length ? 1 + Math.max(...places.map((it) => it.level)) : 0;
     street.style.setProperty("--strip", `${depth ? LEVEL * depth + 4 : 0}px`);
     const { width, height, top } = street.getBoundingClientRect();
@@ -150,7 +102,6 @@ function waysOf(street, all) {
     // What is not sealed stands in the first one, which is open; what is older than all drawn leaves by the last.
     const own = it.batch ? source.querySelector(`[data-batch="${it.batch}"] .pillar`) : pillars[0];
     const pillar = /** @type {Element} */ (own ?? pillars[pillars.length - 1] ?? source).getBoundingClientRect();
-    const more = at === MAX_DRAWN - 1 && rest > 0 ? `, +${rest}` : "";
     const where = it.stage === 1 || it.problem ? waitsFor(it) : stageWord(it);
     return {
       it,
@@ -158,7 +109,7 @@ function waysOf(street, all) {
       from: Math.round(pillar.left + pillar.width / 2 - box.left) + 6 * at - 6,
       to: 0,
       sits: it.stage < 2 ? Math.round(pillar.top - box.top + ((it.batchStage + 0.5) * pillar.height) / 4) : 0,
-      words: /** @type {[string, string]} */ ([whatOf(it) + more, `to ${titleOf(it.destination)}, ${where}`]),
+      words: /** @type {[string, string]} */ ([whatOf(it), `to ${titleOf(it.destination)}, ${where}`]),
     };
   });
   /** @type {Map<number, number>} how many arrive in each house */
@@ -170,6 +121,9 @@ function waysOf(street, all) {
     const wall = /** @type {Element} */ (home(String(destination))).getBoundingClientRect().right - box.left;
     way.to = Math.round(wall) - 14 - 12 * rank;
   }
+  // The longest one lies deepest, where a label always finds room.
+  const [longest] = [...ways].sort((a, b) => lengthOf(b) - lengthOf(a));
+  if (rest > 0) longest.words[0] += `, +${rest}`;
   return ways;
 }
 
@@ -184,12 +138,13 @@ function wayView({ it, from, to, sits }, { level, label }, ground, roof) {
   const turn = from < to ? 8 : -8;
   const down = `M${from} ${ground}V${depth - 8}q0 8 ${turn} 8`;
   const up = `H${to - turn}q${turn} 0 ${turn} -8V${roof + 14}`;
-  const marker = sits || !label ? null : label.at + 12;
-  const travelled = it.stage === 4 ? down + up : sits ? "" : `${down}H${marker ?? from + 2 * turn}`;
+  const isOn = label && !label.isBeside;
+  const marker = sits ? null : isOn ? label.at + 12 : (from + to) / 2;
+  const travelled = it.stage === 4 ? down + up : sits ? "" : `${down}H${marker}`;
   const text = label
     ? s(
         "text",
-        { x: label.at + (marker ? MARKER : 4), y: depth + 4 },
+        { x: label.at + (isOn && marker ? MARKER : 4), y: depth + 4 },
         s("tspan.strong", label.words[0]),
         label.words[1] ? s("tspan", { dx: 8 }, label.words[1]) : null,
       )
@@ -200,7 +155,7 @@ function wayView({ it, from, to, sits }, { level, label }, ground, roof) {
     it.stage === 4 ? null : s("path.to-come", { d: down + up }),
     travelled ? s("path.travelled", { d: travelled }) : null,
     it.stage === 4 ? s("path.travelled", { d: `M${to - 4} ${roof + 20}l4 -6l4 6` }) : null,
-    label
+    isOn
       ? s("rect", {
           x: label.at + (marker ? 12 : 0),
           y: depth - 10,

@@ -1,8 +1,9 @@
 /** What a transaction did: in a sentence, which is the title of its page, and the bundles and roots that it is about. */
 
-import { called, ofHouse, PRIORITY, ROOT_IMPORT, tokenOf, what } from "./describe.js";
+import { called, ofHouse, PRIORITY, tokenOf, what } from "./describe.js";
 import { h } from "./dom.js";
 import { amount, big, byteLength, count, int, plural, short, units } from "./format.js";
+import { ROOT_IMPORT } from "./houses.js";
 import { decodeCall, decodeLog, nameOf } from "./known.js";
 import { ETHER, floorOf, isUpper, node, tokenAt } from "./rpc.js";
 import { blockLink, hashLink } from "./view.js";

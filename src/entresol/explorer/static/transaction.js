@@ -1,8 +1,9 @@
 /** A transaction: one page to scroll, so that the browser's own search finds everything. */
 
-import { PRIORITY, ROOT_IMPORT, tokenOf } from "./describe.js";
+import { PRIORITY, tokenOf } from "./describe.js";
 import { choice, h, show } from "./dom.js";
 import { ago, amount, big, byteLength, count, int, moment, price, short, textOf } from "./format.js";
+import { ROOT_IMPORT } from "./houses.js";
 import { decodeCall, decodeLog } from "./known.js";
 import { floorOf, isUpper, node, tokenAt } from "./rpc.js";
 import { bundleLinks, rootLinks, sentence } from "./sentence.js";
