@@ -13,6 +13,7 @@ from entresol.inprocess.loop_thread import LoopThread
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.settlement.rollup import Rollup
 from tests.support.polling import eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -35,10 +36,35 @@ class SeveralChains(NamedTuple):
     def settled(self, index: int) -> int:
         """Wait until everything of an L2 is final on L1, and return how many batches L1 has executed of it."""
         pair = self.pairs[index]
-        head = int(pair.l2("eth_blockNumber"), 16)
+        head = self.last_with_contents(index)
         finalized = "eth_getBlockByNumber", "finalized", False
         eventually(lambda: int(pair.l2(*finalized)["number"], 16) >= head)
         return int(pair.call_l1(pair.chain, "getTotalBatchesExecuted"))
+
+    def last_with_contents(self, index: int) -> int:
+        """Return the last block of an L2 that does more than import roots: those wait for others to be settled with."""
+        l2 = self.pairs[index].l2
+        number = int(l2("eth_blockNumber"), 16)
+        while number:
+            sent = l2("eth_getBlockByNumber", hex(number), True)["transactions"]
+            if not sent or any(it["type"] != "0x7d" for it in sent):
+                break
+            number -= 1
+        return number
+
+    def quiet(self) -> None:
+        """Wait until every L2 is settled, L1 has the books of it, and the others have imported its roots."""
+        for index in range(len(self.pairs)):
+            self.settled(index)
+        eventually(lambda: all(map(self._is_quiet, self.node.rollups)))
+
+    def _is_quiet(self, rollup: Rollup) -> bool:
+        roots = rollup.roots
+        assert roots is not None
+        head = int(self.pairs[0].l1("eth_blockNumber"), 16)
+        last = rollup.batcher.last.number
+        is_booked = last == 0 or rollup.books.get(last) is not None
+        return is_booked and roots.block == head and not roots.importer.pending
 
     @contextlib.contextmanager
     def added(self, **chain: object) -> Iterator[Pair]:

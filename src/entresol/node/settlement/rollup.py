@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.values import Hash32
     from entresol.rollup.ether_price import EtherPriceWatcher
-    from entresol.rollup.interop.importer import RootImporter
     from entresol.sequencer.sequencer import Sequencer
 
 logger = logging.getLogger(__name__)
@@ -120,6 +119,9 @@ class Rollup:
                 confirmations=confirmations, finality=finality, is_on_request=not settings.settle
             ),
             message_root=settlement_layer.contracts.message_root,
+            contradicted_block=lambda: (
+                None if self.roots is None else self.roots.importer.first_contradicted_block
+            ),
             journal=journal,
         )
         self.books = chain.batches.books
@@ -265,7 +267,7 @@ class Rollup:
                 books.rejected,
             )
         if self.roots is not None:
-            yield from _interop_metrics(self.roots.importer)
+            yield from _interop_metrics(self.roots)
         yield from self._fee_metrics()
         yield from self.clock.metrics()
         stopped = self.settler.stopped is not None
@@ -319,7 +321,11 @@ class Rollup:
             self.settler.books.reset()
 
 
-def _interop_metrics(importer: RootImporter) -> Iterator[Sample]:
+def _interop_metrics(roots: RootFollower) -> Iterator[Sample]:
+    importer = roots.importer
+    yield Sample(
+        "interop_followed_block", "Number of the last L1 block whose roots are read.", roots.block
+    )
     yield Sample(
         "interop_imported_block",
         "Number of the last L1 block whose root over all chains is imported.",

@@ -9,6 +9,7 @@ from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain
 from entresol.node.settlement.settlement_layer import retry_until_reachable
 from entresol.rollup.batches import stored_info_of
+from entresol.rollup.interop.imported_roots import ImportedRoots
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -70,6 +71,7 @@ async def check_agreement(chain: Chain, settlement_layer: SettlementLayer) -> No
             f"chain {chain_id} is ahead of its L1: {where} has {executed} transactions from L1 and ends at block "
             f"{chain.number}, but L1 has sent {sent} and ends at block {await l1.block_number()}. {_RESTORE}"
         )
+    await _check_roots(chain, settlement_layer)
     committed = (await contract.totals()).committed
     batch = chain.batches.get(committed)
     if batch is None:
@@ -79,3 +81,20 @@ async def check_agreement(chain: Chain, settlement_layer: SettlementLayer) -> No
             f"batch {committed} of chain {chain_id} on its L1 is not that of {where}: one of them is another "
             f"directory's. {_RESTORE}"
         )
+
+
+async def _check_roots(chain: Chain, settlement_layer: SettlementLayer) -> None:
+    """Raise `LayerOneMismatch` if the chain has imported a root that its L1 does not have."""
+    contract = settlement_layer.message_root
+    newest = ImportedRoots(chain, settlement_layer.l1_chain_id).last()
+    if contract is None or newest is None:
+        return
+    l1, number = settlement_layer.l1, newest.block_number
+    if number <= (head := await l1.block_number()):
+        known, _ = await contract.historical_root(number)
+        if known == newest.root:
+            return
+    raise LayerOneMismatch(
+        f"chain {chain.rules.chain_id} is ahead of its L1: {chain.blocks.path} has the root {newest.root} of L1 block "
+        f"{number} and ends at block {chain.number}, but L1 does not have that root and ends at block {head}. {_RESTORE}"
+    )

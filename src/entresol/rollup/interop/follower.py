@@ -84,6 +84,11 @@ class RootFollower:
         """Why roots cannot be followed at the moment."""
         return self._steps.problem
 
+    @property
+    def block(self) -> int:
+        """The L1 block up to which roots are read."""
+        return 0 if self._position is None else self._position.block
+
     async def run(self) -> None:
         """Follow L1 for ever."""
         await self._steps.run()

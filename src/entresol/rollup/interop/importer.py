@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import keccak256
-from entresol.chain.logs import find_logs
 from entresol.errors import InteropRootReplaced
-from entresol.primitives.interop.roots import ROOT_ADDED, ROOT_STORAGE, InteropRoot
+from entresol.primitives.interop.roots import InteropRoot
 from entresol.primitives.values import Hash32
-from entresol.storage.log_index import LogQuery
+from entresol.rollup.interop.imported_roots import LAST_BLOCK, ImportedRoots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +17,6 @@ if TYPE_CHECKING:
 
 MAX_QUEUED: Final = 1_000
 """How many roots may be pending on the chain: those of ten blocks."""
-
-LAST_BLOCK: Final = 2**63 - 1
 
 
 class Contradiction(NamedTuple):
@@ -44,9 +39,8 @@ class RootImporter:
     def __init__(self, chain: Chain, sequencer: Sequencer, l1_chain_id: int) -> None:
         self._chain = chain
         self._sequencer = sequencer
-        self._l1_chain_id = l1_chain_id
         self._table = chain.batches.roots
-        self._slots = keccak256(l1_chain_id.to_bytes(32) + bytes(32))
+        self.imported = ImportedRoots(chain, l1_chain_id)
         self.contradiction: Contradiction | None = None
         self.imported_block: int | None = None
         """The last L1 block whose root is imported, as of the last look."""
@@ -57,11 +51,6 @@ class RootImporter:
     def pending(self) -> int:
         """How many roots are queued."""
         return len(self._chain.filler.roots)
-
-    def imported(self, l1_block: int) -> Hash32:
-        """Return the root that the chain has imported of a block of L1; zero if none."""
-        slot = keccak256(l1_block.to_bytes(32) + self._slots)
-        return Hash32(self._chain.latest.slot(ROOT_STORAGE, slot).rjust(32, b"\0"))
 
     def check(self, first: int, last: int, roots: Sequence[InteropRoot]) -> None:
         """Raise `InteropRootReplaced` if blocks of L1 have other roots than those that the chain has imported of them."""
@@ -74,12 +63,13 @@ class RootImporter:
     ) -> Contradiction | None:
         # What was read before a reorg is stored until it is read again.
         stored = self._table.read(first, last, last - first + 1)
-        newest = self._last_imported() if roots else 0
+        newest = self.imported.last() if roots else None
+        last_imported = 0 if newest is None else newest.block_number
         for number in sorted({*roots, *(it.block_number for it in stored)}):
-            imported = self.imported(number)
+            imported = self.imported.get(number)
             actual = roots[number].root if number in roots else Hash32.zero()
             # One that is missing before one that is there was not on L1 when that was imported.
-            is_skipped = not any(imported) and any(actual) and number < newest
+            is_skipped = not any(imported) and any(actual) and number < last_imported
             if is_skipped or (any(imported) and imported != actual):
                 return Contradiction(number, imported, actual)
         return None
@@ -88,10 +78,10 @@ class RootImporter:
         """Queue the roots that are to be imported up to a block of L1."""
         queue = self._chain.filler.roots
         newest = self._table.last(last)
-        if newest is None or any(self.imported(newest.block_number)):
+        if newest is None or any(self.imported.get(newest.block_number)):
             imported, wanted = newest, list[InteropRoot]()
         else:
-            first = self._first_missing(last)
+            first = self.imported.first_missing(last)
             imported = self._table.last(first - 1)
             wanted = self._table.read(first, last, MAX_QUEUED)
         self._count(0 if imported is None else imported.block_number)
@@ -101,7 +91,7 @@ class RootImporter:
         else:
             # A reorg or a revert; a block that is being written may have some of them.
             self._chain.flush()
-            queue.replace(it for it in wanted if not any(self.imported(it.block_number)))
+            queue.replace(it for it in wanted if not any(self.imported.get(it.block_number)))
         if len(queue):
             self._sequencer.wake()
 
@@ -116,42 +106,12 @@ class RootImporter:
         """The block of the chain that has imported a root which L1 has replaced: no batch with it may be committed."""
         if self.contradiction is None:
             return None
-        found = self._block_that_imported(self.contradiction.l1_block)
+        found = self.imported.block_with(self.contradiction.l1_block)
         if found is not None:
             return found
         # One that was skipped: those after it were imported before.
         for it in self._table.read(self.contradiction.l1_block + 1, LAST_BLOCK, MAX_QUEUED):
-            found = self._block_that_imported(it.block_number)
+            found = self.imported.block_with(it.block_number)
             if found is not None:
                 return found
         return None
-
-    def _block_that_imported(self, l1_block: int) -> int | None:
-        words = (self._l1_chain_id.to_bytes(32), l1_block.to_bytes(32))
-        query = LogQuery(
-            addresses=frozenset({bytes(ROOT_STORAGE)}),
-            topics=tuple(frozenset({it}) for it in (ROOT_ADDED, *words)),
-        )
-        blocks = self._chain.blocks
-        found = next(find_logs(blocks, query, 0, self._chain.number, newest_first=True), None)
-        return None if found is None else found.block_number
-
-    def _last_imported(self) -> int:
-        """Return the last L1 block whose root is imported among those stored; 0 without any."""
-        newest = self._table.last(LAST_BLOCK)
-        if newest is None:
-            return 0
-        if any(self.imported(newest.block_number)):
-            return newest.block_number
-        found = self._table.last(self._first_missing(newest.block_number) - 1)
-        return 0 if found is None else found.block_number
-
-    def _first_missing(self, last: int) -> int:
-        """Return the first L1 block up to `last` whose root is stored and not imported: before it all are."""
-
-        def is_missing(number: int) -> bool:
-            after = self._table.read(number, last, 1)
-            return not after or not any(self.imported(after[0].block_number))
-
-        first = bisect_left(range(last + 1), x=True, key=is_missing)
-        return self._table.read(first, last, 1)[0].block_number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from entresol.errors import LayerOneMismatch
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.roots import ENCODED_ROOT_BYTES
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
@@ -37,7 +38,7 @@ class SettlementPlan:
     Remembers and persists: nothing; both follow from the stored batches and from L1's totals.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain_id: int,
         blocks: BlockReader,
@@ -46,19 +47,24 @@ class SettlementPlan:
         max_batches: int,
         *,
         has_roots: Callable[[], bool],
+        contradicted_block: Callable[[], int | None] = lambda: None,
     ) -> None:
+        """Take the parts; `contradicted_block` is the first block with a root that L1 has replaced, if there is one."""
         self._chain_id = chain_id
         self._blocks = blocks
         self._contract = contract
         self._l1_sync = l1_sync
         self._max_batches = max_batches
         self._has_roots = has_roots
+        self._contradicted_block = contradicted_block
 
     def next_operation(self, steps: Collection[SettlementStep]) -> SettlementOperation | None:
         """Return the next operation that is one of `steps`; None if L1 has not yet what it builds on."""
         committed, verified, executed = map(self._l1_sync.last_recorded, SettlementStep)
-        if SettlementStep.COMMIT in steps and committed < min(
-            self._l1_sync.sealed, executed + self._max_batches
+        if (
+            SettlementStep.COMMIT in steps
+            and committed < min(self._l1_sync.sealed, executed + self._max_batches)
+            and not self._is_contradicted(committed + 1)
         ):
             return SettlementOperation(SettlementStep.COMMIT, committed + 1, committed + 1)
         if SettlementStep.PROVE in steps and verified < committed:
@@ -78,6 +84,9 @@ class SettlementPlan:
         stored = [stored_info_of(batch, chain_id) for batch in batches]
         previous = stored_info_of(self._l1_sync.batch(first - 1), chain_id)
         if step is SettlementStep.COMMIT:
+            if self._is_contradicted(first):
+                # L1 would take it, and then never execute it, nor what follows.
+                raise LayerOneMismatch(f"batch {first} imports a root that L1 has replaced")
             data = commit_data(previous, commit_info_of(batches[0], chain_id))
         elif step is SettlementStep.PROVE:
             data = proof_data(previous, stored)
@@ -86,6 +95,11 @@ class SettlementPlan:
             roots = [imported_roots_of(self._blocks, batch) for batch in batches]
             data = execute_data(stored, operations, roots if self._has_roots() else None)
         return encode_call(step.name.lower(), self._contract, first, last, data)
+
+    def _is_contradicted(self, number: int) -> bool:
+        """Return whether a batch has a root that L1 has replaced, or comes after one."""
+        block = self._contradicted_block()
+        return block is not None and self._l1_sync.batch(number).last_block >= block
 
     def _last_executable(self, first: int, last: int) -> int:
         """Return the last batch up to which one transaction can list all priority requests and roots."""

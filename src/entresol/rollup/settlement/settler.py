@@ -89,6 +89,7 @@ class Settler:
         config: SettlementConfig | None = None,
         *,
         message_root: Address | None = None,
+        contradicted_block: Callable[[], int | None] = lambda: None,
         journal: Journal | None = None,
         on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
     ) -> None:
@@ -108,6 +109,7 @@ class Settler:
             has_roots=lambda: (
                 message_root is not None and chain.latest.account(ROOT_STORAGE) is not None
             ),
+            contradicted_block=contradicted_block,
         )
         self._journal = PendingSettlements(chain.batches, journal)
         self._stop = SettlementStop(

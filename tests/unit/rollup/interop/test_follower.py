@@ -69,7 +69,7 @@ class Scenario:
 
     def root_at(self, number: int) -> Hash32:
         """Return the root that the chain has imported."""
-        return self.follower.importer.imported(number)
+        return self.follower.importer.imported.get(number)
 
     async def imported(self) -> list[int]:
         """Follow L1, seal, and return the L1 blocks whose roots are imported."""
