@@ -43,7 +43,7 @@ def has_root(pair: Pair, proof: dict[str, Any]) -> bool:
     block = proof["gatewayBlockNumber"]
     call = abi.encode_call("interopRoots(uint256,uint256)", 31337, block)
     imported: str = pair.l2("eth_call", {"to": ROOTS, "data": "0x" + call.hex()})
-    return imported == proof["root"]
+    return imported == str(proof["root"])
 
 
 def is_accepted(pair: Pair, source: Pair, sent: str, message: bytes, proof: dict[str, Any]) -> bool:
@@ -156,12 +156,3 @@ def test_a_restart_keeps_proofs_and_imports_nothing_twice(tmp_path: Path) -> Non
         assert numbers(chains) == before
         assert is_accepted(other, source, sent, b"hello", proof)
         chains.goes_on(0)
-
-
-def test_a_chain_without_others_imports_nothing() -> None:
-    with several_chains(several_config(1)) as chains:
-        (pair,) = chains.pairs
-        proof = proof_of(pair, pair.send_message(b"hello"))
-        chains.quiet()
-        assert not has_root(pair, proof)
-        assert numbers(chains) == [1]

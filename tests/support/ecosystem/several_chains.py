@@ -13,7 +13,6 @@ from entresol.inprocess.loop_thread import LoopThread
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import open_ecosystem
-from entresol.node.settlement.rollup import Rollup
 from tests.support.polling import eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -56,14 +55,17 @@ class SeveralChains(NamedTuple):
         """Wait until every L2 is settled, L1 has the books of it, and the others have imported its roots."""
         for index in range(len(self.pairs)):
             self.settled(index)
-        eventually(lambda: all(map(self._is_quiet, self.node.rollups)))
+        eventually(lambda: all(map(self._is_quiet, range(len(self.pairs)))))
 
-    def _is_quiet(self, rollup: Rollup) -> bool:
-        roots = rollup.roots
+    def _is_quiet(self, index: int) -> bool:
+        roots = self.node.rollups[index].roots
         assert roots is not None
-        head = int(self.pairs[0].l1("eth_blockNumber"), 16)
-        last = rollup.batcher.last.number
-        is_booked = last == 0 or rollup.books.get(last) is not None
+        batches = self.node.layer_twos[index].chain.batches
+        head, last = int(self.pairs[0].l1("eth_blockNumber"), 16), batches.last()
+        numbers = range(1, 1 + (0 if last is None or len(self.pairs) == 1 else last.number))
+        found = [batches.get(it) for it in numbers]
+        sending = [it.number for it in found if it is not None and it.has_messages]
+        is_booked = all(batches.books.get(it) is not None for it in sending)
         return is_booked and roots.block == head and not roots.importer.pending
 
     @contextlib.contextmanager

@@ -77,7 +77,9 @@ class Scenario:
         self.watcher = DepositWatcher(self.chain, InlineSequencer(self.chain), self.contracts.chain)
 
     def new_settler(
-        self, on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None
+        self,
+        on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
+        contradicted_block: Callable[[], int | None] = lambda: None,
     ) -> Settler:
         """Begin to settle, as after a start."""
         return Settler(
@@ -87,6 +89,7 @@ class Scenario:
             self.contracts.timelock,
             self.config,
             message_root=self.contracts.addresses.message_root,
+            contradicted_block=contradicted_block,
             on_settled=on_settled,
         )
 

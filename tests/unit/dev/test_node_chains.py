@@ -23,7 +23,9 @@ from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.sequencer.sequencer import InlineSequencer
+from entresol.storage.root_table import BatchPath, RootCursor
 from tests.support.chain.dev_chain import ALICE, NOBODY, balance, deposit, open_chain, transaction
+from tests.support.chain.importing_chain import open_importing, roots, stored_root
 from tests.support.coroutines import completed
 
 
@@ -154,6 +156,51 @@ def test_an_l2_goes_back_to_before_its_first_deposit_since_if_l1_has_to(
     node_chains.plan_roll_back(first, 1).apply()
     assert (l1.number, first.number, second.number) == (0, 0, 2)
     assert second.blocks.next_priority_id() == 1
+
+
+def test_an_l2_goes_back_to_before_its_first_root_since_if_l1_has_to() -> None:
+    l1, first, second = open_chain(), open_chain(), open_importing()
+    try:
+        node_chains = NodeChains(*map(Reverts, (l1, first, second)))
+        second.filler.roots.extend(roots(1))
+        second.builder.seal()
+        first.builder.seal()
+        completed(Batcher(first.blocks, first.batches).seal(0.0))
+        l1.builder.seal()
+        second.builder.seal()
+        for number in (2, 3):
+            second.filler.roots.extend(roots(1, first=number))
+            second.builder.seal()
+        second.filler.roots.extend(roots(1, first=4))
+        node_chains.plan_roll_back(first, 1).apply()
+        assert (l1.number, first.number, second.number) == (0, 0, 2)
+        assert any(stored_root(second, 1))
+        assert not any(stored_root(second, 2))
+        assert not len(second.filler.roots)
+    finally:
+        for chain in (l1, first, second):
+            chain.close()
+
+
+def test_a_rollback_of_l1_drops_roots_in_the_queue_and_paths_of_what_is_gone() -> None:
+    l1, l2 = open_chain(), open_importing()
+    try:
+        node_chains = NodeChains(*map(Reverts, (l1, l2)))
+        l1.builder.seal()
+        l1.builder.seal()
+        l2.filler.roots.extend(roots(2))
+        table = l2.batches.roots
+        paths = [
+            (number, BatchPath(number, Hash32.zero(), Hash32.zero(), 0, b"")) for number in (1, 2)
+        ]
+        table.update(1, RootCursor(2, Hash32.zero(), b""), paths=paths)
+        node_chains.plan_roll_back(l1, 1).apply()
+        assert not len(l2.filler.roots)
+        assert table.path(1) is not None
+        assert table.path(2) is None
+    finally:
+        l1.close()
+        l2.close()
 
 
 def test_a_rollback_of_l1_takes_all_l2s_back(several: tuple[Chain, Chain, Chain]) -> None:

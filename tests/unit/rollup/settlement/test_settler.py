@@ -448,3 +448,22 @@ def test_run_settles_and_retries_while_l1_is_unreachable(
     embedded(play)
     logged = [it for it in caplog.records if "gone fishing" in it.getMessage()]
     assert [it.levelname for it in logged] == ["WARNING"]
+
+
+def test_no_batch_from_a_root_on_that_l1_has_replaced_is_committed() -> None:
+    async def play(scenario: Scenario) -> None:
+        for number in range(3):
+            scenario.seal_batch(number)
+        contradicted: list[int] = [2]
+        scenario.settler = scenario.new_settler(
+            contradicted_block=lambda: next(iter(contradicted), None)
+        )
+        await scenario.settle()
+        assert await scenario.totals() == (1, 1, 1)
+        with pytest.raises(LayerOneMismatch, match="batch 2 imports a root that L1 has replaced"):
+            await scenario.settler.settle(SettlementStep.COMMIT, 2)
+        contradicted.clear()
+        await scenario.settle()
+        assert await scenario.totals() == (3, 3, 3)
+
+    embedded(play)

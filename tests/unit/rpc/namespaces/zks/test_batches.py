@@ -37,6 +37,7 @@ from entresol.rpc.threads.client_threads import LoopThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
+from entresol.storage.root_table import BatchPath, RootCursor
 from tests.support.chain.block_production import sender
 from tests.support.chain.importing_chain import ROOT_CONTRACT, roots
 from tests.support.coroutines import completed
@@ -292,6 +293,37 @@ def test_a_proof_is_null_until_l1_has_executed_the_batch(rollup: Rollup) -> None
     assert proof == rollup("zks_getL2ToL1LogProof", name, None, None)
     assert (proof["id"], proof["batchNumber"], len(proof["proof"])) == (0, batch, 16)
     assert proof["proof"][0] == "0x010f0001" + "00" * 28
+
+
+def test_a_proof_to_another_l2_has_the_block_of_l1_and_words_of_64_digits(rollup: Rollup) -> None:
+    name = str(rollup.chain.send_message(9))
+    rollup.chain.builder.seal()
+    batch = rollup.seal_batch()
+    rollup.settle(batch, *SettlementStep)
+    request = "zks_getL2ToL1LogProof", name, 0, "messageRoot"
+    assert rollup(*request) is None
+    rollup.chain.batches.books.unbook(batch, "InteropValueNotCovered(1, 2, 3, 4)")
+    with pytest.raises(RpcError, match=r"-32000: .*batch 1 .*InteropValueNotCovered\(1, 2, 3, 4\)"):
+        rollup(*request)
+    root, words = Hash32(b"\7" * 32), bytes(31) + b"\1" + b"\2" * 64
+    path = BatchPath(77, Hash32(rollup.batcher.last.message_root), root, 0, words)
+    rollup.chain.batches.roots.update(1, RootCursor(77, root, b""), paths=[(batch, path)])
+    proof = rollup(*request)
+    plain = rollup("zks_getL2ToL1LogProof", name, 0, "l1BatchRoot")
+    assert proof["gatewayBlockNumber"] == 77
+    assert proof["root"] == str(root)
+    assert {len(word) for word in proof["proof"]} == {66}
+    assert proof["proof"][0] == "0x010f0000" + "00" * 28
+    assert proof["proof"][1:16] == plain["proof"][1:]
+    assert proof["proof"][16:] == ["0x" + "00" * 31 + "01", "0x" + "02" * 32, "0x" + "02" * 32]
+    assert (proof["id"], proof["batchNumber"]) == (plain["id"], plain["batchNumber"])
+    assert "gatewayBlockNumber" not in plain
+
+
+@pytest.mark.parametrize("target", ["", "proof_based_gw", "MESSAGEROOT"])
+def test_another_target_of_a_proof_is_rejected_by_name(rollup: Rollup, target: str) -> None:
+    with pytest.raises(RpcError, match=rf"-32602: params\[2\].*'{target}'"):
+        rollup("zks_getL2ToL1LogProof", "0x" + "12" * 32, 0, target)
 
 
 def test_a_proof_leads_from_the_log_to_the_root_of_its_batch(rollup: Rollup) -> None:
