@@ -23,6 +23,7 @@ from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.settlement.settler import Settler
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.chain.importing_chain import open_importing, roots
 from tests.support.evm.programs import call_to, program, store, work
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
 from tests.support.rollup.pair import USER, Pair, running_pair
@@ -34,6 +35,7 @@ DEPOSITS: Final = 200
 MESSAGES_A_TRANSACTION: Final = 256
 BATCHES: Final = 64
 REQUESTS: Final = 300
+ROOTS: Final = 1_000
 OUTER, INNER, LONG = (Address(bytes([number]) * 20) for number in (0xC1, 0xC2, 0xC3))
 LONG_CODE: Final = bytes(number * 7 % 256 for number in range(24 * 1024))
 # A transaction that sends more messages than these does not fit into a block.
@@ -46,6 +48,7 @@ OPTIONS = ("--silent", "--l1-delay", "0.02", "--settle-interval", "1000")
 def rows() -> Iterable[Row]:
     """Measure the ties between the layers."""
     yield from tree_and_proofs()
+    yield imports()
     yield from settlement()
     with running_pair(*OPTIONS) as layers, running_anvil() as anvil:
         yield from beside_anvil(layers, anvil)
@@ -84,6 +87,19 @@ def tree_and_proofs() -> Iterator[Row]:
         target=Target(1, "at most"),
     )
     chain.close()
+
+
+def imports() -> Row:
+    """Measure the import of the roots of other chains, a hundred a block."""
+    chain = open_importing()
+    chain.schedule.seal_on_request()
+    chain.filler.roots.extend(roots(ROOTS))
+    begun = time.perf_counter()
+    while len(chain.filler.roots):
+        chain.builder.seal()
+    seconds = time.perf_counter() - begun
+    chain.close()
+    return Row(what=f"import of {ROOTS:,} roots of L1", value=seconds * 1e3, unit="ms")
 
 
 def settlement() -> Iterator[Row]:
