@@ -78,6 +78,13 @@ def test_the_chains_of_the_page_of_a_gas_token_start(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("page", ["docs/tutorials/between-chains.md", "docs/interop.md"])
+def test_the_pages_of_several_chains_print_what_they_show(page: str) -> None:
+    parts = [block for block in blocks_of(page) if block.language == "python"]
+    expected = "".join(part.output or "" for part in parts)
+    assert run_program("python", "\n".join(part.text for part in parts)) == (expected.strip(), "")
+
+
 @pytest.mark.parametrize("page", TUTORIALS)
 def test_a_tutorial_starts_a_node_as_the_readme_does(page: str) -> None:
     assert {block.text for block in blocks_of(page) if block.language == "sh"} == {"make run\n"}

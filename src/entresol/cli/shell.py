@@ -70,6 +70,9 @@ def banner_of(net: Devnet) -> str:
         lines.append(f"{', '.join(units)}   one of each, in its smallest units")
     if _has_l1(net):
         lines.append(f"bridge   bridge.deposit({unit}), bridge.finalize(bridge.withdraw({unit}))")
+        if len(net.l2s) > 1:
+            sent = f"bridge.send({unit}, chain=l2s[1])"
+            lines.append(f"         {sent}.execute() on another L2; net.relay() does it for all")
     lines.append("net   the devnet: net.snapshot(), net.revert(…), net.l2.request('evm_mine')")
     return "\n".join(lines)
 

@@ -1,8 +1,8 @@
-"""Errors of requests to L1."""
+"""Errors of requests to L1, and of what passes there and between L2s."""
 
 from __future__ import annotations
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
 
 
 class LayerOneFailed(EntresolError):
@@ -117,5 +117,29 @@ class OperatorOutOfFunds(LayerOneFailed):
             f"transaction needs about {needed / 10**18:.2g}: send it some"
         )
         self.operator = operator
+        self.balance = balance
+        self.needed = needed
+
+
+class RelayError(EntresolError):
+    """An error of the relay; it is in its log and health, and no response has it."""
+
+    rpc_code = INTERNAL
+
+
+class RelayRejected(RelayError):
+    """What the relay would send reverts, or needs more gas than it may use."""
+
+
+class RelayOutOfFunds(RelayError):
+    """The account of the relay cannot pay for a transaction."""
+
+    def __init__(self, address: str, chain_id: int, balance: int, needed: int) -> None:
+        super().__init__(
+            f"the account of the relay, {address}, has {balance} of the smallest unit of what pays for gas on chain "
+            f"{chain_id}, and its next transaction needs {needed}: send it some"
+        )
+        self.address = address
+        self.chain_id = chain_id
         self.balance = balance
         self.needed = needed

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from web3.exceptions import Web3RPCError
 
 from entresol.errors import BridgeFailed
 from entresol.inprocess.bridge_client import PATIENCE_SECONDS, POLL_SECONDS, BridgeClient
@@ -30,9 +33,25 @@ class SettlingClient(BridgeClient):
         self._settles_by_itself = settles_by_itself
 
     def request_settlement(self, block: int) -> None:
-        """Settle the batch of a block of L2 if the devnet settles on request; otherwise that happens by itself."""
-        if not self._settles_by_itself:
-            self.settle(block)
+        """Settle and book the batch of a block of L2 if the devnet settles on request; otherwise that happens by itself.
+
+        What L1 does not book, `books_of` says.
+        """
+        if self._settles_by_itself:
+            return
+        self.settle(block)
+        books = self.books_of(block)
+        if books is not None and books["status"] in ("pending", "rejected"):
+            with contextlib.suppress(Web3RPCError):
+                self.rpc("anvil_zks_bookBatch", self._batch_of(block))
+
+    def books_of(self, block: int) -> dict[str, Any] | None:
+        """Return whether L1 has booked what the batch of a block sends to other chains; None if it is in no batch."""
+        found: dict[str, Any] | None = self.rpc("entresol_getBatchBooks", self._batch_of(block))
+        return found
+
+    def _batch_of(self, block: int) -> int:
+        return int(self.rpc("zks_getBlockDetails", block)["l1BatchNumber"])
 
     def settle(self, block: int | None = None) -> None:
         """Return once L1 has executed the batch of a block of L2; by default of the last one."""

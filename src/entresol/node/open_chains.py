@@ -77,6 +77,9 @@ def operator_of(index: int) -> DevAccount:
     return DevAccount.from_secret(Hash32(keccak256(name)))
 
 
+RELAY: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development relay")))
+"""The account of the relay on the development L1 and its L2s; its key is publicly known."""
+
 PUBLIC_KEYS: Final = 20
 """How many accounts of the development mnemonic tools show at most, unless more are requested."""
 
@@ -201,7 +204,7 @@ def open_layer_one(
     predeploys = with_pairs(predeploys, deployment)
     predeploys |= {
         it.address: GenesisAccount(balance=_balance(config))
-        for it in map(operator_of, range(1, len(layer_twos)))
+        for it in (RELAY, *map(operator_of, range(1, len(layer_twos))))
     }
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
     predeploys |= {
@@ -357,7 +360,7 @@ def development_deployment(
 
 def public_keys() -> Iterator[Hash32]:
     """Yield the keys that are publicly known, as those of development accounts."""
-    known = (OPERATOR, *ZK_STACK_ACCOUNTS, *derive(DEVELOPMENT_MNEMONIC, PUBLIC_KEYS))
+    known = (OPERATOR, RELAY, *ZK_STACK_ACCOUNTS, *derive(DEVELOPMENT_MNEMONIC, PUBLIC_KEYS))
     return (account.secret for account in known)
 
 

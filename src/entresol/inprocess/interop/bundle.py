@@ -175,18 +175,20 @@ class SentBundle:
                 raise
             return BundleStage.NOT_COVERED, str(failure.get("message", error))
         if proof is None:
-            return self._progress_on_l1(), None
+            return self._progress_on_l1()
         storage = self.destination.interop_roots.functions
         arrived = storage.interopRoots(self.destination.l1_chain_id, proof.l1_block).call()
         return BundleStage.ARRIVED if any(arrived) else BundleStage.SETTLED, None
 
-    def _progress_on_l1(self) -> BundleStage:
-        details = self.source.rpc("zks_getBlockDetails", self.receipt["blockNumber"])
-        batch = self.source.rpc("zks_getL1BatchDetails", details["l1BatchNumber"])
-        if batch is None:
-            return BundleStage.SENT
-        executed = batch.get("executeTxHash") is not None
-        return BundleStage.EXECUTED_ON_L1 if executed else BundleStage.IN_BATCH
+    def _progress_on_l1(self) -> tuple[BundleStage, str | None]:
+        block = self.receipt["blockNumber"]
+        books = self.source.books_of(block)
+        if books is None:
+            return BundleStage.SENT, None
+        if books["status"] == "rejected":
+            return BundleStage.NOT_COVERED, books["problem"]
+        executed = self.source.l2.eth.get_block("finalized")["number"] >= block
+        return BundleStage.EXECUTED_ON_L1 if executed else BundleStage.IN_BATCH, None
 
     def _read_proof(self) -> BundleProof | None:
         transaction = self.receipt["transactionHash"].to_0x_hex()

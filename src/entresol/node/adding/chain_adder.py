@@ -238,7 +238,8 @@ class ChainAdder:
         """Return the parts of a chain, none of which has started."""
         layer_two = self._opened_layer_two(builder, record)
         name, control = str(record.chain_id), self._ecosystem.control
-        service = serve_layer_two(builder, layer_two, control, name=name, chains=self)
+        relay = self._ecosystem.relay
+        service = serve_layer_two(builder, layer_two, control, name=name, chains=self, relay=relay)
         return layer_two, service
 
     def _opened_layer_two(self, builder: NodeBuilder, record: AddedChain) -> LayerTwo:

@@ -16,7 +16,7 @@ from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.ecosystem import EcosystemConfig, is_of_a_chain
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.loader import Settings, Tables
-from entresol.node.config.settlement import SettlementSettings
+from entresol.node.config.settlement import RelayConfig, SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import MIB, ServerConfig
 from entresol.terminal.config import LogConfig
@@ -356,6 +356,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     l1: L1Config = L1Config()
     l1_blocks: L1BlockConfig = L1BlockConfig()
     settlement: SettlementSettings = SettlementSettings()
+    relay: RelayConfig = RelayConfig()
     cluster: ClusterConfig = ClusterConfig()
     server: ServerConfig = ServerConfig()
     api: ApiConfig = ApiConfig()

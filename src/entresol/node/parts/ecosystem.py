@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from entresol.node.builder import NodeBuilder
     from entresol.node.chain_service import ChainService
     from entresol.node.parts.layers import LayerTwo
+    from entresol.node.parts.relay import NodeRelay
     from entresol.node.settlement.rollup import Rollup
     from entresol.rollup.settlement.settler import Settler
     from entresol.sequencer.local import LocalSequencer
@@ -42,6 +43,7 @@ class EcosystemParts:
         self.rollups: list[Rollup] = []
         self.services: list[ChainService] = []
         self.layer_one: ChainService | None = None
+        self.relay: NodeRelay | None = None
         self._settlers: list[Settler] = []
 
     def add(self, layer_two: LayerTwo) -> None:
@@ -74,4 +76,6 @@ class EcosystemParts:
         l1 = None if layer is None else L1Info.of(self.builder.config, layer, address, extra)
         # L1 may have another price than the settings.
         token = msgspec.structs.replace(it.base_token, ether_price=it.fees.ether_price)
-        return NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1, token)
+        info = NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1, token)
+        relay = None if self.relay is None else self.relay.address
+        return msgspec.structs.replace(info, relay=relay)

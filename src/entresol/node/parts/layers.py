@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -64,12 +64,22 @@ class LayerTwo(NamedTuple):
         return cls(config, chain, fees, base_token, sequencer, rollup)
 
 
+class RelayPages(Protocol):
+    """What the pages of an L2 say of the relay of the node."""
+
+    def health(self, chain_id: int) -> dict[str, str | None]:
+        """Return its problem, if it relays for this L2."""
+
+    def metrics(self, chain_id: int) -> Iterator[Sample]:
+        """Yield what it has done for this L2."""
+
+
 def name_of(chain: Chain, count: int) -> str:
     """Return what log, health and metrics call a chain of a node with so many L2s: nothing if there is only one."""
     return "" if count == 1 else str(chain.rules.chain_id)
 
 
-def serve_layer_two(
+def serve_layer_two(  # noqa: PLR0913 - independent parts
     builder: NodeBuilder,
     layer_two: LayerTwo,
     control: DevControl,
@@ -77,6 +87,7 @@ def serve_layer_two(
     name: str = "",
     workers: WorkerSupervisor | None = None,
     chains: ChainControl | None = None,
+    relay: RelayPages | None = None,
 ) -> ChainService:
     """Return the service of an L2, whose health is that of the whole node; `name` is on its lines of the log."""
     config, chain, fees, _, sequencer, rollup = layer_two
@@ -96,7 +107,7 @@ def serve_layer_two(
         if role is not None:
             rollup.sealed.add(role.publisher.batch_sealed)
 
-    hooks = _hooks(builder, name, rollup, workers)
+    hooks = _hooks(builder, name, rollup, workers, (relay, chain.rules.chain_id))
     return builder.serve(
         api,
         config.server,
@@ -108,20 +119,27 @@ def serve_layer_two(
 
 
 def _hooks(
-    builder: NodeBuilder, name: str, rollup: Rollup | None, workers: WorkerSupervisor | None
+    builder: NodeBuilder,
+    name: str,
+    rollup: Rollup | None,
+    workers: WorkerSupervisor | None,
+    relayed: tuple[RelayPages | None, int] = (None, 0),
 ) -> ServiceHooks:
     """Return what the pages of one chain say of the whole node; of several chains each is named."""
+    relay, chain_id = relayed
 
     def health() -> dict[str, Any]:
         chains = builder.chain_problems()
         return {
             **({} if rollup is None else rollup.report()),
+            **({} if relay is None else relay.health(chain_id)),
             **({} if workers is None else workers.health()),
             **({"chains": chains} if chains else {}),
         }
 
     def metrics() -> Iterator[Sample]:
         yield from () if rollup is None else rollup.metrics()
+        yield from () if relay is None else relay.metrics(chain_id)
         yield from problem_samples(builder.chain_problems())
 
     return ServiceHooks(health=health, degraded=builder.problem, metrics=metrics, chain=name)

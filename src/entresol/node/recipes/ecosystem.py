@@ -27,6 +27,7 @@ from entresol.node.parts.layers import (
     serve_layer_two,
 )
 from entresol.node.parts.part import Closing
+from entresol.node.parts.relay import NodeRelay, relays
 from entresol.node.settlement.chain_operators import is_public
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import (
@@ -121,6 +122,8 @@ def ecosystem(
             adder = builder.opened(ChainAdder(parts, l1_chain, l1_sequencer))
             adder.open_added()
         layer_twos, rollups = parts.layer_twos, parts.rollups
+        if sum(relays(it) for it in configs):  # Each is checked.
+            parts.relay = NodeRelay(layer_twos, l1_chain, l1_sequencer)
         workers = WorkerSupervisor.of(config, log, rollups)
 
         # What clients reach.
@@ -128,7 +131,9 @@ def ecosystem(
         names = [name_of(it.chain, len(layer_twos)) for it in layer_twos]
         l1_name = "" if l1_chain is None else name_of(l1_chain, len(layer_twos))
         parts.services += [
-            serve_layer_two(builder, it, control, name=name, workers=workers, chains=adds)
+            serve_layer_two(
+                builder, it, control, name=name, workers=workers, chains=adds, relay=parts.relay
+            )
             for it, name in zip(layer_twos, names, strict=True)
         ]
         layer_one = None
@@ -154,7 +159,7 @@ def ecosystem(
         builder.add(layer_one, chain=l1_name)
         builder.add(dumper, *(Closing(it.settlement_layer.l1.close) for it in rollups))
         builder.add_each((it.rollup for it in layer_twos), names)
-        builder.add(adder, workers)
+        builder.add(adder, parts.relay, workers)
         return builder.build(parts.services, info=parts.info, rollups=rollups, layer_one=layer_one)
 
 

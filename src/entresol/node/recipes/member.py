@@ -13,6 +13,7 @@ from entresol.node.chain_service import ServiceHooks
 from entresol.node.cluster.joining import join
 from entresol.node.cluster.member_health import MemberHealth
 from entresol.node.parts.part import Closing
+from entresol.node.parts.relay import relays
 from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.startup.info import L1Info, NodeInfo
@@ -48,6 +49,7 @@ WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, 
 
 async def open_member(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node that has joined its cluster."""
+    relays(config)
     joined = await join(config)
     try:
         return member(joined, log)

@@ -71,3 +71,8 @@ def is_public(secret: Hash32, chain_id: int) -> bool:
 def derived_key(secret: Hash32, chain_id: int) -> Hash32:
     """Return the key of a chain that follows from a key of all chains; nobody learns that one from it."""
     return Hash32(keccak256(b"entresol: the operator of chain %d" % chain_id + bytes(secret)))
+
+
+def relay_key(secret: Hash32) -> Hash32:
+    """Return the key of the relay that follows from that of an operator; nobody learns that one from it."""
+    return Hash32(keccak256(b"entresol: the relay" + bytes(secret)))

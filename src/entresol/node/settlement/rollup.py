@@ -161,6 +161,12 @@ class Rollup:
         """The contracts on L1."""
         return self.settlement_layer.contracts
 
+    def new_interop_prover(self) -> InteropProver:
+        """Return what proves logs to other L2s, for one thread beside that of the methods."""
+        prover = LogProver(self._chain.blocks, self._chain.batches)
+        has_roots = self.contracts.message_root is not None
+        return InteropProver(prover, self._chain.batches, is_available=has_roots)
+
     async def start(self) -> None:
         """Start the services."""
         services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {

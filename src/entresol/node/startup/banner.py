@@ -116,3 +116,5 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
         assert it.l1 is not None
         which = f" of {it.chain_id}" if info.others else ""
         yield f"Chain        {it.l1.contracts.chain.checksummed()}{which}"
+    if info.relay is not None:
+        yield f"Relay        {info.relay.checksummed()} pays for bundles and withdrawals"

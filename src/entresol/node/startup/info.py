@@ -20,6 +20,7 @@ from entresol.node.dev_features import (
 )
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER
+from entresol.primitives.values import Address
 from entresol.rpc.namespaces.chains import ChainEntry, ChainToken
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     derivation_path: str = DEVELOPMENT_PATH
     is_layer_one: bool = False
     """Whether the chain is an L1 alone."""
+    relay: Address | None = None
+    """The account of the relay, if there is one."""
     others: tuple[NodeInfo, ...] = ()
     """The other L2s of the node, without others of their own."""
 

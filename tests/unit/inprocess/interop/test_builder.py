@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from entresol import Devnet
-from entresol.contracts import artifact
 from entresol.errors import BridgeFailed, BundleReverted
 from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallStatus
 from entresol.primitives.assets import L2_ASSET_ROUTER
 from entresol.primitives.interop import erc7930
 from entresol.primitives.values import Address
+from tests.support.ecosystem.bundle_targets import deployed_token
 
 ETHER = 10**18
 ETH = "ETH"
-
-
-def deployed_token(net: Devnet, supply: int = 100) -> Any:
-    """Return a new token of the first L2, of which the first account has all."""
-    w3, compiled = net.l2.w3, artifact("TestERC20")
-    factory = w3.eth.contract(abi=compiled.abi, bytecode=str(compiled.bytecode))
-    sent = factory.constructor("Token", "TOK", 18).transact()
-    address = w3.eth.get_transaction_receipt(sent)["contractAddress"]
-    token = w3.eth.contract(address, abi=compiled.abi)
-    token.functions.mint(net.accounts[0].address, supply).transact()
-    return token
 
 
 def test_value_costs_its_amount_the_fee_and_gas(net: Devnet) -> None:
@@ -53,7 +40,7 @@ def test_a_destination_may_be_a_client(net: Devnet) -> None:
 
 
 def test_a_token_of_the_chain_is_registered_approved_and_locked(net: Devnet) -> None:
-    token, bob = deployed_token(net), net.accounts[1].address
+    token, bob = deployed_token(net.l2.w3), net.accounts[1].address
     bundle = net.bridge.send(30, chain=net.l2s[1], to=bob, token=token.address)
     vault = net.bridge.l2_vault.address
     assert token.functions.balanceOf(vault).call() == 30
@@ -62,7 +49,7 @@ def test_a_token_of_the_chain_is_registered_approved_and_locked(net: Devnet) -> 
 
 
 def test_several_parts_are_one_bundle(net: Devnet) -> None:
-    token, bob = deployed_token(net), net.accounts[1].address
+    token, bob = deployed_token(net.l2.w3), net.accounts[1].address
     made = net.bridge.bundle(net.l2s[1]).value(5, to=bob).token(token.address, 30, to=bob)
     bundle = made.call(bob, token.functions.transfer(bob, 1), value=7).send()
     calls = bundle.bundle.calls
@@ -71,14 +58,14 @@ def test_several_parts_are_one_bundle(net: Devnet) -> None:
 
 
 def test_two_amounts_of_one_token_are_approved_together(net: Devnet) -> None:
-    token = deployed_token(net)
+    token = deployed_token(net.l2.w3)
     made = net.bridge.bundle(net.l2s[1]).token(token.address, 30).token(token.address, 70)
     assert len(made.send().bundle.calls) == 2
     assert token.functions.balanceOf(net.bridge.l2_vault.address).call() == 100
 
 
 def test_more_of_a_token_than_the_sender_has_is_not_sent(net: Devnet) -> None:
-    token = deployed_token(net)
+    token = deployed_token(net.l2.w3)
     with pytest.raises(BridgeFailed, match=r"has 100 of the token .* takes 101"):
         net.bridge.send(101, chain=net.l2s[1], token=token.address)
 

@@ -1,0 +1,1 @@
+"""The relay: executes bundles of other chains on an L2, and has L1 pay withdrawals, with a key of its own."""

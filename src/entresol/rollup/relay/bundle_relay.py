@@ -1,0 +1,249 @@
+"""Execute the bundles of other chains on an L2 that anybody may execute."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from entresol._native import keccak256
+from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
+from entresol.contracts import artifact
+from entresol.errors import RelayRejected
+from entresol.primitives import abi
+from entresol.primitives.interop.bundles import INTEROP_CENTER, INTEROP_HANDLER, VERSION
+from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.values import Hash32
+from entresol.rollup.relay.account import RelayCall
+from entresol.rollup.relay.proofs import words_of
+from entresol.rollup.relay.retries import MAX_OPEN, RetryQueue
+from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.system_contracts import BRIDGEHUB
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
+    from entresol.primitives.l2_to_l1_logs import ProvenLog
+    from entresol.primitives.values import Address
+    from entresol.rollup.relay.account import RelayAccount
+    from entresol.rollup.relay.bundle_source import BundleSource, OpenBundle
+
+log = logging.getLogger(__name__)
+
+MAX_PENDING: Final = 16
+"""How many transactions of a relay are pending at once."""
+READ_AT_ONCE: Final = 100
+"""How many bundles of a source a step reads."""
+MAX_WAITING: Final = 8
+"""How many blocks of a source whose roots have not arrived a step looks at."""
+_EXECUTE: Final = "executeBundle(bytes,(uint256,uint256,uint256,(uint16,address,bytes),bytes32[]))"
+_VERIFIED: Final = 1
+"""The last status of a bundle that can be executed."""
+
+
+class BundleRelay:
+    """Executes on one chain what others have sent to it: each bundle that names no execution address, once.
+
+    Remembers: up to a thousand bundles that are open, and its pending transactions. Persists: nothing: after a restart
+    the status of each bundle on its destination says whether it is open. Assumes: the event loop whose thread changes the
+    chains, all of which are in this process. Fails: what reverts or needs too much gas is tried five times, and given up;
+    an account without funds is a `problem`, and gives up nothing.
+    """
+
+    def __init__(  # noqa: PLR0913 - independent settings
+        self,
+        chain: Chain,
+        l1_chain_id: int,
+        account: RelayAccount,
+        *,
+        max_gas: int,
+        interval: float = 0.0,
+        limit: int = MAX_OPEN,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chain = chain
+        self._l1_chain_id = l1_chain_id
+        self._account = account
+        self._max_gas = max_gas
+        self._interval = interval
+        self._sources: dict[int, BundleSource] = {}
+        self._queue: RetryQueue[OpenBundle] = RetryQueue(clock, limit=limit)
+        self._pending: dict[Hash32, Hash32] = {}
+        """The bundles whose transactions are pending, by their hashes: the hash of the transaction."""
+        self.executed = 0
+        self.failed = 0
+        """Tries that reverted, before or after they were sent."""
+        self._steps = StepLoop(
+            self._step,
+            log,
+            failing=f"the relay of chain {chain.rules.chain_id} cannot execute bundles",
+            recovered=f"the relay of chain {chain.rules.chain_id} executes bundles again",
+            backoff=Backoff(0.5),
+        )
+        chain.events.listen(self._on_block, *BLOCK_EVENTS)
+
+    @property
+    def problem(self) -> str | None:
+        """Why it does not execute; None if it does."""
+        return self._steps.problem
+
+    @property
+    def skipped(self) -> int:
+        """How many bundles were given up."""
+        return self._queue.skipped
+
+    @property
+    def open(self) -> int:
+        """How many bundles are held."""
+        return len(self._queue)
+
+    def has(self, chain_id: int) -> bool:
+        """Return whether it executes the bundles of a chain."""
+        return chain_id in self._sources
+
+    def add(self, source: BundleSource) -> None:
+        """Execute the bundles of one more chain."""
+        self._sources[source.chain_id] = source
+        source.chain.events.listen(self._on_block, *BLOCK_EVENTS)
+        self._steps.wake()
+
+    def close(self) -> None:
+        """Follow no chain any more."""
+        for chain in (self._chain, *(it.chain for it in self._sources.values())):
+            chain.events.remove(self._on_block)
+
+    async def run(self) -> None:
+        """Execute for ever."""
+        await self._steps.run()
+
+    async def step(self) -> float:
+        """Read, execute what can be, and return the seconds until there is something to do without a new block."""
+        for source in tuple(self._sources.values()):
+            for bundle in await source.read(min(self._queue.room, READ_AT_ONCE)):
+                if self._queue.room and not self._is_done(bundle):
+                    self._queue.add(bundle.hash, bundle)
+        await self._collect()
+        async for bundle, proof in self._ready():
+            await self._execute(bundle, proof)
+            if len(self._pending) >= MAX_PENDING:
+                break
+        if any(it.has_more for it in self._sources.values()) and self._queue.room:
+            return 0.0
+        return math.inf if (due := self._queue.next_due()) is None else due
+
+    async def _step(self) -> float:
+        return max(await self.step(), self._interval)
+
+    def _on_block(self, event: Event) -> None:
+        if isinstance(event, BlocksReverted):
+            for source in self._sources.values():
+                source.look_back()
+            self._queue.remove_if(lambda it: not self._sources[it.source].has(it))
+        if not self._interval:
+            self._steps.wake()
+
+    # What can be executed
+
+    async def _ready(self) -> AsyncIterator[tuple[OpenBundle, ProvenLog]]:
+        """Yield the bundles that can be executed now; what was executed is forgotten."""
+        waits: dict[int, set[int]] = {}
+        """The blocks of each source whose roots have not arrived: later ones hardly ever have then."""
+        for key, bundle in self._queue.due():
+            waiting = waits.setdefault(bundle.source, set())
+            if (
+                bundle.hash in self._pending
+                or bundle.block in waiting
+                or len(waiting) >= MAX_WAITING
+            ):
+                continue
+            proof = await self._proof(bundle)
+            if proof is None or not self._has_root(proof.proof.l1_block):
+                waiting.add(bundle.block)
+            elif self._is_done(bundle):
+                self._queue.remove(key)
+            elif self._is_registered(bundle.source):
+                yield bundle, proof
+
+    def _is_done(self, bundle: OpenBundle) -> bool:
+        """Return whether it is executed or unbundled, or was reverted where it was sent."""
+        status = self._read(INTEROP_HANDLER, "InteropHandler", "bundleStatus", bytes(bundle.hash))
+        return status > _VERIFIED or not self._sources[bundle.source].has(bundle)
+
+    async def _proof(self, bundle: OpenBundle) -> ProvenLog | None:
+        try:
+            proofs = self._sources[bundle.source].proofs
+            return await proofs.prove(bundle.transaction, bundle.position)
+        except RelayRejected as error:
+            self._gave_up_or_later(bundle, str(error))
+            return None
+
+    def _has_root(self, l1_block: int | None) -> bool:
+        if l1_block is None:
+            return False
+        path = (self._l1_chain_id, l1_block)
+        return self._read(ROOT_STORAGE, "L2InteropRootStorage", "interopRoots", *path) != 0
+
+    def _is_registered(self, source: int) -> bool:
+        return self._read(BRIDGEHUB, "L2Bridgehub", "_baseTokens", source) != 0
+
+    def _read(self, address: Address, name: str, variable: str, *path: int | bytes) -> int:
+        return int.from_bytes(self._chain.latest.slot(address, _slot(name, variable, *path)))
+
+    # Sending
+
+    async def _execute(self, bundle: OpenBundle, proof: ProvenLog) -> None:
+        try:
+            call = RelayCall(INTEROP_HANDLER, execute_call(bundle, proof))
+            sent = await self._account.submit(call, self._max_gas)
+        except RelayRejected as error:
+            self._gave_up_or_later(bundle, str(error))
+            return
+        if sent is not None:
+            self._pending[bundle.hash] = sent
+
+    async def _collect(self) -> None:
+        """Take the results of what was sent; a bundle that somebody else has executed is done as well."""
+        for key, transaction in tuple(self._pending.items()):
+            outcome = await self._account.outcome(transaction)
+            if outcome is None:
+                continue
+            del self._pending[key]
+            if outcome:
+                self.executed += 1
+                self._queue.remove(key)
+            elif (bundle := self._queue.get(key)) is not None:
+                self._gave_up_or_later(bundle, "its transaction failed, or was dropped")
+
+    def _gave_up_or_later(self, bundle: OpenBundle, reason: str) -> None:
+        self.failed += 1
+        is_last = self._queue.failed(bundle.hash)
+        level = logging.WARNING if is_last else logging.DEBUG
+        log.log(
+            *(level, "bundle %s of chain %d cannot be executed on chain %d%s: %s"),
+            *(bundle.hash, bundle.source, bundle.destination),
+            *(" and is given up" if is_last else "", reason),
+        )
+
+
+def execute_call(bundle: OpenBundle, proof: ProvenLog) -> bytes:
+    """Return the call that executes a bundle."""
+    message = (proof.log.tx_number, INTEROP_CENTER, VERSION + bundle.encoded)
+    claim = (bundle.source, proof.batch, proof.proof.id, message, words_of(proof))
+    return abi.encode_call(_EXECUTE, bundle.encoded, claim)
+
+
+@cache
+def _base(name: str, variable: str) -> int:
+    return next(it.slot for it in artifact(name).storage_layout if it.label == variable)
+
+
+def _slot(name: str, variable: str, *path: int | bytes) -> Hash32:
+    """Return the slot of an entry of a mapping, or of one in that."""
+    slot = _base(name, variable).to_bytes(32)
+    for key in path:
+        slot = keccak256((key.to_bytes(32) if isinstance(key, int) else key) + slot)
+    return Hash32(slot)

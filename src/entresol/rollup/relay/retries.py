@@ -1,0 +1,97 @@
+"""A bounded queue of things to relay, each tried a few times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+MAX_OPEN: Final = 1_000
+"""How many are held; what was sent after them is read once there is room."""
+MAX_TRIES: Final = 5
+FIRST_DELAY: Final = 0.5
+"""Seconds until what failed is tried again; they double with each further try."""
+
+T = TypeVar("T")
+
+
+class _Entry(Generic[T]):
+    __slots__ = ("due", "item", "tries")
+
+    def __init__(self, item: T) -> None:
+        self.item = item
+        self.tries = 0
+        self.due = 0.0
+
+
+class RetryQueue(Generic[T]):
+    """Items by their keys, in the order in which they came; those that have failed wait longer each time.
+
+    Remembers: up to `MAX_OPEN` items. Persists: nothing: what is open follows from the chains. Fails: never.
+    """
+
+    def __init__(self, clock: Callable[[], float], *, limit: int = MAX_OPEN) -> None:
+        self._clock = clock
+        self._limit = limit
+        self._entries: dict[Hashable, _Entry[T]] = {}
+        self.skipped = 0
+        """How many were given up, after all of their tries."""
+
+    def __len__(self) -> int:
+        """Return how many are open."""
+        return len(self._entries)
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Return whether one is open."""
+        return key in self._entries
+
+    def get(self, key: Hashable) -> T | None:
+        """Return one that is open."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry.item
+
+    @property
+    def room(self) -> int:
+        """How many more it takes."""
+        return self._limit - len(self._entries)
+
+    def add(self, key: Hashable, item: T) -> None:
+        """Add an item, unless it is there."""
+        assert self.room > 0
+        self._entries.setdefault(key, _Entry(item))
+
+    def due(self) -> Iterator[tuple[Hashable, T]]:
+        """Yield what may be tried now: those that were never tried first, the oldest first."""
+        now = self._clock()
+        ready = [(key, it) for key, it in self._entries.items() if it.due <= now]
+        ready.sort(key=lambda pair: pair[1].tries)
+        yield from ((key, it.item) for key, it in ready)
+
+    def next_due(self) -> float | None:
+        """Return the seconds until the next one that has failed may be tried again; None if none has."""
+        waiting = [it.due for it in self._entries.values() if it.tries]
+        return max(0.0, min(waiting) - self._clock()) if waiting else None
+
+    def failed(self, key: Hashable) -> bool:
+        """Count a try that failed, and return whether it was the last."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return False
+        entry.tries += 1
+        if entry.tries >= MAX_TRIES:
+            del self._entries[key]
+            self.skipped += 1
+            return True
+        entry.due = self._clock() + FIRST_DELAY * 2 ** (entry.tries - 1)
+        return False
+
+    def remove(self, key: Hashable) -> None:
+        """Forget one that is done, or is no more."""
+        self._entries.pop(key, None)
+
+    def remove_if(self, is_gone: Callable[[T], bool]) -> None:
+        """Forget those that are no more."""
+        gone = [key for key, it in self._entries.items() if is_gone(it.item)]
+        for key in gone:
+            del self._entries[key]

@@ -1,0 +1,112 @@
+"""The relay of a node: bundles are executed and withdrawals paid without anybody asking for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from web3 import Web3
+
+from entresol import Devnet, devnet
+from entresol.inprocess.interop.bundle import BundleStatus, SentBundle
+from entresol.node.open_chains import RELAY
+from tests.support.ecosystem.bundle_targets import EATS_GAS, REVERTS, put
+from tests.support.polling import eventually
+
+ETHER = 10**18
+EXECUTED = BundleStatus.EXECUTED
+RELAY_ADDRESS = Web3.to_checksum_address(str(RELAY.address))
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Devnet]:
+    """Return a devnet of two chains whose relay is on; one is paid in a token."""
+    chains: list[dict[str, int | str]] = [{"chain_id": 270}, {"chain_id": 271, "base_token": "ZOO"}]
+    with devnet(
+        chains=chains, settle_interval=0.05, relay=0.0, finalize_withdrawals=True
+    ) as running:
+        yield running
+
+
+def metric(net: Devnet, name: str, chain: int = 0) -> int:
+    """Return a number of the relay's metrics."""
+    layer = net.l2s[chain]
+    with urlopen(f"{layer.url}/metrics") as response:
+        lines = response.read().decode().splitlines()
+    (found,) = [it for it in lines if it.startswith(f"entresol_relay_{name}{{")]
+    return int(found.split()[-1])
+
+
+def is_executed(bundle: SentBundle) -> bool:
+    """Return whether the destination has executed a bundle."""
+    return bundle.status is EXECUTED
+
+
+def test_value_arrives_on_either_chain_by_itself(net: Devnet) -> None:
+    here, there = net.bridges
+    bundles = [here.send(ETHER, chain=there), there.send(ETHER, chain=here)]
+    eventually(lambda: all(map(is_executed, bundles)))
+
+
+def test_the_relay_is_funded_by_a_deposit_so_that_books_stay_exact(net: Devnet) -> None:
+    eventually(lambda: all(it.w3.eth.get_balance(RELAY_ADDRESS) > ETHER for it in net.l2s))
+    assert net.l1.w3.eth.get_balance(RELAY_ADDRESS) < 10_000 * ETHER
+
+
+def test_what_eats_all_gas_fails_and_the_next_is_executed(net: Devnet) -> None:
+    here, there = net.bridges
+    failed = metric(net, "failed_total", 1)
+    target = put(there.l2, EATS_GAS)
+    bad = here.send(chain=there, to=target, data=b"hello")
+    good = here.send(ETHER, chain=there)
+    eventually(lambda: is_executed(good))
+    eventually(lambda: metric(net, "failed_total", 1) > failed)
+    assert bad.status is BundleStatus.UNRECEIVED
+
+
+def test_withdrawals_are_paid_beside_those_that_cannot_be(net: Devnet) -> None:
+    bridge, l1 = net.bridge, net.l1.w3
+    failed, finalized = metric(net, "failed_total"), metric(net, "finalized_total")
+    eater = put(l1, EATS_GAS, Web3.to_checksum_address("0x" + "7b" * 20))
+    nobody = Web3.to_checksum_address("0x" + "7c" * 20)
+    bridge.withdraw(ETHER, to=eater)
+    bridge.withdraw(ETHER, to=nobody)
+    eventually(lambda: l1.eth.get_balance(nobody) == ETHER)
+    eventually(lambda: metric(net, "failed_total") > failed)
+    eventually(lambda: metric(net, "finalized_total") == finalized + 1)
+    assert l1.eth.get_balance(eater) == 0
+
+
+def test_a_token_that_reverts_fails(net: Devnet) -> None:
+    bridge, l1, failed = net.bridge, net.l1.w3, metric(net, "failed_total")
+    token = bridge.l1_token(net.l2s[1].base_token.l1_address.checksummed())
+    bridge.deposit(5, token=token.address)
+    code = l1.eth.get_code(token.address)
+    put(l1, REVERTS, token.address)
+    try:
+        bridge.withdraw(5, token=token.address)
+        eventually(lambda: metric(net, "failed_total") > failed)
+    finally:
+        put(l1, code.to_0x_hex(), token.address)
+
+
+def test_an_added_chain_is_relayed_too(net: Devnet) -> None:
+    added = net.l2.request("entresol_addChain", {"chainId": 272})
+    client = Web3(Web3.HTTPProvider(added["http_url"]))
+    client.eth.default_account = net.accounts[0].address
+    bundle = net.bridge.send(ETHER, chain=client)
+    eventually(lambda: is_executed(bundle))
+
+
+def test_what_was_sent_before_a_restart_is_executed_after_it(tmp_path: Path) -> None:
+    settings = {"chains": 2, "data_dir": tmp_path / "data", "settle_interval": 0.05}
+    with devnet(**settings) as net:  # type: ignore[arg-type]
+        done = net.bridge.send(ETHER, chain=net.l2s[1])
+        done.execute()
+        sent = net.bridge.send(ETHER, chain=net.l2s[1])
+    with devnet(relay=0.0, **settings) as net:  # type: ignore[arg-type]
+        status = net.bridges[1].interop_handler.functions.bundleStatus(sent.hash)
+        eventually(lambda: status.call() == EXECUTED)
+        assert metric(net, "executed_total", 1) <= 1
