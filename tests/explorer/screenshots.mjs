@@ -2,6 +2,7 @@
 // The chosen ones are written to DOCS as well, in a smaller format.
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { sendBundle } from "./bundling.mjs";
 import {
   ALICE,
   BASE_TOKEN,
@@ -20,6 +21,7 @@ import {
 const [folder = "screenshots", docs] = process.argv.slice(2);
 const CHOSEN = new Set([
   "street-light-wide",
+  "bundle-light-wide",
   "home-dark-wide",
   "home-light-wide",
   "bridge-dark-wide",
@@ -72,7 +74,7 @@ const everyPage = {
   controls: "controls",
 };
 
-const pages = isStreet ? { street: "", holdings: `address/${ALICE}` } : everyPage;
+const pages = isStreet ? { street: "", bundle: await bundles(), holdings: `address/${ALICE}` } : everyPage;
 
 const browser = await launch();
 for (const theme of ["dark", "light"])
@@ -91,7 +93,12 @@ for (const theme of ["dark", "light"])
       await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
       if (name === "bridge") await page.locator(".message-tree").waitFor();
       if (name === "home") await page.locator(".bay .batch").first().waitFor();
-      if (name === "street") await page.locator(".home .bay").first().waitFor();
+      if (name === "street")
+        await page
+          .locator(size === "wide" ? ".passages text" : ".ways li")
+          .first()
+          .waitFor();
+      if (name === "bundle") await page.locator(".roots").waitFor();
       if (name === "console") {
         await page.getByRole("button", { name: "Send" }).click();
         await page.locator(".response .badge").waitFor();
@@ -102,6 +109,16 @@ for (const theme of ["dark", "light"])
     await context.close();
   }
 await browser.close();
+
+// Three bundles, one of which is open; the page of that is drawn.
+async function bundles() {
+  const [first, second] = chains.map(({ port }) => Object.assign(new URL(url), { port: String(port) }).href);
+  const calls = [{ to: BOB, value: ETHER / 2n }, { to: BOB, value: (2n * ETHER) / 5n }, { to: BOB }];
+  const { bundle } = await sendBundle(first, chains[1].id, calls);
+  await sendBundle(second, chains[0].id, [{ to: BOB, value: 5n * ETHER }]);
+  await sendBundle(first, chains[1].id, [{ to: BOB, value: ETHER / 10n }]);
+  return `bundle/${bundle}`;
+}
 
 async function deposit(page) {
   for (const amount of ["1", "12.5"]) {

@@ -2,6 +2,7 @@
 // which house it is in.
 
 import { ContractFactory, JsonRpcProvider, Wallet } from "ethers";
+import { etherTo, sendBundle } from "./bundling.mjs";
 import {
   ALICE,
   ALICE_KEY,
@@ -281,6 +282,19 @@ check("a house whose gas is paid in another token never speaks of ether", async 
     await page.goto(`${url}/#/address/${BASE_TOKEN}`);
     await page.locator(".contract").nth(1).locator("summary").filter({ hasText: "withdraw(address)" }).click();
     await sees(page, ".function[open]", "Value, ZOO");
+  });
+});
+
+check("a bundle carries ether to a house where it is a token, and a click lets it arrive", async () => {
+  const { bundle } = await sendBundle(url, 271, [etherTo(BOB, 10n ** 18n / 4n)]);
+  await visit(`bundle/${bundle}`, async (page) => {
+    await sees(page, "h1", "Alice sent 1 call, 0.25 ETH from Harbour to Mill");
+    await sees(page, ".call", "tokens to Bob");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await sees(page, "h1 .badge", "Executed");
+    await page.goto(`${url}/#/address/${BOB}`);
+    const row = page.locator(".holdings tr").filter({ hasText: "Ether" });
+    await until(async () => (await row.innerText()).trim().endsWith("0.25"));
   });
 });
 

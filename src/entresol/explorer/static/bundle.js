@@ -122,7 +122,10 @@ function parts(it, moments) {
             ["May be run by", party(it.executor, "anybody")],
             ["May be unbundled by", party(it.unbundler, "nobody")],
             ["Sent in", [txLink(it.house, it.tx), `, message ${count(it.log)}`]],
-            ["Last touched in", it.done ? [txLink(there, it.done.tx), ` on ${titleOf(it.destination)}`] : null],
+            [
+              it.status === 2 ? "Run in" : "Last touched in",
+              it.done ? [txLink(there, it.done.tx), ` on ${titleOf(it.destination)}`] : null,
+            ],
           ]),
         ),
       ),

@@ -120,8 +120,9 @@ export function partyOf(bytes) {
   const found = /^0x00010000(..)(.*)$/.exec(bytes);
   if (!found) return null;
   const size = 2 * Number.parseInt(found[1], 16);
-  const address = found[2].slice(size + 2);
-  return { chain: size ? Number(`0x${found[2].slice(0, size)}`) : 0, address: address ? `0x${address}` : "" };
+  // Without an address it is nobody's.
+  const address = found[2].slice(size + 2).padStart(40, "0");
+  return { chain: size ? Number(`0x${found[2].slice(0, size)}`) : 0, address: `0x${address}` };
 }
 
 /**

@@ -2,9 +2,10 @@
 
 import { followCrossings } from "./crossings.js";
 import { differs, drawCells, h, keyed, show, styled } from "./dom.js";
-import { byOurClock, count, hex, medianOf, plural, units } from "./format.js";
+import { big, byOurClock, count, medianOf, plural, units } from "./format.js";
 import { isAway, NUMBERS, onStairs, outline, settling, streetView } from "./homes.js";
-import { live, MAX_DRAWN } from "./houses.js";
+import { heads, live, MAX_DRAWN } from "./houses.js";
+import { callData } from "./known.js";
 import { followHouses, watch } from "./live.js";
 import { transactions } from "./newest.js";
 import { ETHER, floors, node } from "./rpc.js";
@@ -13,7 +14,6 @@ import { ETHER, floors, node } from "./rpc.js";
 /** @typedef {{element: HTMLElement, draw: () => void}} View */
 
 const RECENT_SECONDS = 600;
-const RECENT_BLOCKS = 2000;
 const CENTER = "0x000000000000000000000000000000000001000d";
 
 // The house that is drawn on a phone.
@@ -83,20 +83,16 @@ export function page() {
 // Bundles and their passages are loaded once a house has sent one.
 /** @type {typeof import("./passages.js") | null} */
 let traffic = null;
-/** @type {Map<House, number>} the last block of each house that was searched for bundles */
-const searched = new Map();
+let askedAt = "";
 
 /** @returns {Promise<boolean>} whether they were loaded just now */
 async function loadTraffic() {
-  const changed = live.houses.filter((it) => it.l2.head > (searched.get(it) ?? -1));
-  const found = await Promise.all(
-    changed.map((house) => {
-      const from = hex(searched.get(house) ?? Math.max(0, house.l2.head - RECENT_BLOCKS));
-      searched.set(house, house.l2.head);
-      return house.floor.maybe("eth_getLogs", { address: CENTER, fromBlock: from, toBlock: "latest" });
-    }),
-  );
-  if (traffic || !found.some((logs) => logs?.length)) return false;
+  if (askedAt === heads()) return false;
+  askedAt = heads();
+  // Every bundle pays a fee, which is never taken back.
+  const call = { to: CENTER, data: callData("InteropCenter", "burntFees") };
+  const fees = await Promise.all(live.houses.map(({ floor }) => floor.maybe("eth_call", call, "latest")));
+  if (traffic || !fees.some((it) => big(it))) return false;
   traffic = await styled("bundle", import("./passages.js"));
   return true;
 }
