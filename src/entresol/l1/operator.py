@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # The gas limit relative to the estimate: the state may change until the transaction is included.
 GAS_LIMIT_PERCENT: Final = 130
 
+MAX_TRANSACTION_GAS: Final = 1 << 24
+"""The gas limit of a transaction that L1 takes (EIP-7825)."""
 MAX_GAS: Final = 1 << 28
 """The highest estimate that is believed; blocks of public networks have less."""
 
@@ -161,7 +163,9 @@ class Operator:
             raise LayerOneMismatch(
                 f"{self.l1.name} estimates {gas} gas for a transaction that needs from {least} to {MAX_GAS}"
             )
-        return msgspec.structs.replace(payload, gas_limit=gas * GAS_LIMIT_PERCENT // 100)
+        # One that needs nearly all that a transaction may have must not ask for more.
+        most = max(gas, MAX_TRANSACTION_GAS)
+        return msgspec.structs.replace(payload, gas_limit=min(gas * GAS_LIMIT_PERCENT // 100, most))
 
     async def send(self, signed: SignedTransaction) -> None:
         """Send a transaction; succeeds if L1 has it, or another one with its nonce."""

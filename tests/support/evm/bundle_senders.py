@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.primitives.interop.bundles import INTEROP_CENTER
+from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.values import Address
 from tests.support.evm.assembler import assemble
@@ -36,7 +37,13 @@ _MESSENGER = assemble(
 )
 _CENTER = assemble("calldatasize 0 0 calldatacopy 0 0 calldatasize 0 0 0x8008 gas call pop")
 
-CODES = {L1_MESSENGER: _MESSENGER, INTEROP_CENTER: _CENTER, FLOODER: _FLOODER}
+CODES = {
+    L1_MESSENGER: _MESSENGER,
+    INTEROP_CENTER: _CENTER,
+    FLOODER: _FLOODER,
+    # By which a chain is known to have bundles.
+    ROOT_STORAGE: assemble("stop"),
+}
 ALLOC = {address: GenesisAccount(code=code, nonce=1) for address, code in CODES.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneUnreachable
+from entresol.errors import ExecutionFailed, LayerOneMismatch
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import SettlementStep
@@ -16,6 +16,7 @@ from entresol.storage.replication.entries import BookedEntry, UnbookedEntry
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.journal import Journal
+    from entresol.errors import EntresolError
     from entresol.l1.layer_one import L1Block, L1Receipt
     from entresol.primitives.batches import Batch, SettlementTransaction
     from entresol.primitives.values import Hash32
@@ -47,7 +48,8 @@ class Bookkeeper:
     what L1 says is: another account may be faster, and a reorg may remove it. Remembers: which batches are to be
     booked, the transaction that is pending, and the L1 block at which the records were right. Persists: where L1 booked
     a batch, or why it does not; not what it sends, since a second attempt is rejected before it is signed. Assumes: the
-    key has no other transaction pending while it sends. Fails: as `LayerOne` does; a rejection is the batch's problem.
+    key has no other transaction pending while it sends. Fails: as `LayerOne` does, and the next step tries again; a
+    revert is the batch's problem.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Bookkeeper:
         self._checked_at: L1Block | None = None
         self._sent: _Sent | None = None
         self.failure: EntresolError | None = None
-        """What the last attempt to follow L1 failed with."""
+        """What the last step failed with; it concerns all batches."""
 
     def problem_of(self, batch: int) -> str | None:
         """Return why L1 does not book a batch; None if it has, or was not asked yet."""
@@ -141,18 +143,14 @@ class Bookkeeper:
             self._queue.skip(number)
             return
         if await self._contract.is_settled(number, head.hash):
-            await self._record(number, await self._find(number))
+            await self._adopt(number, now)
             return
         try:
             sent = await self._transactions.send_call(
                 self._contract.address, self._call(batch), now
             )
-        except LayerOneUnreachable:
-            raise
         except ExecutionFailed as failure:
             await self._on_failed(number, failure_reason(failure), now)
-        except EntresolError as error:
-            await self._on_failed(number, str(error), now)
         else:
             self._queue.on_sent(number)
             self._sent = _Sent(number, sent)
@@ -203,11 +201,25 @@ class Bookkeeper:
                 self._sent = None
                 self._queue.add(number)
             return
-        self._sent = None
         if receipt.succeeded:
             await self._record(number, await self._l1_sync.settlement_of(receipt))
+        elif await self._contract.is_settled(number, receipt.block_hash):
+            # Another account was faster, perhaps in the same block.
+            self._queue.add(number)
         else:
             await self._on_failed(number, await self._reason(number, receipt), now)
+        # Not before: what fails until here is looked at again.
+        self._sent = None
+
+    async def _adopt(self, number: int, now: float) -> None:
+        """Record what another account has booked, or an earlier process."""
+        try:
+            found = await self._find(number)
+        except LayerOneMismatch:
+            # Others go first, should L1 contradict itself for longer.
+            self._queue.on_rejected(number, now, self._head.number)
+            raise
+        await self._record(number, found)
 
     async def _record(self, number: int, by: SettlementTransaction) -> None:
         await self._journal.write(BookedEntry.of(number, by))
@@ -215,9 +227,13 @@ class Bookkeeper:
         log.info("booked batch %d: L1 transaction %s", number, by.transaction)
 
     async def _on_failed(self, number: int, reason: str, now: float) -> None:
-        if not reason.startswith(_PASSING):
+        block = self._head.number
+        if reason.startswith(_PASSING):
+            # It may have passed at this block already.
+            block -= 1
+        else:
             await self._reject(number, reason)
-        self._queue.on_rejected(number, now, self._head.number)
+        self._queue.on_rejected(number, now, block)
 
     async def _reject(self, number: int, reason: str) -> None:
         """Record why a batch is not booked, and log it, unless it is the same reason as before."""

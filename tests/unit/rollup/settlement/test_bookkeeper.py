@@ -7,16 +7,20 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from entresol.chain.genesis.genesis import Genesis
 from entresol.errors import LayerOneFailed, LayerOneMismatch
 from entresol.l1.deployment import SettlementContracts
+from entresol.l1.fee_limits import FeeLimits
+from entresol.l1.operator import Operator
 from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.bundles import INTEROP_CENTER, Bundle, BundleCall
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.settler import SettlementConfig
@@ -78,6 +82,26 @@ async def settle(scenario: Scenario, now: float = 0.0) -> None:
     async with asyncio.timeout(60):
         while await scenario.settler.step(now) or scenario.is_pending:
             pass
+
+
+async def execute(scenario: Scenario) -> None:
+    """Settle until all batches are executed, and book none."""
+    wanted = scenario.batcher.last.number
+    books, scenario.settler.books = scenario.settler.books, None
+    async with asyncio.timeout(30):
+        while scenario.batches.last_settled(SettlementStep.EXECUTE) < wanted:
+            await scenario.settler.step(0.0)
+            await asyncio.sleep(0)
+    scenario.settler.books = books
+
+
+async def send_next_books(scenario: Scenario) -> None:
+    """Step until a transaction with books is pending."""
+    assert scenario.settler.books is not None
+    async with asyncio.timeout(10):
+        while not scenario.settler.books.is_sending:
+            await scenario.settler.step(0.0)
+            await asyncio.sleep(0)
 
 
 def problem_of(scenario: Scenario, batch: int) -> str | None:
@@ -182,8 +206,7 @@ def test_books_that_another_account_settled_are_recorded() -> None:
     async def play(scenario: Scenario) -> None:
         sent = bundle()
         number = seal_bundles(scenario, sent)
-        while await scenario.totals() != (1, 1, 1):
-            await scenario.settler.step(0.0)
+        await execute(scenario)
         address = contract_of(scenario).address
         call = settle_call(scenario, number, sent)
         receipt = await send(scenario.l1, scenario.contracts.owner, address, call)
@@ -206,8 +229,7 @@ def play_steered(play: Callable[[Scenario, SteeredLayerOne], Awaitable[None]]) -
 def test_books_that_a_reorg_removes_are_settled_again() -> None:
     async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
         number = seal_bundles(scenario, bundle())
-        while await scenario.totals() != (1, 1, 1):
-            await scenario.settler.step(0.0)
+        await execute(scenario)
         checkpoint = steered.checkpoint()
         await settle(scenario)
         first = scenario.batches.books.get(number)
@@ -228,30 +250,76 @@ def test_a_transaction_that_comes_too_late_is_no_problem() -> None:
     async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
         sent = bundle()
         number = seal_bundles(scenario, sent)
-        while await scenario.totals() != (1, 1, 1):
-            await scenario.settler.step(0.0)
-        await scenario.settler.step(0.0)
-        checkpoint = steered.checkpoint()
+        await execute(scenario)
         steered.mine_on_request()
-        for _ in range(3):
-            await scenario.settler.step(0.0)
-        assert scenario.settler.books is not None
-        assert scenario.settler.books.is_sending or await is_settled(scenario, number)
+        # The other account offers more, so that its transaction comes first.
+        other = Operator(scenario.l1, scenario.contracts.owner.secret, FeeLimits(multiplier=50.0))
+        call = settle_call(scenario, number, sent)
+        theirs = await other.sign_call(contract_of(scenario).address, call)
+        payload = msgspec.structs.replace(
+            theirs.payload,
+            max_fee_per_gas=9 * theirs.payload.max_fee_per_gas,
+            max_priority_fee_per_gas=9 * theirs.payload.max_fee_per_gas,
+        )
+        await send_next_books(scenario)
+        faster = sign(payload, scenario.contracts.owner.secret)
+        await scenario.l1.send(faster.raw)
         steered.mine()
         await settle(scenario)
+        by = scenario.batches.books.get(number)
+        assert by is not None
+        assert by.transaction == faster.hash
         assert problem_of(scenario, number) is None
-        assert scenario.batches.books.get(number) is not None
-        assert checkpoint >= 0
 
     play_steered(play)
+
+
+def test_a_transaction_that_l1_drops_is_sent_again() -> None:
+    async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
+        number = seal_bundles(scenario, bundle())
+        await execute(scenario)
+        steered.mine_on_request()
+        await send_next_books(scenario)
+        first = scenario.settler.books
+        assert first is not None
+        transactions = scenario.settler._sender(SettlementStep.EXECUTE).transactions
+        assert transactions.calling is not None
+        steered.drop(transactions.calling)
+        steered.mine(2)
+        await scenario.settler.step(1.0)
+        steered.mine()
+        await settle(scenario, 2.0)
+        assert await is_settled(scenario, number)
+        assert scenario.batches.books.get(number) is not None
+
+    play_steered(play)
+
+
+def test_steps_and_books_take_turns() -> None:
+    async def play(scenario: Scenario) -> None:
+        for salt in range(1, 5):
+            seal_bundles(scenario, bundle(salt=salt))
+        await execute(scenario)
+        done: list[tuple[int, int]] = []
+        later = 4
+        while len(scenario.batches.books.above(0)) < 4 or later < 8:
+            if later < 8:
+                later = seal_bundles(scenario, bundle(salt=later + 1))
+            await scenario.settler.step(0.0)
+            totals = await scenario.totals()
+            done.append((len(scenario.batches.books.above(0)), sum(totals)))
+        # Neither waits for all of the other.
+        assert any(booked and booked < 4 and steps > 12 for booked, steps in done)
+        await settle(scenario)
+        assert len(scenario.batches.books.above(0)) == 8
+
+    play_with_two(play)
 
 
 def test_a_restart_finds_what_was_sent_before(tmp_path: Path) -> None:
     async def play(scenario: Scenario) -> None:
         number = seal_bundles(scenario, bundle())
-        while await scenario.totals() != (1, 1, 1):
-            await scenario.settler.step(0.0)
-        await scenario.settler.step(0.0)
+        await execute(scenario)
         call = settle_call(scenario, number, bundle())
         receipt = await send(scenario.l1, OPERATOR, contract_of(scenario).address, call)
         assert receipt.succeeded
