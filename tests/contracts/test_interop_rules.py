@@ -8,8 +8,8 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 PAGE = (TESTS.parent / "docs" / "reports" / "interop.md").read_text(encoding="utf-8")
 ROWS = [it for it in PAGE.splitlines() if it.startswith("| ") and not it.startswith("| rule")]
-NAMED = re.compile(r"`([CU])/([\w/]+\.py)::(\w+)`")
-FOLDERS = {"C": "contracts", "U": "unit"}
+NAMED = re.compile(r"`([CIU])/([\w/]+\.py)::(\w+)`")
+FOLDERS = {"C": "contracts", "I": "integration", "U": "unit"}
 
 
 def test_every_rule_names_its_tests() -> None:
