@@ -106,13 +106,13 @@ def settlement() -> Iterator[Row]:
     stored = [batch.stored()] * BATCHES
     path = (WORD,) * 8
     operations = [PriorityOpsBatchInfo(path, path, (WORD,) * DEPOSITS)] * BATCHES
-    data = execute_data(stored, operations)
+    data = execute_data(stored, operations, [()] * BATCHES)
     yield _row("hash of a stored batch", stored[0].hash)
     yield _row("data that commits a batch", lambda: commit_data(previous, batch))
     yield _row(f"data that proves {BATCHES} batches", lambda: proof_data(previous, stored))
     yield _row(
         f"data that executes {BATCHES} batches of {DEPOSITS} deposits",
-        lambda: execute_data(stored, operations),
+        lambda: execute_data(stored, operations, [()] * BATCHES),
     )
     yield _row(
         f"call with data of {len(data):,} bytes",

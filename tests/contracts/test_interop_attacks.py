@@ -11,7 +11,7 @@ from entresol._native import keccak256
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.batches import Batch, execute_data
-from tests.support.contracts.bundles import INTEROP_CENTER, Bundle, Call
+from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, find
 from tests.support.contracts.l1_contracts import (
@@ -58,7 +58,7 @@ class Books:
         asked = direct(mint_value=ETHER)
         l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=ETHER)
 
-    def settle(self, *bundles: Bundle, logs: tuple[L2ToL1Log, ...] = ()) -> int:
+    def settle(self, *bundles: PlainBundle, logs: tuple[L2ToL1Log, ...] = ()) -> int:
         """Execute a batch with these bundles of one chain, add its root, and return the gas of that."""
         all_logs = (*logs, *(it.log() for it in bundles))
         return self.add(
@@ -117,8 +117,8 @@ def transfer(
     return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
 
 
-def bundle(*calls: Call, source: int = CHAIN_ID, destination: int = OTHER_CHAIN_ID) -> Bundle:
-    return Bundle(calls=calls, base_token=ETHER_ID, source=source, destination=destination)
+def bundle(*calls: Call, source: int = CHAIN_ID, destination: int = OTHER_CHAIN_ID) -> PlainBundle:
+    return PlainBundle(calls=calls, base_token=ETHER_ID, source=source, destination=destination)
 
 
 def tokens(first: int, count: int) -> list[Call]:
@@ -137,7 +137,7 @@ def test_a_batch_with_all_new_tokens_that_fit_and_as_many_logs_as_can_be_is_book
     books: Books, calls: int
 ) -> None:
     # The least that a router says of a token: none is described.
-    bundles: list[Bundle] = []
+    bundles: list[PlainBundle] = []
     left, attributes = MOST_BYTES, (b"", bytes.fromhex("000100000014") + ALICE, False)
     while left >= 0:
         made = [
@@ -232,7 +232,7 @@ def test_a_chain_returns_no_more_of_another_chains_token_than_it_has(books: Book
     asset = asset_id(L2_TOKEN, CHAIN_ID)
     books.settle(bundle(transfer(5)))
 
-    def back(amount: int) -> Bundle:
+    def back(amount: int) -> PlainBundle:
         call = transfer(amount, source=OTHER_CHAIN_ID)
         return bundle(call, source=OTHER_CHAIN_ID, destination=CHAIN_ID)
 
@@ -245,7 +245,7 @@ def test_a_chain_returns_no_more_of_another_chains_token_than_it_has(books: Book
 
 
 def test_two_chains_together_take_no_more_than_both_have(books: Books) -> None:
-    def ether(amount: int, source: int, destination: int) -> Bundle:
+    def ether(amount: int, source: int, destination: int) -> PlainBundle:
         call = Call(to=BOB, sender=ALICE, value=amount)
         return bundle(call, source=source, destination=destination)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.bundles import Bundle, Call
+from tests.support.contracts.bundles import Call, PlainBundle
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, find
 from tests.support.contracts.interop_chains import (
@@ -259,7 +259,7 @@ def test_an_asset_that_is_encoded_oddly_is_read_alike_by_l1_and_the_destination(
         + unread + len(mint).to_bytes(32) + mint + b"\xff" * 7
     )  # fmt: skip
     call = Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
-    bundle = Bundle(calls=[call], base_token=ETHER_ID).encode()
+    bundle = PlainBundle(calls=[call], base_token=ETHER_ID).encode()
 
     world.book(Sent(b"", bundle, CHAIN_ID), OTHER_CHAIN_ID, asset, 5)
     world.finish(0, 0)

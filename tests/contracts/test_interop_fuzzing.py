@@ -15,7 +15,7 @@ from eth_abi.exceptions import DecodingError
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.bundles import BUNDLE, INTEROP_CENTER, Bundle, Call
+from tests.support.contracts.bundles import BUNDLE, INTEROP_CENTER, Call, PlainBundle
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Reverted
 from tests.support.contracts.interop_mutations import Mutations
 from tests.support.contracts.l1_contracts import (
@@ -94,9 +94,9 @@ class World:
         """The root over all chains."""
         return bytes(self.l1.engine.read(self.l1.message_root, "getAggregatedRoot"))
 
-    def bundle(self, *calls: Call) -> Bundle:
+    def bundle(self, *calls: Call) -> PlainBundle:
         """Return a bundle of the first chain to the second."""
-        return Bundle(calls=calls, base_token=ETHER_ID)
+        return PlainBundle(calls=calls, base_token=ETHER_ID)
 
     def transfer(self, asset: Hash32, token: Address, amount: int) -> Call:
         """Return the call of a router that carries a token."""
@@ -104,7 +104,7 @@ class World:
         data = FINALIZE + abi.encode(["uint256", "bytes32", "bytes"], [CHAIN_ID, asset, mint])
         return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
 
-    def originals(self) -> list[Bundle]:
+    def originals(self) -> list[PlainBundle]:
         """Return bundles with value, with a token of L1, and with one of the source."""
         ether = Call(to=BOB, sender=ALICE, value=5)
         crowns = self.transfer(self.crown_id, self.crown, 3)
@@ -250,7 +250,7 @@ def test_a_chain_that_lies_moves_what_its_bundles_say_and_it_has() -> None:
     assert added, "changed salts, amounts and receivers are other bundles"
 
 
-def _lie(mutations: Mutations, bundle: Bundle) -> bytes:
+def _lie(mutations: Mutations, bundle: PlainBundle) -> bytes:
     """Return a message that is nearly a bundle that L1 can book."""
     random = mutations.random
     way = random.randrange(6)

@@ -13,8 +13,8 @@ from entresol._native import keccak256
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.bundles import (
-    Bundle,
     Call,
+    PlainBundle,
     batch_leaf,
     chain_leaf,
     tree_root,
@@ -54,7 +54,7 @@ def chains(l1: Deployed) -> Deployed:
     return l1
 
 
-def settle(l1: Deployed, *logs: L2ToL1Log, bundles: tuple[Bundle, ...] = ()) -> int:
+def settle(l1: Deployed, *logs: L2ToL1Log, bundles: tuple[PlainBundle, ...] = ()) -> int:
     """Execute a batch of the first chain with these logs and bundles, and add its root."""
     logs = (*logs, *(it.log() for it in bundles))
     number = l1.settle(*logs)
@@ -67,8 +67,8 @@ def add(l1: Deployed, number: int, logs: tuple[L2ToL1Log, ...], messages: list[b
     l1.engine.send(BOB, l1.message_root, "settle", CHAIN_ID, number, packed, messages)
 
 
-def ether(amount: int) -> Bundle:
-    return Bundle(calls=[Call(to=BOB, sender=ALICE, value=amount)], base_token=ETHER_ID)
+def ether(amount: int) -> PlainBundle:
+    return PlainBundle(calls=[Call(to=BOB, sender=ALICE, value=amount)], base_token=ETHER_ID)
 
 
 def transfer(asset: Hash32, token: Address, amount: int, source: int = CHAIN_ID) -> Call:
@@ -91,8 +91,8 @@ def transfer(asset: Hash32, token: Address, amount: int, source: int = CHAIN_ID)
     return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
 
 
-def tokens(asset: Hash32, token: Contract, amount: int) -> Bundle:
-    return Bundle(calls=[transfer(asset, token.address, amount)], base_token=ETHER_ID)
+def tokens(asset: Hash32, token: Contract, amount: int) -> PlainBundle:
+    return PlainBundle(calls=[transfer(asset, token.address, amount)], base_token=ETHER_ID)
 
 
 def balance(l1: Deployed, chain_id: int, asset: Hash32 = ETHER_ID) -> int:
@@ -260,7 +260,7 @@ def test_a_token_moves_with_the_call_of_the_routers(chains: Deployed) -> None:
 def test_a_token_of_the_source_is_registered_by_its_first_bundle(chains: Deployed) -> None:
     asset = asset_id(L2_TOKEN, CHAIN_ID)
     call = transfer(asset, L2_TOKEN, 5)
-    settle(chains, bundles=(Bundle(calls=[call, call], base_token=ETHER_ID),))
+    settle(chains, bundles=(PlainBundle(calls=[call, call], base_token=ETHER_ID),))
 
     assert balance(chains, CHAIN_ID, asset) == 0
     assert balance(chains, OTHER_CHAIN_ID, asset) == 10
@@ -273,7 +273,7 @@ def test_a_token_that_a_chain_is_not_the_origin_of_is_not_registered_by_it(
     asset = asset_id(L2_TOKEN, OTHER_CHAIN_ID)
     call = transfer(asset, L2_TOKEN, 5)
     with pytest.raises(Reverted, match="AssetIdNotSupported"):
-        settle(chains, bundles=(Bundle(calls=[call], base_token=ETHER_ID),))
+        settle(chains, bundles=(PlainBundle(calls=[call], base_token=ETHER_ID),))
 
 
 @pytest.mark.parametrize(

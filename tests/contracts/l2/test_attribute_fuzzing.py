@@ -14,7 +14,7 @@ from eth_abi import abi
 from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.values import Address
-from tests.support.contracts.bundles import Bundle, Call
+from tests.support.contracts.bundles import Call, PlainBundle
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Reverted
 from tests.support.contracts.interop_chains import (
     FEE,
@@ -113,7 +113,7 @@ class Asked:
     starters: tuple[tuple[bytes, bytes, tuple[bytes, ...]], ...]
     attributes: tuple[bytes, ...]
 
-    def means(self) -> tuple[Bundle, int]:
+    def means(self) -> tuple[PlainBundle, int]:
         """Return the bundle without its salt, and the value that it costs beside fees; Rejected if it is none."""
         chain_id, whole = interoperable(self.destination)
         _check(holds=whole is None and chain_id == OTHER_CHAIN_ID and len(self.starters) > 0)
@@ -124,7 +124,7 @@ class Asked:
             _check(holds=interoperable(executor)[0] in (None, OTHER_CHAIN_ID))
         unbundler = account(found[UNBUNDLER]) if UNBUNDLER in found else anywhere(ALICE)
         calls = [_call(*it) for it in self.starters]
-        bundle = Bundle(
+        bundle = PlainBundle(
             calls=[call for call, _ in calls],
             base_token=asset_id(ETH_TOKEN),
             attributes=(executor, unbundler, False),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address
-from tests.support.contracts.bundles import Bundle, Call
+from tests.support.contracts.bundles import Call, PlainBundle
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Reverted
 from tests.support.contracts.interop_chains import (
     BOOTLOADER,
@@ -421,7 +421,7 @@ _SENT = _STREET.here.send(starter(CAROL))
 def test_a_bundle_that_is_not_for_this_chain_or_malformed_is_rejected(
     street: Street, change: dict[str, Any], error: str
 ) -> None:
-    bundle = Bundle(calls=[Call(to=CAROL, sender=ALICE)], base_token=street.there.base_asset)
+    bundle = PlainBundle(calls=[Call(to=CAROL, sender=ALICE)], base_token=street.there.base_asset)
     encoded = replace(bundle, **change).encode()
     sent = Sent(keccak256(abi.encode(["uint256", "bytes"], [CHAIN_ID, encoded])), encoded, CHAIN_ID)
     with pytest.raises(Reverted, match=error):
@@ -430,7 +430,7 @@ def test_a_bundle_that_is_not_for_this_chain_or_malformed_is_rejected(
 
 def test_a_bundle_of_this_chain_or_of_l1_is_rejected(street: Street) -> None:
     for source in (OTHER_CHAIN_ID, L1_CHAIN_ID):
-        encoded = Bundle(
+        encoded = PlainBundle(
             calls=[Call(to=CAROL, sender=ALICE)], base_token=street.there.base_asset, source=source
         ).encode()
         message = (0, Address((0x1000D).to_bytes(20)), b"\1" + encoded)
@@ -495,7 +495,7 @@ def test_only_who_is_named_executes(street: Street) -> None:
 
 
 def test_the_name_of_an_executor_on_another_chain_is_nobody_here(street: Street) -> None:
-    encoded = Bundle(
+    encoded = PlainBundle(
         calls=[Call(to=CAROL, sender=ALICE)],
         base_token=street.there.base_asset,
         attributes=(on_chain(CHAIN_ID, BOB), b"", False),

@@ -9,7 +9,7 @@ from entresol._native import keccak256
 from entresol.primitives.addresses import create_address
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import MULTICALL
-from tests.support.contracts.bundles import INTEROP_CENTER, Bundle, Call
+from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, find
 from tests.support.contracts.interop_chains import (
@@ -64,7 +64,7 @@ def forged(
     street: Street, *calls: Call, attributes: tuple[bytes, bytes, bool] | None = None
 ) -> Sent:
     """Return a bundle that a chain which lies has sent."""
-    made = Bundle(
+    made = PlainBundle(
         calls=calls,
         base_token=street.there.base_asset,
         attributes=(b"", anywhere(ALICE), False) if attributes is None else attributes,

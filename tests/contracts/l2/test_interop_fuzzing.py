@@ -14,7 +14,7 @@ from eth_abi import abi
 from eth_abi.exceptions import DecodingError
 
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.bundles import BUNDLE, Bundle, Call
+from tests.support.contracts.bundles import BUNDLE, Call, PlainBundle
 from tests.support.contracts.engine import L1_CHAIN_ID, Reverted
 from tests.support.contracts.interop_chains import (
     HANDLER,
@@ -162,7 +162,7 @@ def read(encoded: bytes) -> tuple[Any, ...] | None:
     return tuple(bundle)
 
 
-def fields(mutations: Mutations, bundle: Bundle) -> Bundle:
+def fields(mutations: Mutations, bundle: PlainBundle) -> PlainBundle:
     """Return a bundle with other fields, each of its type."""
     random = mutations.random
     calls = [
@@ -195,7 +195,7 @@ def lies(mutations: Mutations, count: int) -> list[bytes]:
     ]
     base_token = InteropChain().base_asset
     originals = [
-        Bundle(calls=calls[:size], base_token=base_token, attributes=attributes)
+        PlainBundle(calls=calls[:size], base_token=base_token, attributes=attributes)
         for size in (0, 1, 2, 3)
         for attributes in ((b"", anywhere(ALICE), False), (anywhere(BOB), b"", True))
     ]

@@ -37,7 +37,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bundle:
+class PlainBundle:
     """Calls to another chain."""
 
     calls: Sequence[Call]

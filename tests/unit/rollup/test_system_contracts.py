@@ -14,17 +14,16 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.l1.deployment import protocol_version_of
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
+from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
 from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
     BASE_TOKEN,
-    BASE_TOKEN_HOLDER,
     BRIDGEHUB,
     CONTRACTS,
     HELD,
-    INTEROP_CENTER,
     INTEROP_CONTRACTS,
     NATIVE_TOKEN_VAULT,
     TESTNET_PAYMASTER,

@@ -13,8 +13,7 @@ from entresol.errors import MalformedValue
 from entresol.primitives.interop import erc7930
 from entresol.primitives.interop.bundles import VERSION, Bundle, BundleCall
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.bundles import Bundle as PlainBundle
-from tests.support.contracts.bundles import Call
+from tests.support.contracts.bundles import Call, PlainBundle
 
 addresses = st.binary(min_size=20, max_size=20).map(Address)
 hashes = st.binary(min_size=32, max_size=32).map(Hash32)
