@@ -12,8 +12,8 @@ from entresol.primitives.interop.bundles import (
     BUNDLE_TYPE,
     INTEROP_CENTER,
     INTEROP_HANDLER,
-    Bundle,
     BundleCall,
+    InteropBundle,
 )
 from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, LogProof, ProvenLog
@@ -93,7 +93,7 @@ class RelayedChains:
         """Send bundles in one block of the source, and return their hashes."""
         hashes = []
         for _ in range(count):
-            bundle = Bundle(
+            bundle = InteropBundle(
                 *(SOURCE, to, Hash32.zero(), Hash32(self._nonce.to_bytes(32))),
                 (BundleCall(BOB, ALICE, 0, b""),),
                 executor,
@@ -145,7 +145,7 @@ def slot(base: int, *path: int | bytes) -> Hash32:
     return Hash32(found)
 
 
-def _words(bundle: Bundle) -> tuple[object, ...]:
+def _words(bundle: InteropBundle) -> tuple[object, ...]:
     ((decoded,)) = abi.decode(f"({BUNDLE_TYPE})", bundle.encode())
     return tuple(decoded)
 

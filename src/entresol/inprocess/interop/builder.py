@@ -19,7 +19,7 @@ from entresol.inprocess.interop.starters import (
 )
 from entresol.primitives.assets import ETH_TOKEN, L2_BASE_TOKEN, asset_id
 from entresol.primitives.interop import erc7930
-from entresol.primitives.interop.bundles import BUNDLE_SENT, INTEROP_CENTER, Bundle
+from entresol.primitives.interop.bundles import BUNDLE_SENT, INTEROP_CENTER, InteropBundle
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 
@@ -154,7 +154,7 @@ def bundles_of(
         if address == L1_MESSENGER and topics[0] == bytes(L1_MESSAGE_SENT):
             messages += 1
         elif address == INTEROP_CENTER and topics[0] == bytes(BUNDLE_SENT):
-            _, _, bundle = Bundle.of_event(bytes(log["data"]))
+            _, _, bundle = InteropBundle.of_event(bytes(log["data"]))
             # The message of a bundle is the last one before its event.
             if bundle.destination == destination.l2.eth.chain_id:
                 found.append(SentBundle(bundle, messages - 1, receipt, source, destination))

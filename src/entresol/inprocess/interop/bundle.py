@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from web3.types import TxReceipt
 
     from entresol.inprocess.settling_client import SettlingClient
-    from entresol.primitives.interop.bundles import Bundle
+    from entresol.primitives.interop.bundles import InteropBundle
 
 _INVALID_PARAMS: Final = -32602
 
@@ -76,7 +76,7 @@ class SentBundle:
 
     def __init__(
         self,
-        bundle: Bundle,
+        bundle: InteropBundle,
         index: int,
         receipt: TxReceipt,
         source: SettlingClient,

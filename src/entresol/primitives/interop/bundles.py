@@ -34,7 +34,7 @@ class BundleCall(NamedTuple):
     has_shadow_account: bool = False
 
 
-class Bundle(NamedTuple):
+class InteropBundle(NamedTuple):
     """Calls from one chain to another."""
 
     source: int

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.chain.logs import logs_of_block
 from entresol.errors import MalformedValue
-from entresol.primitives.interop.bundles import BUNDLE_SENT, INTEROP_CENTER, Bundle
+from entresol.primitives.interop.bundles import BUNDLE_SENT, INTEROP_CENTER, InteropBundle
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.storage.log_index import LogQuery
 
@@ -117,7 +117,7 @@ def bundles_of(record: BlockRecord, chain_id: int) -> Iterator[OpenBundle]:
     """Yield the bundles that a block has sent; what the center cannot have written is left out."""
     for log in logs_of_block(record, _QUERY):
         try:
-            _, bundle_hash, bundle = Bundle.of_event(log.data)
+            _, bundle_hash, bundle = InteropBundle.of_event(log.data)
         except MalformedValue:
             continue
         logs = record.results[log.transaction_index].logs[: log.index_in_transaction]

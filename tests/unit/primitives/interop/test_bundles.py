@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from entresol.errors import MalformedValue
 from entresol.primitives.interop import erc7930
-from entresol.primitives.interop.bundles import VERSION, Bundle, BundleCall
+from entresol.primitives.interop.bundles import VERSION, BundleCall, InteropBundle
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.bundles import Call, PlainBundle
 
@@ -28,18 +28,18 @@ calls = st.builds(
     st.just(False),
 )
 bundles = st.builds(
-    Bundle, numbers, numbers, hashes, hashes, st.lists(calls, max_size=4).map(tuple), st.binary(max_size=40),
+    InteropBundle, numbers, numbers, hashes, hashes, st.lists(calls, max_size=4).map(tuple), st.binary(max_size=40),
     st.binary(max_size=40), st.booleans(), st.just(VERSION),
 )  # fmt: skip
 
 
 @given(bundles)
-def test_a_bundle_is_what_its_encoding_says(bundle: Bundle) -> None:
-    assert Bundle.of_message(bundle.message()) == bundle
+def test_a_bundle_is_what_its_encoding_says(bundle: InteropBundle) -> None:
+    assert InteropBundle.of_message(bundle.message()) == bundle
 
 
 @given(bundles)
-def test_a_bundle_is_encoded_as_eth_abi_does(bundle: Bundle) -> None:
+def test_a_bundle_is_encoded_as_eth_abi_does(bundle: InteropBundle) -> None:
     plain = PlainBundle(
         calls=[
             Call(to=it.to, sender=it.sender, value=it.value, data=it.data) for it in bundle.calls
@@ -54,17 +54,17 @@ def test_a_bundle_is_encoded_as_eth_abi_does(bundle: Bundle) -> None:
 
 
 @given(bundles, st.data())
-def test_no_other_bytes_are_the_same_bundle(bundle: Bundle, data: Any) -> None:
+def test_no_other_bytes_are_the_same_bundle(bundle: InteropBundle, data: Any) -> None:
     encoded = bytearray(bundle.encode())
     encoded[data.draw(st.integers(0, len(encoded) - 1))] ^= data.draw(st.integers(1, 255))
     with suppress(MalformedValue):
-        assert Bundle.decode(bytes(encoded)) != bundle
+        assert InteropBundle.decode(bytes(encoded)) != bundle
 
 
 @given(bundles)
-def test_bytes_after_a_bundle_are_rejected(bundle: Bundle) -> None:
+def test_bytes_after_a_bundle_are_rejected(bundle: InteropBundle) -> None:
     with pytest.raises(MalformedValue):
-        Bundle.decode(bundle.encode() + bytes(32))
+        InteropBundle.decode(bundle.encode() + bytes(32))
 
 
 @given(st.none() | st.integers(1, 2**64), st.none() | addresses)

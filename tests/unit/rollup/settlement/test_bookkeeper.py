@@ -19,7 +19,7 @@ from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.interop.bundles import INTEROP_CENTER, Bundle, BundleCall
+from entresol.primitives.interop.bundles import INTEROP_CENTER, BundleCall, InteropBundle
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.books_contract import BooksContract
@@ -47,8 +47,8 @@ def play_with_two(
         run(steered, play, path=path, config=config, genesis=GENESIS, chains_beside=(OTHER,))
 
 
-def bundle(value: int = 0, *, salt: int = 1, destination: int = OTHER) -> Bundle:
-    return Bundle(
+def bundle(value: int = 0, *, salt: int = 1, destination: int = OTHER) -> InteropBundle:
+    return InteropBundle(
         source=CHAIN_ID,
         destination=destination,
         base_token=ETHER_ASSET,
@@ -57,7 +57,7 @@ def bundle(value: int = 0, *, salt: int = 1, destination: int = OTHER) -> Bundle
     )
 
 
-def seal_bundles(scenario: Scenario, *bundles: Bundle) -> int:
+def seal_bundles(scenario: Scenario, *bundles: InteropBundle) -> int:
     """Seal a batch of one block with these bundles, and return its number."""
     for it in bundles:
         scenario.chain.call_contract(INTEROP_CENTER, abi.encode("(bytes)", (it.message(),)))
@@ -109,7 +109,7 @@ def problem_of(scenario: Scenario, batch: int) -> str | None:
     return scenario.settler.books.problem_of(batch)
 
 
-def settle_call(scenario: Scenario, batch: int, *bundles: Bundle) -> bytes:
+def settle_call(scenario: Scenario, batch: int, *bundles: InteropBundle) -> bytes:
     logs = scenario.batches.logs(batch)
     return contract_of(scenario).settle_call(batch, logs, [it.message() for it in bundles])
 
