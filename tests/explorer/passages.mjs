@@ -107,6 +107,52 @@ check("its proof is checked in the browser, and a click runs it", async () => {
   expect(after[0] - before[0] === ETHER / 2n && after[1] - before[1] === ETHER / 4n, "the value did not arrive");
 });
 
+check("a proof that leads elsewhere differs, and both roots are shown", async () => {
+  // A node that lies about one sibling.
+  const lie = async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    const response = await route.fetch();
+    const text = await response.text();
+    const found = /"proof":\["0x01[0-9a-f]{62}","(0x[0-9a-f]{64})"/.exec(text);
+    await route.fulfill({ response, body: found ? text.replace(found[1], `0x${"ee".repeat(32)}`) : text });
+  };
+  await visit(
+    `bundle/${first.bundle}`,
+    async (page) => {
+      await sees(page, ".panel .box.bad", "The proof differs");
+      await sees(page, ".panel .box.bad", "on layer 1 0x");
+      expect((await page.locator(".panel .box.ok").count()) === 0, "it is verified all the same");
+    },
+    { before: (page) => page.route((it) => it.pathname === "/", lie) },
+  );
+});
+
+check("a bundle that is not on the ground yet sits in its pillar", async () => {
+  await l1Rpc("evm_setAutomine", false);
+  try {
+    await visit("", async (page) => {
+      const { receipt } = await sendBundle(url, 271, [{ to: CAROL }]);
+      await until(async () => (await rpc("eth_getTransactionReceipt", receipt.transactionHash)).l1BatchNumber);
+      await send({ to: BOB, value: "0x1" });
+      await page
+        .locator(".passages text")
+        .filter({ hasText: /waits in \d+/ })
+        .waitFor();
+      const way = page.locator(".passages a").filter({ hasText: "waits in" });
+      expect((await way.locator(".travelled").count()) === 0, "it has travelled");
+      expect((await way.locator(".to-come").count()) === 1, "its way is not drawn");
+      const inside = await way.locator(".sinks").evaluate((it) => {
+        const { top } = it.getBoundingClientRect();
+        return top < document.querySelector(".street > .slab").getBoundingClientRect().top;
+      });
+      expect(inside, "it lies in the ground");
+    });
+  } finally {
+    await l1Rpc("evm_setAutomine", true);
+    await l1Rpc("evm_mine");
+  }
+});
+
 check("search finds a bundle, and the transactions that sent and ran it lead to it", async () => {
   const link = `#/bundle/${first.bundle}`;
   const { transactionHash } = first.receipt;
