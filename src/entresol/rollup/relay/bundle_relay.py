@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 MAX_PENDING: Final = 16
 """How many transactions of a relay are pending at once."""
+MAX_TRIED: Final = 16
+"""How many bundles a step tries, before it reads further ones."""
 READ_AT_ONCE: Final = 100
 """How many bundles of a source a step reads."""
 MAX_WAITING: Final = 8
@@ -125,15 +127,28 @@ class BundleRelay:
         for source in tuple(self._sources.values()):
             for bundle in await source.read(min(self._queue.room, READ_AT_ONCE)):
                 if self._queue.room and not self._is_done(bundle):
-                    self._queue.add(bundle.hash, bundle)
+                    self._queue.add(bundle.hash, bundle, bundle.sender)
         await self._collect()
-        async for bundle, proof in self._ready():
-            await self._execute(bundle, proof)
-            if len(self._pending) >= MAX_PENDING:
-                break
-        if any(it.has_more for it in self._sources.values()) and self._queue.room:
+        has_more = await self._try_some()
+        unread = any(it.has_more for it in self._sources.values()) and self._queue.room
+        if has_more or unread:
             return 0.0
         return math.inf if (due := self._queue.next_due()) is None else due
+
+    async def _try_some(self) -> bool:
+        """Try some of what is ready, and return whether there may be more to try at once."""
+        tried = 0
+        if len(self._pending) >= MAX_PENDING:
+            return False
+        async for bundle, proof in self._ready():
+            await self._execute(bundle, proof)
+            tried += 1
+            if len(self._pending) >= MAX_PENDING:
+                return False
+            if tried >= MAX_TRIED:
+                # What others have sent meanwhile comes before what is left.
+                return True
+        return False
 
     async def _step(self) -> float:
         return max(await self.step(), self._interval)

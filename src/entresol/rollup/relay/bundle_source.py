@@ -42,6 +42,8 @@ class OpenBundle(NamedTuple):
     """In its block, as receipts have it."""
     position: int
     """Of its message among those of the transaction."""
+    sender: bytes
+    """The account whose transaction has sent it."""
     encoded: bytes
     is_for_anyone: bool
     """Whether it names no execution address."""
@@ -135,6 +137,7 @@ def bundles_of(record: BlockRecord, chain_id: int) -> Iterator[OpenBundle]:
             transaction_index=log.transaction_index,
             # The message of a bundle is the last one before its event.
             position=messages - 1,
+            sender=bytes(record.transactions[log.transaction_index][1]),
             encoded=bundle.encode(),
             is_for_anyone=not bundle.executor,
         )

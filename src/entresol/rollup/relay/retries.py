@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -17,10 +19,11 @@ T = TypeVar("T")
 
 
 class _Entry(Generic[T]):
-    __slots__ = ("due", "item", "tries")
+    __slots__ = ("due", "group", "item", "tries")
 
-    def __init__(self, item: T) -> None:
+    def __init__(self, item: T, group: Hashable) -> None:
         self.item = item
+        self.group = group
         self.tries = 0
         self.due = 0.0
 
@@ -56,17 +59,22 @@ class RetryQueue(Generic[T]):
         """How many more it takes."""
         return self._limit - len(self._entries)
 
-    def add(self, key: Hashable, item: T) -> None:
-        """Add an item, unless it is there."""
+    def add(self, key: Hashable, item: T, group: Hashable = None) -> None:
+        """Add an item, unless it is there; those of one group, as of one sender, hold up each other before others."""
         assert self.room > 0
-        self._entries.setdefault(key, _Entry(item))
+        self._entries.setdefault(key, _Entry(item, group))
 
     def due(self) -> Iterator[tuple[Hashable, T]]:
-        """Yield what may be tried now: those that were never tried first, the oldest first."""
+        """Yield what may be tried now: those that were never tried first, one of each group in turn, the oldest first."""
         now = self._clock()
-        ready = [(key, it) for key, it in self._entries.items() if it.due <= now]
-        ready.sort(key=lambda pair: pair[1].tries)
-        yield from ((key, it.item) for key, it in ready)
+        seen: Counter[tuple[int, Hashable]] = Counter()
+        ready = []
+        for key, it in self._entries.items():
+            if it.due <= now:
+                seen[it.tries, it.group] += 1
+                ready.append((it.tries, seen[it.tries, it.group], key, it.item))
+        ready.sort(key=itemgetter(0, 1))
+        yield from ((key, item) for _, _, key, item in ready)
 
     def next_due(self) -> float | None:
         """Return the seconds until the next one that has failed may be tried again; None if none has."""

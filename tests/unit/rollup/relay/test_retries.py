@@ -51,6 +51,14 @@ def test_what_was_never_tried_is_tried_first() -> None:
     assert [item for _, item in queue.due()] == ["b", "a"]
 
 
+def test_one_of_each_group_is_tried_in_turn() -> None:
+    queue: RetryQueue[str] = RetryQueue(Time())
+    for number in range(3):
+        queue.add(f"spam{number}", f"spam{number}", "spammer")
+    queue.add("honest", "honest", "alice")
+    assert [item for _, item in queue.due()] == ["spam0", "honest", "spam1", "spam2"]
+
+
 def test_it_has_room_for_so_many() -> None:
     queue: RetryQueue[str] = RetryQueue(Time(), limit=2)
     queue.add("a", "a")
