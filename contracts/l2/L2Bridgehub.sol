@@ -18,7 +18,8 @@ contract L2Bridgehub is IInteropChains {
     /// @notice The message root of chains that settle on this one.
     address public constant messageRoot = L2_MESSAGE_ROOT;
 
-    /// @notice The contract on L1 that registers other chains here; set in the genesis.
+    /// @inheritdoc IInteropChains
+    /// @dev Set in the genesis.
     address public chainRegistrationSender;
     mapping(uint256 chainId => bytes32) private _baseTokens;
 

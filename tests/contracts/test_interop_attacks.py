@@ -454,6 +454,28 @@ def test_only_chains_of_this_l1_are_told_of_each_other(
         books.l1.engine.send(BOB, books.l1.registrar, "registerChain", *pair)
 
 
+@pytest.mark.parametrize("price", [(3, 1), (1, 3), (2**128 - 1, 1), (1, 2**128 - 1)])
+def test_anyone_tells_a_chain_what_calls_cost_at_a_new_price_once(
+    books: Books, price: tuple[int, int]
+) -> None:
+    l1 = books.l1
+    l1.engine.send(DEPLOYER, l1.chain, "setTokenMultiplier", *price)
+    l1.engine.send(BOB, l1.registrar, "updateInteropFee", CHAIN_ID)
+
+    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    fee = -(-(10**12) * price[0] // price[1])
+    transaction = event.fields["transaction"]
+    assert transaction[1:3] == (int.from_bytes(alias(l1.registrar.address)), 0x1000D)
+    assert keccak256(b"setInteropFee(uint256)")[:4] + fee.to_bytes(32) in transaction
+    with pytest.raises(Reverted, match="InteropFeeUnchanged"):
+        l1.engine.send(ALICE, l1.registrar, "updateInteropFee", CHAIN_ID)
+
+
+def test_a_chain_that_is_not_registered_is_told_no_fee(books: Books) -> None:
+    with pytest.raises(Reverted, match="ChainIdNotRegistered"):
+        books.l1.engine.send(BOB, books.l1.registrar, "updateInteropFee", 999)
+
+
 @pytest.mark.parametrize("caller", [ALICE, DEPLOYER, OPERATOR])
 def test_nobody_but_the_registrar_makes_requests_that_cost_nothing(
     l1: Deployed, caller: Address

@@ -7,16 +7,19 @@ import contextlib
 import json
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 from eth_abi import abi
 
+from entresol._native import keccak256
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.open_chains import OPERATOR
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import EtherPrice
+from entresol.primitives.interop.bundles import INTEROP_CENTER
 from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.contracts.engine import Contract, find
@@ -27,6 +30,7 @@ from tests.support.rpc_client import RpcClient, RpcError, health_of
 from tests.support.workers import clients_of
 
 GAS_PRICE = 10**8
+INTEROP_FEES = {1_500_000_000: 1_500_000_000, "1/3": 1}
 FLAGS = (
     *("--base-token", "USD", "--base-token-decimals", "6", "--base-token-ratio", "3000000000"),
     *("--balance", "1000000000000"),
@@ -57,6 +61,12 @@ class Priced:
         """Return the fraction that each process names."""
         found = [it("zks_getFeeParams")["V2"]["conversion_ratio"] for it in self.processes]
         return [(it["numerator"], it["denominator"]) for it in found]
+
+    def charges(self, fee: int) -> bool:
+        """Return whether a call to another chain costs so much."""
+        selector = "0x" + keccak256(b"interopProtocolFee()")[:4].hex()
+        call = {"to": str(INTEROP_CENTER), "data": selector}
+        return int(self.processes[0]("eth_call", call, "latest"), 16) == fee
 
     def set_on_l1(self, nominator: int, denominator: int) -> None:
         """Change the price of ether as the admin of the chain, past the node."""
@@ -132,6 +142,9 @@ def test_a_new_ratio_changes_every_price_on_both_layers_and_in_every_process(
         assert event["address"] == str(priced.pair.chain.address)
         assert priced.prices() == {price_after}
         assert priced.base_fee() == price_after
+        # What a call to another chain costs follows by a request of L1.
+        expected = INTEROP_FEES[ratio]
+        eventually(partial(priced.charges, expected))
     assert priced.ratios() == [(1, 3 * 10**12)] * 2
     later, price_later = priced.deposit()
     assert priced.arrived_at(later) == price_later < price

@@ -33,6 +33,9 @@ interface IInteropChains {
     /// @notice The asset id of a chain's base token; zero if the chain is not registered here.
     function baseTokenAssetId(uint256 chainId) external view returns (bytes32);
 
+    /// @notice The contract on L1 that tells this chain of others, and what a call to them costs.
+    function chainRegistrationSender() external view returns (address);
+
     /// @notice The chain id of the settlement layer.
     function L1_CHAIN_ID() external view returns (uint256);
 }

@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 // Some constants are named as the functions that clients call.
 // solhint-disable const-name-snakecase
 
+import {AddressAliasHelper} from "../../shared/AddressAliasHelper.sol";
 import {
     L2_ASSET_ROUTER,
     L2_BASE_TOKEN_HOLDER,
@@ -42,7 +43,7 @@ contract InteropCenter {
     /// @notice The protocol's own token: there is none.
     address public constant zkToken = address(0);
 
-    /// @notice The fee for each call, in the base token; set in the genesis.
+    /// @notice The fee for each call, in the base token; set in the genesis, and by L1 with a new price of ether.
     uint256 public interopProtocolFee;
     /// @notice The fees so far, which are burnt.
     uint256 public burntFees;
@@ -67,6 +68,10 @@ contract InteropCenter {
         InteropBundle interopBundle
     );
 
+    /// @notice Calls cost another fee from now on.
+    event InteropFeeUpdated(uint256 indexed oldFee, uint256 indexed newFee);
+
+    error Unauthorized(address caller);
     error Reentered();
     error EmptyBundle();
     error TooManyCalls(uint256 count);
@@ -118,6 +123,16 @@ contract InteropCenter {
             callAttributes: ofCall
         });
         return _sendId(_send(chainId, starters, Attributes.ofBundle(ofBundle)), 0);
+    }
+
+    /// @notice Set the fee for each call; only L1, which knows what ether costs in the base token.
+    function setInteropFee(uint256 fee) external {
+        address registrar = IInteropChains(L2_BRIDGEHUB).chainRegistrationSender();
+        if (msg.sender != AddressAliasHelper.applyL1ToL2Alias(registrar)) {
+            revert Unauthorized(msg.sender);
+        }
+        emit InteropFeeUpdated(interopProtocolFee, fee);
+        interopProtocolFee = fee;
     }
 
     function _send(

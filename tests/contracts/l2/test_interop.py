@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from entresol._native import keccak256
 from entresol.primitives.values import Address
 from tests.support.contracts.bundles import Call, PlainBundle
+from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Reverted
 from tests.support.contracts.interop_chains import (
     BOOTLOADER,
@@ -625,6 +626,17 @@ def test_the_holder_gives_to_the_handler_and_takes_from_those_that_burn(street: 
     for target in (HOLDER, HANDLER):
         with pytest.raises(Reverted, match="Unauthorized"):
             engine.send_data(ALICE, target, b"", 1)
+
+
+def test_l1_alone_sets_what_a_call_costs(street: Street) -> None:
+    here = street.here
+    for sender in (ALICE, BOOTLOADER, REGISTRAR):
+        with pytest.raises(Reverted, match="Unauthorized"):
+            here.engine.send(sender, here.center, "setInteropFee", 7)
+    here.engine.send(alias(REGISTRAR), here.center, "setInteropFee", 7)
+    (event,) = here.engine.events(here.center)
+    assert event.fields == {"oldFee": FEE, "newFee": 7}
+    assert here.engine.read(here.center, "interopProtocolFee") == 7
 
 
 def test_only_the_center_and_the_handler_use_the_router(street: Street) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import ExecutionFailed, LayerOneFailed
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address, Hash32
     from entresol.rollup.settlement.settler import Settler
 
+log = logging.getLogger(__name__)
+
 SEND_SECONDS: Final = 30.0
 """How long a pending settlement step of the same key may delay the call."""
 
@@ -31,13 +34,22 @@ class BaseTokenRatio:
     """
 
     def __init__(
-        self, contract: ZkChain, fees: FeeModel, decimals: int, settlers: Sequence[Settler]
+        self,
+        contract: ZkChain,
+        fees: FeeModel,
+        decimals: int,
+        settlers: Sequence[Settler],
+        registrar: Address | None = None,
     ) -> None:
-        """`settlers` have the keys that may be the admin's; `decimals` are those of the token."""
+        """`settlers` have the keys that may be the admin's; `decimals` are those of the token.
+
+        `registrar` tells the chain what calls to other chains cost at the new price.
+        """
         self._contract = contract
         self._fees = fees
         self._decimals = decimals
         self._settlers = settlers
+        self._registrar = registrar
 
     async def set(self, tokens: Fraction) -> Hash32:
         """Let an ether cost so many tokens, and return the hash of the L1 transaction."""
@@ -53,7 +65,7 @@ class BaseTokenRatio:
         data = abi.encode_call("setTokenMultiplier(uint128,uint128)", *numbers)
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                return await settler.send_call(admin, self._contract.address, data)
+                sent = await settler.send_call(admin, self._contract.address, data)
         except TimeoutError:
             raise LayerOneFailed(
                 f"a settlement step of {admin.checksummed()} is pending on {self._contract.l1.name}: try again later"
@@ -62,6 +74,19 @@ class BaseTokenRatio:
             raise LayerOneFailed(
                 f"setTokenMultiplier fails on {self._contract.l1.name}: {failure_reason(error)}"
             ) from error
+        if self._registrar is not None:
+            await self._update_fee(settler, admin, self._registrar)
+        return sent
+
+    async def _update_fee(self, settler: Settler, admin: Address, registrar: Address) -> None:
+        """Have L1 tell the chain what calls to other chains cost now; anyone can do it later, too."""
+        data = abi.encode_call("updateInteropFee(uint256)", await self._contract.chain_id())
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                await settler.send_call(admin, registrar, data)
+        except (TimeoutError, LayerOneFailed, ExecutionFailed) as error:
+            reason = failure_reason(error) if isinstance(error, ExecutionFailed) else error
+            log.info("calls to other chains cost what they did before: %s", reason)
 
     def _not_admin(self, admin: Address, price: EtherPrice) -> LayerOneFailed:
         return LayerOneFailed(

@@ -222,7 +222,8 @@ class Rollup:
     async def set_ratio(self, tokens: Fraction) -> Hash32:
         """Let an ether cost so many base tokens on L1, and return L1's transaction; raises `ValueError`."""
         decimals = base_token_of(self._chain.genesis.alloc).decimals
-        ratio = BaseTokenRatio(self._contract, self._fees, decimals, self.settlers)
+        registrar = self.contracts.chain_registration_sender
+        ratio = BaseTokenRatio(self._contract, self._fees, decimals, self.settlers, registrar)
         sent = await ratio.set(tokens)
         # If it is confirmed, the caller finds every price changed.
         if self.ether_price is not None:
