@@ -9,6 +9,7 @@ import msgspec
 from entresol import _native
 from entresol.chain.fees import BlobFees, ConstantBaseFee, Eip1559BaseFee, FeePolicy
 from entresol.chain.mempool.validation import SCHEDULES, ValidationRules
+from entresol.primitives.interop.bundles import MAX_BUNDLE_BYTES
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address
@@ -22,6 +23,8 @@ SUGGESTED_TIP: Final = 10**9
 EPOCH_SLOTS: Final = 32
 
 _SIZE_LIMIT: Final = 128 * 1024
+_BUNDLE_LIMIT: Final = 2 * (MAX_BUNDLE_BYTES + 16 * 1024)
+"""Whoever executes a bundle gives it twice: alone, and in the message that is proven."""
 _UNLIMITED_SIZE: Final = 4 * 1024 * 1024
 """The size limit of a transaction where init code has none."""
 
@@ -87,6 +90,7 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
         schedule = SCHEDULES[self.fork]
         init_code = None if self.code_size_limit is None else 2 * self.code_size_limit
         evm_rules = self.evm_rules()
+        is_layer_2 = ZK_TYPE in self.accepted_types
         # A fork without blobs has no transactions with them.
         excluded = frozenset() if evm_rules.max_blobs else {BLOB_TYPE}
         return ValidationRules(
@@ -99,10 +103,11 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
             size_limit_bytes=_UNLIMITED_SIZE
             if init_code is None
             else max(_SIZE_LIMIT, init_code + _SIZE_LIMIT // 2),
+            bundle_limit_bytes=_BUNDLE_LIMIT if is_layer_2 else 0,
             # Init code has a limit where it has a price (EIP-3860).
             init_code_limit_bytes=init_code if schedule.init_code_word else None,
             schedule=schedule,
             accepts_below_base_fee=isinstance(self.fees, Eip1559BaseFee),
             # On an L1 it is an address like any other.
-            reserved_sender=SYSTEM_SENDER if ZK_TYPE in self.accepted_types else None,
+            reserved_sender=SYSTEM_SENDER if is_layer_2 else None,
         )

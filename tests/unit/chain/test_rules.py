@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from entresol.chain.rules import ChainRules
+from entresol.primitives.interop.bundles import INTEROP_CENTER, INTEROP_HANDLER, MAX_BUNDLE_BYTES
 
 RULES = ChainRules.layer_2()
 
@@ -34,3 +35,10 @@ def test_init_code_may_have_twice_the_size_of_code_from_shanghai_on(
     rules = msgspec.structs.replace(RULES, fork=fork, code_size_limit=limit).validation_rules()
     assert rules.init_code_limit_bytes == expected
     assert rules.size_limit_bytes > (expected or 0)
+
+
+def test_the_largest_bundle_fits_into_a_transaction_that_executes_it_on_an_l2_only() -> None:
+    needed = 2 * (MAX_BUNDLE_BYTES + 1)
+    assert RULES.validation_rules().size_limit(INTEROP_HANDLER) > needed
+    assert RULES.validation_rules().size_limit(INTEROP_CENTER) == 128 * 1024
+    assert ChainRules.layer_1().validation_rules().size_limit(INTEROP_HANDLER) == 128 * 1024

@@ -39,6 +39,7 @@ from entresol.errors import (
     WrongChain,
 )
 from entresol.primitives.bytecode import byte_counts
+from entresol.primitives.interop.bundles import INTEROP_HANDLER
 from entresol.primitives.transactions import BlobTransaction, SetCodeTransaction, ZkTransaction
 from entresol.primitives.values import Address
 
@@ -143,6 +144,8 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum number of blobs of a transaction."""
     transaction_gas_limit: int | None = None
     size_limit_bytes: int = 128 * 1024
+    bundle_limit_bytes: int = 0
+    """The size limit of a transaction to the handler of bundles, where that is larger."""
     factory_deps_limit_bytes: int = 4 * 1024 * 1024
     init_code_limit_bytes: int | None = 48 * 1024
     schedule: GasSchedule = SCHEDULES["osaka"]
@@ -151,6 +154,11 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     accepts_below_base_fee: bool = False
     reserved_sender: Address | None = None
     """Who sends nothing but what the node itself puts into blocks."""
+
+    def size_limit(self, to: Address | None) -> int:
+        """Return how large a transaction to an account may be, without factory dependencies."""
+        is_bundle = to == INTEROP_HANDLER
+        return max(self.size_limit_bytes, self.bundle_limit_bytes if is_bundle else 0)
 
 
 def check_raw(raw: bytes, rules: ValidationRules) -> None:
@@ -233,8 +241,9 @@ def _check_form(payload: Payload, size: int, rules: ValidationRules) -> None:
         raise UnsupportedType(payload.type)
     if isinstance(payload, ZkTransaction):
         size -= _check_zk(payload, rules)
-    if size > rules.size_limit_bytes:
-        raise TransactionTooLarge(size, rules.size_limit_bytes)
+    limit = rules.size_limit(payload.to)
+    if size > limit:
+        raise TransactionTooLarge(size, limit)
     if payload.nonce > MAX_NONCE:
         raise NonceOverflow
     if isinstance(payload, BlobTransaction):

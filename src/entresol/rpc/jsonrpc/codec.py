@@ -21,6 +21,7 @@ from entresol.rpc.jsonrpc.errors import InvalidParamsError
 
 _T = TypeVar("_T")
 
+_MAX_PROBLEM: Final = 500
 _PATH: Final = re.compile(r"(.*) - at (?:`key` in )?`\$([^`]*)`", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `([^`]*)`")
 
@@ -103,7 +104,12 @@ def locate(error: msgspec.ValidationError) -> tuple[str, str]:
     origin = error.__cause__ and error.__cause__.__cause__
     if isinstance(origin, MalformedValue) and origin.field is not None:
         path += origin.field if origin.field[0] == "[" else f".{origin.field}"
-    return problem[:1].lower() + problem[1:], path
+    return problem[:1].lower() + _shortened(problem[1:]), path
+
+
+def _shortened(problem: str) -> str:
+    """Return the beginning of a problem that quotes a value of any length."""
+    return problem if len(problem) <= _MAX_PROBLEM else f"{problem[:_MAX_PROBLEM]}…"
 
 
 def encode_hook(value: Any) -> Any:

@@ -150,7 +150,8 @@ class TransactionFiller:
     def _check_size(self, given: TransactionObject) -> None:
         """Reject data that no pool accepts and lists that nobody can pay for, before they are filled in."""
         self._runner.check_lists(given)
-        limit, size = self._chain.pool.rules.size_limit_bytes, len(given.data or given.input or b"")
+        size = len(given.data or given.input or b"")
+        limit = self._chain.pool.rules.size_limit(given.to)
         if size > limit:
             raise TransactionTooLarge(size, limit)
 

@@ -8,6 +8,7 @@ import pytest
 from entresol import errors
 from entresol._native import Snapshot
 from entresol.chain.mempool import Mempool, ValidationRules
+from entresol.primitives.interop.bundles import INTEROP_HANDLER
 from entresol.primitives.transactions import (
     AccessListTransaction,
     Authorization,
@@ -121,6 +122,16 @@ def test_a_transaction_has_at_most_128_kib() -> None:
     assert pool_of().add(wrap(MARKET, size=131_072)).is_pending
     expected = "oversized data: transaction size 131073, limit 131072"
     assert rejected(MARKET, size=131_073) == expected
+
+
+def test_a_transaction_that_executes_a_bundle_may_be_as_large_as_the_rules_say() -> None:
+    rules = replace(RULES, bundle_limit_bytes=230_000)
+    execution = replace(MARKET, to=INTEROP_HANDLER)
+    assert pool_of(rules).add(wrap(execution, size=230_000)).is_pending
+    expected = "oversized data: transaction size 230001, limit 230000"
+    assert rejected(execution, rules, size=230_001) == expected
+    expected = "oversized data: transaction size 131073, limit 131072"
+    assert rejected(MARKET, rules, size=131_073) == expected
 
 
 def test_factory_dependencies_have_at_most_4_mib_and_all_else_128_kib() -> None:

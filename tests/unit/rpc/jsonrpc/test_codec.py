@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import pytest
 
 from entresol.errors import MalformedValue
@@ -52,3 +54,13 @@ def test_a_decoded_value_can_be_converted() -> None:
         convert({"from": "0x"}, ToyCall)
     with pytest.raises(MalformedValue, match=r"^\[1\]: an address is 20 bytes, got 0$"):
         convert([ALICE, "0x"], list[Address])
+
+
+def test_an_error_quotes_the_beginning_of_a_long_value_only() -> None:
+    class Target(StrEnum):
+        ROOT = "root"
+
+    with pytest.raises(MalformedValue) as error:
+        convert("x" * 1_000_000, Target)
+    assert str(error.value).startswith("invalid enum value 'xxx")
+    assert len(str(error.value)) < 600
