@@ -1,0 +1,214 @@
+"""Two chains with workers: every process shows imports, proves bundles and executes them, whatever happens to one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from websockets.sync.client import connect
+
+from entresol.primitives.interop.roots import ROOT_STORAGE
+from tests.support.clients.subscriber import Subscriber
+from tests.support.ecosystem.bundles import (
+    MESSAGE_ROOT,
+    execute,
+    has_root,
+    imported_blocks,
+    imports_of,
+    proof_of,
+    send_value,
+)
+from tests.support.node_process import RunningNode, running_node
+from tests.support.polling import eventually
+from tests.support.rollup.pair import ETHER, RECEIVER, USER, Pair
+from tests.support.rpc_client import RpcError, health_of
+from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
+
+
+class Chains(NamedTuple):
+    """A node with workers, and its two chains."""
+
+    node: RunningNode
+    pairs: list[Pair]
+
+    def clients(self, index: int) -> contextlib.AbstractContextManager[list[ProcessClient]]:
+        """Open a connection to each process for a chain."""
+        return clients_of(self.node, self.pairs[index].l2.url)
+
+
+@pytest.fixture(scope="module")
+def info(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("chains") / "info.json"
+
+
+@pytest.fixture(scope="module")
+def node(info: Path) -> Iterator[RunningNode]:
+    flags = ("--chains", "2", "--workers", "2", "--settle-interval", "0.05", "--l1-delay", "0")
+    with running_node(*flags, "--config-out", str(info), info=info) as running:
+        eventually(info.exists)
+        yield running
+
+
+@pytest.fixture
+def chains(node: RunningNode, info: Path) -> Iterator[Chains]:
+    """Connect anew: whoever served an earlier test may be killed."""
+    with contextlib.ExitStack() as stack:
+        pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
+        yield Chains(node, pairs)
+
+
+def sent_and_imported(chains: Chains) -> tuple[str, dict[str, Any]]:
+    """Send a bundle from the first chain, wait until the second one has its root, and return that import."""
+    source, destination = chains.pairs
+    sent = send_value(source, destination, 5)
+    proof = proof_of(source, sent)
+    eventually(lambda: has_root(destination, proof))
+    return sent, imports_of(destination)[-1]
+
+
+def responses(clients: list[ProcessClient], method: str, *params: object) -> set[str]:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return {json.dumps(it.post(asked), sort_keys=True) for it in clients}
+
+
+def test_every_process_shows_an_import_in_the_same_way(chains: Chains) -> None:
+    _, imported = sent_and_imported(chains)
+    number, found = imported["blockNumber"], imported["hash"]
+    roots = {"fromBlock": number, "toBlock": number, "address": str(ROOT_STORAGE)}
+    asked: list[tuple[str, list[object]]] = [
+        ("eth_getTransactionByHash", [found]),
+        ("eth_getTransactionByBlockNumberAndIndex", [number, "0x0"]),
+        ("eth_getRawTransactionByHash", [found]),
+        ("eth_getTransactionReceipt", [found]),
+        ("eth_getBlockByNumber", [number, True]),
+        ("eth_getBlockByHash", [imported["blockHash"], False]),
+        ("eth_getBlockReceipts", [number]),
+        ("eth_getLogs", [roots]),
+        ("eth_feeHistory", ["0x4", "latest", [50]]),
+        ("debug_traceTransaction", [found, {"tracer": "callTracer"}]),
+        ("debug_traceTransaction", [found]),
+        ("debug_traceBlockByNumber", [number, {"tracer": "prestateTracer"}]),
+        ("debug_getRawBlock", [number]),
+        ("trace_transaction", [found]),
+        ("trace_block", [number]),
+        ("ots_getBlockDetails", [int(number, 16)]),
+        ("ots_getBlockTransactions", [int(number, 16), 0, 5]),
+        ("ots_getTransactionError", [found]),
+        ("ots_traceTransaction", [found]),
+        ("zks_getTransactionDetails", [found]),
+        ("zks_getBlockDetails", [int(number, 16)]),
+        ("zks_getRawBlockTransactions", [int(number, 16)]),
+    ]
+    with chains.clients(1) as clients:
+        for method, params in asked:
+            (one,) = eventually(lambda m=method, p=params: alike(clients, m, p))  # type: ignore[misc]
+            response = json.loads(one)
+            assert "result" in response, (method, response)
+            assert response["result"] is not None or method == "ots_getTransactionError", method
+
+
+def alike(clients: list[ProcessClient], method: str, params: list[object]) -> set[str] | None:
+    """Return what all processes respond, once it is the same: batches are sealed meanwhile."""
+    found = responses(clients, method, *params)
+    return found if len(found) == 1 else None
+
+
+def test_subscribers_and_filters_of_every_process_hear_of_an_import(chains: Chains) -> None:
+    url = chains.pairs[1].l2.url
+    sockets = [connect_to(url, it) for it in (chains.node.process.pid, *workers_of(chains.node))]
+    with contextlib.ExitStack() as stack, chains.clients(1) as clients:
+        address = url.replace("http:", "ws:")
+        opened = [stack.enter_context(connect(address, sock=it)) for it in sockets]
+        subscribers = [Subscriber(it) for it in opened]
+        for subscriber in subscribers:
+            subscriber("eth_subscribe", "newHeads")
+            subscriber("eth_subscribe", "logs", {"address": str(ROOT_STORAGE)})
+        created = clients[1]("eth_newFilter", {"address": str(ROOT_STORAGE)})
+        _, imported = sent_and_imported(chains)
+        for subscriber in subscribers:
+            seen = [subscriber.next(), subscriber.next()]
+            (log,) = [it for it in seen if "topics" in it]
+            (head,) = [it for it in seen if "parentHash" in it]
+            assert log["transactionHash"] == imported["hash"]
+            assert head["hash"] == log["blockHash"] == imported["blockHash"]
+        (changed,) = clients[0]("eth_getFilterChanges", created)
+        assert changed["transactionHash"] == imported["hash"]
+
+
+def test_every_process_has_the_proof_once_l1_has_appended_the_batch(chains: Chains) -> None:
+    source, destination = chains.pairs
+    with chains.clients(0) as clients:
+        source.l1("evm_setAutomine", False)
+        try:
+            sent = send_value(source, destination, 7)
+            asked = ("zks_getL2ToL1LogProof", sent, 0, MESSAGE_ROOT)
+            for client in clients:
+                assert client(*asked) is None
+        finally:
+            source.l1("evm_setAutomine", True)
+            source.l1("evm_mine")
+        # The last process first, so that the producer's response has not warmed anything.
+        proofs = [eventually(lambda it=it: it(*asked)) for it in reversed(clients)]  # type: ignore[misc]
+        assert proofs[0] == proofs[1]
+    before = int(destination.l2("eth_getBalance", str(RECEIVER), "latest"), 16)
+    with chains.clients(1) as others:
+        assert others[1].receipt(execute(destination, source, sent))["status"] == "0x1"
+        balances = {int(it("eth_getBalance", str(RECEIVER), "latest"), 16) for it in others}
+    assert balances == {before + 7}
+
+
+def test_a_worker_that_replaces_another_has_proofs_and_imports(
+    chains: Chains, node: RunningNode, info: Path
+) -> None:
+    sent, imported = sent_and_imported(chains)
+    proof = proof_of(chains.pairs[0], sent)
+    (victim,) = workers_of(node)
+    os.kill(victim, signal.SIGKILL)
+    eventually(lambda: is_replaced(node, victim))
+    chains = Chains(node, Pair.connect_all(info))
+    source, destination = chains.pairs
+    with chains.clients(0) as clients, chains.clients(1) as others:
+        assert clients[1]("zks_getL2ToL1LogProof", sent, 0, MESSAGE_ROOT) == proof
+        assert others[1]("eth_getTransactionByHash", imported["hash"]) == imported
+    second, later = sent_and_imported(chains)
+    with chains.clients(1) as others:
+        assert others[1]("eth_getTransactionByHash", later["hash"]) == later
+    for it in (sent, second):
+        assert destination.l2.receipt(execute(destination, source, it))["status"] == "0x1"
+    blocks = imported_blocks(destination)
+    assert blocks == sorted(set(blocks))
+    for pair in chains.pairs:
+        pair.close()
+
+
+def is_replaced(node: RunningNode, victim: int) -> bool:
+    with contextlib.suppress(OSError):
+        workers: dict[str, int] = health_of(node.url)[1]["workers"]
+        return victim not in workers_of(node) and workers["running"] == workers["expected"] == 1
+    # The connection was to the one that is gone.
+    return False
+
+
+def test_every_process_says_that_books_are_not_covered(chains: Chains) -> None:
+    source, destination = chains.pairs
+    source.l2("anvil_setBalance", str(USER), hex(10**12 * ETHER))
+    sent = send_value(source, destination, 10**11 * ETHER)
+    asked = ("zks_getL2ToL1LogProof", sent, 0, MESSAGE_ROOT)
+    with chains.clients(0) as clients:
+        for client in clients:
+            assert "InteropValueNotCovered" in eventually(lambda it=client: error_of(it, *asked))  # type: ignore[misc]
+
+
+def error_of(client: ProcessClient, *asked: Any) -> str | None:
+    """Return the message of the error of a request, or None while it has none."""
+    try:
+        assert client(*asked) is None
+    except RpcError as error:
+        return error.message
+    return None

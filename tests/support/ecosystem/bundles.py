@@ -1,0 +1,85 @@
+"""Bundles between L2s over JSON-RPC: sent, proven and executed, as any client of the nodes does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from entresol.inprocess.interop.starters import CallStarter, remote_call
+from entresol.primitives.interop import erc7930
+from entresol.primitives.interop.bundles import (
+    BUNDLE_SENT,
+    INTEROP_CENTER,
+    INTEROP_HANDLER,
+    Bundle,
+)
+from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.values import Address
+from tests.support.contracts.engine import Contract, find
+from tests.support.polling import eventually
+from tests.support.rollup.pair import L1_CHAIN_ID, RECEIVER, Json, Pair
+
+MESSAGE_ROOT = "messageRoot"
+CENTER = Contract(INTEROP_CENTER, find("InteropCenter"))
+HANDLER = Contract(INTEROP_HANDLER, find("InteropHandler"))
+ROOTS = Contract(ROOT_STORAGE, find("L2InteropRootStorage"))
+
+
+def send_value(source: Pair, destination: Pair, amount: int, to: Address = RECEIVER) -> str:
+    """Send a bundle that pays `amount`; both chains have the same base token."""
+    return send_bundle(source, destination, remote_call(to, b"", amount))
+
+
+def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:
+    """Send a bundle of calls, and return the transaction."""
+    fee = source.call_l2(CENTER, "interopProtocolFee")
+    paid = sum(fee + it.value for it in calls)
+    starters = [(it.to, it.data, list(it.attributes)) for it in calls]
+    chain = erc7930.encode(destination.chain_id)
+    return source.send_l2(CENTER, "sendBundle", chain, starters, [], value=paid)
+
+
+def bundle_in(receipt: Json) -> Bundle:
+    """Return the bundle that a transaction has sent."""
+    (event,) = [it for it in receipt["logs"] if it["topics"][0] == str(BUNDLE_SENT)]
+    return Bundle.of_event(bytes.fromhex(event["data"][2:]))[2]
+
+
+def proof_of(source: Pair, sent: str) -> dict[str, Any]:
+    """Wait for the proof of a message to another L2."""
+    ask = ("zks_getL2ToL1LogProof", sent, 0, MESSAGE_ROOT)
+    found: dict[str, Any] = eventually(lambda: source.l2(*ask))
+    return found
+
+
+def has_root(destination: Pair, proof: Json) -> bool:
+    """Return whether a chain has imported the root of a proof."""
+    block = proof["gatewayBlockNumber"]
+    imported = destination.call_l2(ROOTS, "interopRoots", L1_CHAIN_ID, block)
+    return bytes(imported).hex() == proof["root"][2:]
+
+
+def execute(destination: Pair, source: Pair, sent: str) -> str:
+    """Execute a bundle once its root has arrived, and return the transaction."""
+    proof = proof_of(source, sent)
+    eventually(lambda: has_root(destination, proof))
+    receipt = source.l2.receipt(sent)
+    bundle = bundle_in(receipt)
+    message = (int(receipt["transactionIndex"], 16), INTEROP_CENTER, bundle.message())
+    words = [bytes.fromhex(it[2:]) for it in proof["proof"]]
+    claim = (source.chain_id, proof["batchNumber"], proof["id"], message, words)
+    return destination.send_l2(HANDLER, "executeBundle", bundle.encode(), claim)
+
+
+def imports_of(destination: Pair) -> list[Json]:
+    """Return every transaction that has imported roots."""
+    found = []
+    for number in range(int(destination.l2("eth_blockNumber"), 16) + 1):
+        block = destination.l2("eth_getBlockByNumber", hex(number), True)
+        found += [it for it in block["transactions"] if it["type"] == "0x7d"]
+    return found
+
+
+def imported_blocks(destination: Pair) -> list[int]:
+    """Return the L1 blocks whose roots a chain has imported, in the order of their import."""
+    logs = destination.l2("eth_getLogs", {"fromBlock": "0x0", "address": str(ROOTS.address)})
+    return [int(it["topics"][2], 16) for it in logs]
