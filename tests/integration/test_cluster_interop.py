@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from eth_account import Account
 
 from entresol._native import keccak256
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from tests.support.clients.accounts import SigningClient
 from tests.support.cluster.nodes import (
     OPERATOR,
     ClusterNodeProcess,
@@ -35,7 +37,8 @@ from tests.support.rpc_client import HttpRpcClient
 
 pytestmark = pytest.mark.slow
 
-SECOND = derive(DEVELOPMENT_MNEMONIC, 3)[1]
+_, SECOND, _, ACCOUNT = derive(DEVELOPMENT_MNEMONIC, 4)
+SIGNER = Account.from_key(bytes(ACCOUNT.secret))
 FAST = ("--settle-interval", "0.05", "--l1-confirmations", "0")
 APPENDED = hexed(keccak256(b"AppendedChainBatchRoot(uint256,uint256,bytes32)"))
 
@@ -48,7 +51,7 @@ class Neighbours(NamedTuple):
 
     def member(self, node: ClusterNodeProcess) -> Pair:
         """Return the chain of the cluster as a node serves it, with a connection of its own."""
-        l1, l2 = HttpRpcClient(self.cluster.l1_url), HttpRpcClient(node.url)
+        l1, l2 = HttpRpcClient(self.cluster.l1_url), SigningClient(node.url, SIGNER)
         return Pair(l1, l2, self.cluster.contracts())
 
     def appended_blocks(self, chain_id: int) -> list[int]:
@@ -91,8 +94,7 @@ def test_a_cluster_imports_and_books_before_and_after_a_takeover(neighbours: Nei
     (second,) = [it for it in cluster.nodes if it is not first]
     with contextlib.ExitStack() as stack:
         producer, member = (
-            stack.enter_context(contextlib.closing(neighbours.member(it)))
-            for it in (first, second)
+            stack.enter_context(contextlib.closing(neighbours.member(it))) for it in (first, second)
         )
         for pair in (producer, other):
             assert pair.arrived(pair.deposit(ETHER, to=USER))["status"] == "0x1"
