@@ -111,8 +111,7 @@ def test_a_cluster_imports_and_books_before_and_after_a_takeover(neighbours: Nei
         waiting = [send_value(other, member, it) for it in (5, 6)]
         proofs = [proof_of(other, it) for it in waiting]
         assert cluster.producer() is second
-        for it in proofs:
-            eventually(lambda it=it: has_root(member, it), second.printed)  # type: ignore[misc]
+        eventually(lambda: all(has_root(member, it) for it in proofs), second.printed)
         for it in waiting:
             assert member.l2.receipt(execute(member, other, it))["status"] == "0x1"
         assert received(member) == 4 + 5 + 6

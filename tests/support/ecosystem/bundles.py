@@ -54,8 +54,8 @@ def proof_of(source: Pair, sent: str) -> dict[str, Any]:
 def has_root(destination: Pair, proof: Json) -> bool:
     """Return whether a chain has imported the root of a proof."""
     block = proof["gatewayBlockNumber"]
-    imported = destination.call_l2(ROOTS, "interopRoots", L1_CHAIN_ID, block)
-    return bytes(imported).hex() == proof["root"][2:]
+    imported: bytes = destination.call_l2(ROOTS, "interopRoots", L1_CHAIN_ID, block)
+    return "0x" + imported.hex() == str(proof["root"])
 
 
 def execute(destination: Pair, source: Pair, sent: str) -> str:
