@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from entresol.primitives.interop.roots import ROOT_STORAGE
 from tests.support.node_process import run_entresol, running_node
 from tests.support.rollup.pair import Pair, running_pair
+from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
 from tests.support.upgrade.recorded import digests, unpack
 
 VERSIONS = ["2026-11-16"]
@@ -36,6 +38,32 @@ def test_it_serves_what_the_earlier_version_served(recorded: tuple[Path, dict[st
     data, known = recorded
     with opened(data, "--no-settle") as pair:
         assert digests(pair) == known["digests"]
+
+
+def test_it_has_no_messages_to_other_chains_and_says_so(
+    recorded: tuple[Path, dict[str, Any]],
+) -> None:
+    data, known = recorded
+    several = run_entresol("--chains", "2", "--data-dir", str(data))
+    assert several.returncode == 2
+    assert "has one chain, and its L1 knows no other; give a new directory" in several.stderr
+    with opened(data, "--no-settle", "--workers", "2") as pair:
+        check_without_interop(pair, known["claimable"])
+        assert {"interop", "books"}.isdisjoint(health_of(pair.l2.url)[1])
+
+
+def check_without_interop(pair: Pair, sent: str) -> None:
+    assert pair.l2("zks_getProtocolVersion")["version_id"] == 30
+    assert pair.l2("zks_getProtocolVersion", 31) is None
+    assert pair.l2("eth_protocolVersion") == "zks/0.30.2"
+    assert pair.l2("eth_getCode", str(ROOT_STORAGE), "latest") == "0x"
+    for _ in range(4):
+        # Any process may respond.
+        with (
+            contextlib.closing(HttpRpcClient(pair.l2.url)) as client,
+            pytest.raises(RpcError, match=r"no messages to other chains.*start a new directory"),
+        ):
+            client("zks_getL2ToL1LogProof", sent, 0, "messageRoot")
 
 
 def test_withdrawals_that_were_begun_are_settled_and_paid(
