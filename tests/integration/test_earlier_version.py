@@ -49,13 +49,13 @@ def test_it_has_no_messages_to_other_chains_and_says_so(
     assert "has one chain, and its L1 knows no other; give a new directory" in several.stderr
     with opened(data, "--no-settle", "--workers", "2") as pair:
         check_without_interop(pair, known["claimable"])
+        assert pair.l2("zks_getProtocolVersion")["version_id"] == 30
+        assert pair.l2("zks_getProtocolVersion", 31) is None
+        assert pair.l2("eth_protocolVersion") == "zks/0.30.2"
         assert {"interop", "books"}.isdisjoint(health_of(pair.l2.url)[1])
 
 
 def check_without_interop(pair: Pair, sent: str) -> None:
-    assert pair.l2("zks_getProtocolVersion")["version_id"] == 30
-    assert pair.l2("zks_getProtocolVersion", 31) is None
-    assert pair.l2("eth_protocolVersion") == "zks/0.30.2"
     assert pair.l2("eth_getCode", str(ROOT_STORAGE), "latest") == "0x"
     for _ in range(4):
         # Any process may respond.
@@ -100,3 +100,5 @@ def test_a_dump_of_it_is_loaded_over_the_contracts_of_today(
         assert pair.l1.receipt(pair.claim(known["claimable"]))["status"] == "0x1"
         assert pair.arrived(pair.deposit(1))["status"] == "0x1"
         pair.settled()
+        check_without_interop(pair, known["claimable"])
+        assert health_of(pair.l2.url)[1]["status"] == "ready"

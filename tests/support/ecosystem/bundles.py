@@ -10,7 +10,7 @@ from entresol.primitives.interop.bundles import (
     BUNDLE_SENT,
     INTEROP_CENTER,
     INTEROP_HANDLER,
-    Bundle,
+    InteropBundle,
 )
 from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.values import Address
@@ -38,10 +38,10 @@ def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:
     return source.send_l2(CENTER, "sendBundle", chain, starters, [], value=paid)
 
 
-def bundle_in(receipt: Json) -> Bundle:
+def bundle_in(receipt: Json) -> InteropBundle:
     """Return the bundle that a transaction has sent."""
     (event,) = [it for it in receipt["logs"] if it["topics"][0] == str(BUNDLE_SENT)]
-    return Bundle.of_event(bytes.fromhex(event["data"][2:]))[2]
+    return InteropBundle.of_event(bytes.fromhex(event["data"][2:]))[2]
 
 
 def proof_of(source: Pair, sent: str) -> dict[str, Any]:

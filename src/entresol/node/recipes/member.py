@@ -25,6 +25,7 @@ from entresol.replication.postgres.reporting import Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
 from entresol.replication.router import ReplicaRouter
 from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
+from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -88,7 +89,10 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             layer,
             prover,
             InteropProver(
-                prover, chain.batches, is_available=layer.contracts.message_root is not None
+                *(prover, chain.batches),
+                is_available=lambda: (
+                    layer.contracts.message_root is not None and imports_roots(chain)
+                ),
             ),
             OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
         )

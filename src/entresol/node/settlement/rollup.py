@@ -29,6 +29,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.interop.follower import RootFollower
+from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -83,7 +84,7 @@ class Rollup:
         self.prover = LogProver(chain.blocks, chain.batches)
         roots = settlement_layer.message_root
         self.interop_prover = InteropProver(
-            self.prover, chain.batches, is_available=roots is not None
+            self.prover, chain.batches, is_available=self._has_interop
         )
         self.transfers = OpenTransfers(
             chain, settlement_layer.l1, settlement_layer.contracts.nullifier
@@ -164,8 +165,10 @@ class Rollup:
     def new_interop_prover(self) -> InteropProver:
         """Return what proves logs to other L2s, for one thread beside that of the methods."""
         prover = LogProver(self._chain.blocks, self._chain.batches)
-        has_roots = self.contracts.message_root is not None
-        return InteropProver(prover, self._chain.batches, is_available=has_roots)
+        return InteropProver(prover, self._chain.batches, is_available=self._has_interop)
+
+    def _has_interop(self) -> bool:
+        return self.contracts.message_root is not None and imports_roots(self._chain)
 
     async def start(self) -> None:
         """Start the services."""

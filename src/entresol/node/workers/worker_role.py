@@ -17,6 +17,7 @@ from entresol.replication.upstream import ChannelUpstream
 from entresol.replication.workers.messages import LAYER_TWO, WorkerMessage
 from entresol.replication.workers.publisher import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
+from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.proofs import LogProver
 from entresol.server.server import PortSharing
@@ -164,7 +165,8 @@ class FollowedRollup:
         self.contracts = contracts
         self.prover = LogProver(chain.blocks, chain.batches)
         self.interop_prover = InteropProver(
-            self.prover, chain.batches, is_available=contracts.message_root is not None
+            *(self.prover, chain.batches),
+            is_available=lambda: contracts.message_root is not None and imports_roots(chain),
         )
         self.transfers = None
 

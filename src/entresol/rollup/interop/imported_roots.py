@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 LAST_BLOCK: Final = 2**63 - 1
 
 
+def imports_roots(chain: Chain) -> bool:
+    """Return whether a chain has the contract of roots: a state file of an earlier version, which has none, can be loaded."""
+    return chain.latest.account(ROOT_STORAGE) is not None
+
+
 class ImportedRoots:
     """The roots in the state of a chain; they are the first ones of those that are stored for import.
 

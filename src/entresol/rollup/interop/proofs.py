@@ -8,6 +8,8 @@ from entresol.errors import BatchNotAppended, InteropUnavailable
 from entresol.primitives.l2_to_l1_logs import TREE_DEPTH, LogProof, ProvenLog
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from entresol.primitives.values import Hash32
     from entresol.rollup.proofs import LogProver
     from entresol.storage.batch_table import BatchTable
@@ -25,9 +27,13 @@ class InteropProver:
     """
 
     def __init__(
-        self, prover: LogProver, batches: BatchTable, *, is_available: bool = True
+        self,
+        prover: LogProver,
+        batches: BatchTable,
+        *,
+        is_available: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Take what proves logs up to the root of their batch."""
+        """Take what proves logs up to the root of their batch; a state file may bring other contracts at any time."""
         self._prover = prover
         self._batches = batches
         self._is_available = is_available
@@ -39,7 +45,7 @@ class InteropProver:
 
         With `quick`, raise `TreeNotBuilt` if that takes long.
         """
-        if not self._is_available:
+        if not self._is_available():
             raise InteropUnavailable
         proven = self._prover.prove_transaction_log(transaction_hash, index, quick=quick)
         if proven is None:

@@ -10,6 +10,7 @@ from entresol.l1.custom_errors import failure_reason
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.messages import MAX_BOOKED_LOGS, bundles_in, has_bundles
+from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.settlement.book_queue import BookQueue
 from entresol.storage.replication.entries import BookedEntry, UnbookedEntry
 
@@ -62,6 +63,7 @@ class Bookkeeper:
         journal: Journal,
         backoff: Backoff,
     ) -> None:
+        self._chain = chain
         self._blocks = chain.blocks
         self._batches = chain.batches
         self._books = chain.batches.books
@@ -164,6 +166,8 @@ class Bookkeeper:
 
     async def _is_needed(self) -> bool:
         """Return whether L1 has another chain; it is asked once a block until it has."""
+        if not imports_roots(self._chain):
+            return False
         head = self._head
         if not self._has_others and self._asked_at != head.hash:
             self._asked_at = head.hash

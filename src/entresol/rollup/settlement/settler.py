@@ -20,7 +20,7 @@ from entresol.errors import (
 )
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.settlement.bookkeeper import Bookkeeper
 from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.l1_sync import L1Sync
@@ -105,10 +105,7 @@ class Settler:
         self._plan = SettlementPlan(
             *(chain.rules.chain_id, chain.blocks, contract.address),
             *(self._l1_sync, config.max_batches),
-            # A dump of an earlier version can be loaded, with the contracts that it had on both layers.
-            has_roots=lambda: (
-                message_root is not None and chain.latest.account(ROOT_STORAGE) is not None
-            ),
+            has_roots=lambda: message_root is not None and imports_roots(chain),
             contradicted_block=contradicted_block,
         )
         self._journal = PendingSettlements(chain.batches, journal)

@@ -207,6 +207,6 @@ def test_a_path_of_another_batch_with_the_number_proves_nothing(scenario: Scenar
 
 def test_a_chain_without_messages_to_others_says_so(scenario: Scenario) -> None:
     logs = LogProver(scenario.chain.blocks, scenario.chain.batches)
-    prover = InteropProver(logs, scenario.chain.batches, is_available=False)
+    prover = InteropProver(logs, scenario.chain.batches, is_available=lambda: False)
     with pytest.raises(InteropUnavailable, match="no messages to other chains"):
         prover.prove_transaction_log(Hash32.zero())
