@@ -119,7 +119,9 @@ class Bookkeeper:
         checked = self._checked_at
         if checked is None or await self._l1.block(checked.number) != checked:
             await self._recheck(head)
-        self._checked_at = head
+            self._checked_at = head
+        elif head.number >= checked.number:
+            self._checked_at = head
         await self._finish(now)
 
     async def advance(self, now: float) -> bool:
@@ -206,6 +208,7 @@ class Bookkeeper:
                 self._queue.add(number)
             return
         if receipt.succeeded:
+            await self._watch(receipt.block_number)
             await self._record(number, await self._l1_sync.settlement_of(receipt))
         elif await self._contract.is_settled(number, receipt.block_hash):
             # Another account was faster, perhaps in the same block.
@@ -258,6 +261,15 @@ class Bookkeeper:
         return f"transaction {receipt.transaction_hash} reverted, and the call does not now"
 
     # Reorgs
+
+    async def _watch(self, number: int) -> None:
+        """Notice from now on if L1 replaces a block after the last one at which the records were right."""
+        checked = self._checked_at
+        if checked is not None and number > checked.number:
+            block = await self._l1.block(number)
+            # If L1 has replaced that one already, the next look notices.
+            if await self._l1.block(checked.number) == checked:
+                self._checked_at = block
 
     async def _recheck(self, head: L1Block) -> None:
         """Compare the records of the last L1 blocks with L1, which may have replaced these."""

@@ -34,6 +34,7 @@ from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, run
 from tests.support.rollup.settling_chain import CHAIN_ID, USER
 
 OTHER = 271
+STEPS = 10
 ETHER_ASSET = asset_id(L1_CHAIN_ID, ETHER_TOKEN.l1_address)
 BOB = Address(b"\xb0" * 20)
 GENESIS = Genesis.development(CHAIN_ID, [sender(USER)], 10**6 * ETHER, ALLOC)
@@ -241,6 +242,28 @@ def test_books_that_a_reorg_removes_are_settled_again() -> None:
         assert first is not None
         assert again is not None
         assert again.block > first.block
+        assert await is_settled(scenario, number)
+
+    play_steered(play)
+
+
+def test_books_that_a_reorg_removes_just_after_they_are_recorded_are_settled_again() -> None:
+    async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
+        number = seal_bundles(scenario, bundle())
+        while await scenario.totals() != (1, 1, 1):
+            await scenario.settler.step(0.0)
+        # The records are right at this block, which stays.
+        await scenario.settler.step(0.0)
+        assert scenario.batches.books.get(number) is None
+        checkpoint = steered.checkpoint()
+        for _ in range(STEPS):
+            if scenario.batches.books.get(number) is None:
+                await scenario.settler.step(0.0)
+        assert await is_settled(scenario, number)
+        steered.restore(checkpoint)
+        assert not await is_settled(scenario, number)
+        for _ in range(STEPS):
+            await scenario.settler.step(0.0)
         assert await is_settled(scenario, number)
 
     play_steered(play)
