@@ -244,6 +244,11 @@ unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no client
 test-long: install $(TITANOBOA_STAMP) $(WHEEL_STAMP) ## Run what takes long and seldom breaks: kills, faults, many examples
 	ENTRESOL_EXAMPLES=many $(PYTEST) -m 'long or hypothesis or many' $(ARGS)
 
+# Each seed is an ecosystem of its own, and is printed when it begins.
+.PHONY: traffic
+traffic: install ## Send random bundles between three chains for an hour; SECONDS=600 for less
+	ENTRESOL_TRAFFIC_SECONDS=$(or $(SECONDS),3600) $(BIN)/pytest -s -q tests/properties/test_interop_traffic.py -k any_length $(ARGS)
+
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them
 	@$(BIN)/python -m entresol $(ARGS)

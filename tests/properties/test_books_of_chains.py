@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import threading
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from entresol.node.config.schema import SETTINGS, NodeConfig
-from entresol.primitives.assets import ETH_TOKEN
-from entresol.primitives.values import Address
-from tests.support.ecosystem.residents import NOBODY, FailedDeposit, Resident
+from tests.support.ecosystem.ecosystem import Ecosystem
 from tests.support.ecosystem.several_chains import several_chains
 from tests.support.node_process import running_node
 from tests.support.rollup.layer_consistency import bookkeepers, check_stored_books
@@ -42,94 +38,6 @@ base_token = "SIX"
 base_token_decimals = 6
 base_token_ratio = "628/17"
 """
-
-
-class Ecosystem:
-    """The users of all chains, and what is on its way between them and L1."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.residents: list[Resident] = []
-        self.tokens: list[Address] = []
-        self._withdrawals: list[tuple[int, str]] = []
-        self._failed: list[tuple[int, FailedDeposit]] = []
-        self._snapshot: tuple[str, list[tuple[int, str]], list[tuple[int, FailedDeposit]]] | None
-        self._snapshot = None
-
-    def meet(self, pairs: Sequence[Pair]) -> None:
-        """Use the chains of a node that has just started; snapshots do not last."""
-        self._snapshot = None
-        self.residents = [Resident(it) for it in pairs]
-        if not self.tokens:
-            first = self.residents[0]
-            others = [it.base_token for it in self.residents[1:]]
-            self.tokens = [ETH_TOKEN, *others, first.pair.create_token(10**30)]
-            for token in self.tokens[1:]:
-                first.approve(token)
-
-    def act(self) -> None:
-        """Do something."""
-        actions: list[Callable[[], None]] = [
-            *[self._deposit] * 4, *[self._withdraw] * 4, *[self._claim] * 3, *[self._fail] * 2,
-            *[self._recover] * 2, self._set_ratio, self._take_snapshot, self._revert,
-        ]  # fmt: skip
-        self.random.choice(actions)()
-
-    def _deposit(self) -> None:
-        resident, token = self._any()
-        amount = self.random.randrange(1, 10**6)
-        before = resident.balance(token)
-        requested = resident.deposit(token, amount)
-        assert resident.pair.l2.receipt(requested)["status"] == "0x1"
-        assert resident.balance(token) >= before + amount
-
-    def _fail(self) -> None:
-        """Deposit to where nothing can arrive."""
-        resident, token = self._any()
-        if token == resident.base_token:
-            return
-        amount = self.random.randrange(1, 10**6)
-        requested = resident.deposit(token, amount, NOBODY)
-        assert resident.pair.l2.receipt(requested)["status"] == "0x0"
-        failed = FailedDeposit(token, amount, NOBODY, requested)
-        self._failed.append((self.residents.index(resident), failed))
-
-    def _withdraw(self) -> None:
-        resident, token = self._any()
-        most = min(resident.balance(token), 10**6)
-        if most > 0:
-            sent = resident.withdraw(token, self.random.randrange(1, most + 1))
-            self._withdrawals.append((self.residents.index(resident), sent))
-
-    def _claim(self) -> None:
-        if self._withdrawals:
-            place, sent = self._withdrawals.pop(self.random.randrange(len(self._withdrawals)))
-            self.residents[place].claim(sent)
-
-    def _recover(self) -> None:
-        """Claim back a deposit that failed."""
-        if self._failed:
-            place, failed = self._failed.pop(self.random.randrange(len(self._failed)))
-            self.residents[place].recover(failed)
-
-    def _set_ratio(self) -> None:
-        """Change what ether costs in a base token."""
-        ratio = f"{self.random.randrange(1, 5000)}/{self.random.randrange(1, 9)}"
-        self.random.choice(self.residents[1:]).pair.l2("entresol_setBaseTokenRatio", ratio)
-
-    def _take_snapshot(self) -> None:
-        taken = self.random.choice(self.residents).pair.l1("evm_snapshot")
-        self._snapshot = (taken, list(self._withdrawals), list(self._failed))
-
-    def _revert(self) -> None:
-        """Let all chains be what they were, if they were remembered."""
-        if self._snapshot is not None:
-            taken, self._withdrawals, self._failed = self._snapshot
-            self._snapshot = None
-            assert self.random.choice(self.residents).pair.l2("evm_revert", taken)
-
-    def _any(self) -> tuple[Resident, Address]:
-        return self.random.choice(self.residents), self.random.choice(self.tokens)
 
 
 def configured(path: Path) -> NodeConfig:

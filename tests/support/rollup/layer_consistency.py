@@ -48,10 +48,12 @@ def check_agreement(
     asyncio.run(_check(config, tokens, nonce))
 
 
-async def check_stored_books(config: NodeConfig, tokens: Iterable[Address]) -> None:
+async def check_stored_books(
+    config: NodeConfig, tokens: Iterable[Address], own: Iterable[tuple[int, Address]] = ()
+) -> None:
     """Check the books of L2s that may have stopped at any moment, with batches that are not settled."""
     async with opened(config) as node:
-        await check_books(bookkeepers(node), tokens)
+        await check_books(bookkeepers(node), tokens, own)
 
 
 async def _check(config: NodeConfig, tokens: Iterable[Address], nonce: int | None) -> None:

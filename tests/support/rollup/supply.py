@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,13 +15,15 @@ from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import LayerOne
 from entresol.primitives import abi
 from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.records import BlockRecord
-from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.transactions import PriorityTransaction, SystemTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
 from entresol.storage import tables
 from tests.support.chain.records import dump
+from tests.support.ecosystem.crossings import Crossing, crossings_from
 
 FINALIZE_DEPOSIT = "finalizeDeposit(uint256,bytes32,bytes)"
 MINT = "(address,address,address,uint256,bytes)"
@@ -35,15 +38,27 @@ class Supply(NamedTuple):
     circulating: int
     """What accounts of the L2 have; of what genesis gave them, only what the vault began with."""
     burnt: int
-    """The base fees of L2 transactions, which no account gets: their ether stays in the vault for good."""
+    """The fees of L2 transactions and of bundles, which no account gets: their ether stays in the vault for good."""
     arriving: int
     """Deposits that no L2 block has yet, and those that failed there and were not claimed back."""
     leaving: int
     """Withdrawals that are not claimed on L1 yet."""
+    sent: int = 0
+    """What has left in bundles whose batch L1 has not booked: it is still owed to the source."""
+    due: int = 0
+    """What comes in bundles that L1 has booked and the chain has not executed; of cancelled calls for ever."""
+    forged: int = 0
+    """What a test has made out of nothing on the chain."""
+
+    @property
+    def total(self) -> int:
+        """Everything that L1 owes to the chain, counted by where it is."""
+        here = self.circulating + self.burnt - self.forged
+        return here + self.arriving + self.leaving + self.sent + self.due
 
     def check(self) -> None:
         """Assert that nothing is lost or made out of nothing."""
-        assert self.owed == self.circulating + self.burnt + self.arriving + self.leaving
+        assert self.owed == self.total, self
 
 
 class Withdrawal(NamedTuple):
@@ -54,13 +69,71 @@ class Withdrawal(NamedTuple):
     leaf: tuple[int, int] | None
 
 
-async def check_books(keepers: Sequence[Bookkeeper], tokens: Iterable[Address] = ()) -> None:
-    """Assert of ether and of some tokens that the vault holds what it owes to all chains, and each chain has its part."""
+async def check_books(
+    keepers: Sequence[Bookkeeper],
+    tokens: Iterable[Address] = (),
+    own: Iterable[tuple[int, Address]] = (),
+) -> None:
+    """Assert of ether and of some tokens that the vault holds what it owes to all chains, and each chain has its part.
+
+    Tokens of an L2, named by its chain id and their address there, are held by its own vault.
+    """
+    # L1 books bundles at any moment: everything is read as of one block.
+    at = await keepers[0].head()
+    ways = await _ways(keepers, at)
     for token in (ETH_TOKEN, *tokens):
-        supplies = [await it.supply(token) for it in keepers]
+        supplies = [await it.supply(token, at, ways) for it in keepers]
         for supply in supplies:
             supply.check()
         assert await keepers[0].held(token) == sum(it.owed for it in supplies)
+    for origin, token in own:
+        await _check_own(keepers, origin, token, at, ways)
+
+
+async def _check_own(
+    keepers: Sequence[Bookkeeper], origin: int, token: Address, at: int, ways: Sequence[Way]
+) -> None:
+    """Assert that the vault of a chain holds what others have of its token, and what is on its way."""
+    asset = asset_id(origin, token)
+    (home,) = (it for it in keepers if it.chain_id == origin)
+    abroad = [await it.bridged_supply(asset, at, ways) for it in keepers if it is not home]
+    for supply in abroad:
+        supply.check()
+    there = sum(it.owed for it in abroad)
+    assert home.locked(token) == there + _sent(ways, origin, asset) + _due(ways, origin, asset)
+
+
+class Way(NamedTuple):
+    """A crossing, and how far it is."""
+
+    crossing: Crossing
+    is_booked: bool
+    is_executed: bool
+
+
+async def _ways(keepers: Sequence[Bookkeeper], at: int) -> list[Way]:
+    """Return everything that has left one of the chains for another, as of a block of L1."""
+    of_chain = {it.chain_id: it for it in keepers}
+    found = []
+    for keeper in keepers:
+        booked: dict[int | None, bool] = {None: False}
+        for it in keeper.crossings():
+            if it.batch not in booked:
+                booked[it.batch] = await keeper.is_booked(it.batch, at)
+            status = of_chain[it.destination].call_status(it)
+            assert booked[it.batch] or not status, f"executed before L1 has booked it: {it}"
+            found.append(Way(it, booked[it.batch], status == 1))
+    return found
+
+
+def _sent(ways: Iterable[Way], chain_id: int, asset: Hash32) -> int:
+    named = (it for it in ways if (it.crossing.source, it.crossing.asset) == (chain_id, asset))
+    return sum(it.crossing.amount for it in named if not it.is_booked)
+
+
+def _due(ways: Iterable[Way], chain_id: int, asset: Hash32) -> int:
+    named = (it for it in ways if (it.crossing.destination, it.crossing.asset) == (chain_id, asset))
+    return sum(it.crossing.amount for it in named if it.is_booked and not it.is_executed)
 
 
 class Bookkeeper:
@@ -71,13 +144,40 @@ class Bookkeeper:
         self._store = chain.ledger.store
         self._l1 = l1
         self._contracts = contracts
-        self._chain_id = chain.rules.chain_id
+        self.chain_id = chain.rules.chain_id
+        self.forged: Counter[Hash32] = Counter()
+        """What a test has made out of nothing of each asset."""
 
-    async def supply(self, token: Address) -> Supply:
-        """Count a token of L1, or ether."""
+    async def head(self) -> int:
+        """Return the last block of L1."""
+        return await self._l1.block_number()
+
+    async def supply(self, token: Address, at: int, ways: Sequence[Way]) -> Supply:
+        """Count a token of L1, or ether, as of a block of L1."""
         asset = asset_id(await self._l1.chain_id(), token)
         is_base = asset == await self._base_asset()
-        return await (self._base_supply(asset) if is_base else self._bridged_supply(asset))
+        count = self._base_supply if is_base else self.bridged_supply
+        return await count(asset, at, ways)
+
+    def locked(self, token: Address) -> int:
+        """Return what the vault of the chain has of one of the chain's own tokens."""
+        return int.from_bytes(self._read_l2(token, "balanceOf(address)", NATIVE_TOKEN_VAULT))
+
+    def crossings(self) -> Iterator[Crossing]:
+        """Return what has left for other chains."""
+        return crossings_from(self._store, self.chain_id)
+
+    async def is_booked(self, batch: int | None, at: int) -> bool:
+        """Return whether L1 has booked a batch, as of one of its blocks."""
+        contract = self._contracts.message_root
+        assert contract is not None
+        function = ("isSettled(uint256,uint256)", "bool", self.chain_id, batch)
+        return bool(await read_contract(self._l1, contract, *function, block=at))
+
+    def call_status(self, crossing: Crossing) -> int:
+        """Return what the chain has done with a call of a bundle."""
+        named = (crossing.bundle, crossing.call)
+        return int.from_bytes(self._read_l2(INTEROP_HANDLER, "callStatus(bytes32,uint256)", *named))
 
     async def held(self, token: Address) -> int:
         """Return what the vault on L1 has of a token, for all chains."""
@@ -86,42 +186,58 @@ class Bookkeeper:
             return await self._l1.balance(vault)
         return int(await read_contract(self._l1, token, "balanceOf(address)", "uint256", vault))
 
-    async def _base_supply(self, asset: Hash32) -> Supply:
-        withdrawn = self._balance(BASE_TOKEN, self._chain.number)
+    async def _base_supply(self, asset: Hash32, at: int, ways: Sequence[Way]) -> Supply:
+        last = self._chain.number
+        withdrawn = self._balance(BASE_TOKEN, last)
+        # What the holder has of genesis is backed by nothing, and what it got since has left or is burnt.
+        held = self._balance(BASE_TOKEN_HOLDER, last) - self._balance(BASE_TOKEN_HOLDER, 0)
         pending = [it for it in await self._deposits() if it.priority_id >= self._executed]
         return Supply(
-            owed=await self._owed(asset),
-            circulating=self._sum(self._chain.number) - withdrawn - await self._unbacked(asset),
-            burnt=sum(_burnt(record) for record in self._store.records()),
+            owed=await self._owed(asset, at),
+            circulating=self._sum(last) - withdrawn - held - await self._unbacked(asset),
+            burnt=sum(_burnt(record) for record in self._store.records()) + self._burnt_fees(),
             arriving=sum(it.payload.to_mint for it in pending),
             leaving=await self._leaving(asset),
+            sent=_sent(ways, self.chain_id, asset),
+            due=_due(ways, self.chain_id, asset),
+            forged=self.forged[asset],
         )
 
-    async def _bridged_supply(self, asset: Hash32) -> Supply:
+    async def bridged_supply(self, asset: Hash32, at: int, ways: Sequence[Way]) -> Supply:
+        """Count an asset that is a token on the chain, and comes from elsewhere."""
         return Supply(
-            owed=await self._owed(asset),
+            owed=await self._owed(asset, at),
             circulating=self._token_supply(asset),
             burnt=0,
             arriving=sum([await self._arriving(it, asset) for it in await self._deposits()]),
             leaving=await self._leaving(asset),
+            sent=_sent(ways, self.chain_id, asset),
+            due=_due(ways, self.chain_id, asset),
+            forged=self.forged[asset],
         )
 
+    def _burnt_fees(self) -> int:
+        """Return the fees of bundles."""
+        if self._store.account(INTEROP_CENTER, self._chain.number) is None:
+            return 0
+        return int.from_bytes(self._read_l2(INTEROP_CENTER, "burntFees()"))
+
     async def _base_asset(self) -> Hash32:
-        function = ("baseTokenAssetId(uint256)", "bytes32", self._chain_id)
+        function = ("baseTokenAssetId(uint256)", "bytes32", self.chain_id)
         return Hash32(await read_contract(self._l1, self._contracts.bridgehub, *function))
 
     @property
     def _executed(self) -> int:
         return self._store.next_priority_id()
 
-    async def _owed(self, asset: Hash32) -> int:
+    async def _owed(self, asset: Hash32, at: int) -> int:
         vault = self._contracts.native_token_vault
-        function = ("chainBalance(uint256,bytes32)", "uint256", self._chain_id, asset)
-        return int(await read_contract(self._l1, vault, *function))
+        function = ("chainBalance(uint256,bytes32)", "uint256", self.chain_id, asset)
+        return int(await read_contract(self._l1, vault, *function, block=at))
 
     async def _unbacked(self, asset: Hash32) -> int:
         """Return what genesis gave to accounts of the L2 without anything behind it on L1."""
-        call = abi.encode_call("chainBalance(uint256,bytes32)", self._chain_id, asset)
+        call = abi.encode_call("chainBalance(uint256,bytes32)", self.chain_id, asset)
         try:
             begun = await self._l1.call(self._contracts.native_token_vault, call, block=0)
         except LayerOneRejected:
@@ -141,7 +257,7 @@ class Bookkeeper:
             return amount
         if self._chain.blocks.record(place[0]).results[place[1]].succeeded:
             return 0
-        named = (self._chain_id, deposit.payload.hash())
+        named = (self.chain_id, deposit.payload.hash())
         function = ("depositHappened(uint256,bytes32)", "bytes32", *named)
         return (
             amount
@@ -160,7 +276,7 @@ class Bookkeeper:
     async def _claimed(self, withdrawal: Withdrawal) -> bool:
         if withdrawal.leaf is None:
             return False
-        function = ("isWithdrawalFinalized(uint256,uint256,uint256)", "bool", self._chain_id)
+        function = ("isWithdrawalFinalized(uint256,uint256,uint256)", "bool", self.chain_id)
         return bool(
             await read_contract(self._l1, self._contracts.nullifier, *function, *withdrawal.leaf)
         )
@@ -215,7 +331,9 @@ def _burnt(record: BlockRecord) -> int:
     return sum(
         base_fee * outcome.gas_used
         for index, outcome in enumerate(record.results)
-        if not isinstance(record.transaction(index).payload, PriorityTransaction)
+        if not isinstance(
+            record.transaction(index).payload, PriorityTransaction | SystemTransaction
+        )
     )
 
 
