@@ -42,6 +42,8 @@ READ_AT_ONCE: Final = 100
 """How many bundles of a source a step reads."""
 MAX_WAITING: Final = 8
 """How many blocks of a source whose roots have not arrived a step looks at."""
+MAX_TOLD: Final = 100
+"""How many bundles that were given up are in the log; the metrics count all of them."""
 _EXECUTE: Final = "executeBundle(bytes,(uint256,uint256,uint256,(uint16,address,bytes),bytes32[]))"
 _VERIFIED: Final = 1
 """The last status of a bundle that can be executed."""
@@ -125,6 +127,8 @@ class BundleRelay:
     async def step(self) -> float:
         """Read, execute what can be, and return the seconds until there is something to do without a new block."""
         for source in tuple(self._sources.values()):
+            if source.has_more:
+                self._queue.make_room(READ_AT_ONCE)
             for bundle in await source.read(min(self._queue.room, READ_AT_ONCE)):
                 if self._queue.room and not self._is_done(bundle):
                     self._queue.add(bundle.hash, bundle, bundle.sender)
@@ -236,7 +240,9 @@ class BundleRelay:
     def _gave_up_or_later(self, bundle: OpenBundle, reason: str) -> None:
         self.failed += 1
         is_last = self._queue.failed(bundle.hash)
-        level = logging.WARNING if is_last else logging.DEBUG
+        # All of those that somebody sends to fill the log are not worth a line each.
+        is_worth_telling = is_last and self._queue.skipped <= MAX_TOLD
+        level = logging.WARNING if is_worth_telling else logging.DEBUG
         log.log(
             *(level, "bundle %s of chain %d cannot be executed on chain %d%s: %s"),
             *(bundle.hash, bundle.source, bundle.destination),

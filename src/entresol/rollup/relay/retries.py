@@ -59,6 +59,15 @@ class RetryQueue(Generic[T]):
         """How many more it takes."""
         return self._limit - len(self._entries)
 
+    def make_room(self, count: int) -> None:
+        """If it is full, give up some that have failed, so that what comes later is not held up by them."""
+        if self.room > 0:
+            return
+        failed = sorted((key for key, it in self._entries.items() if it.tries), key=self._tries)
+        for key in failed[-count:]:
+            del self._entries[key]
+            self.skipped += 1
+
     def add(self, key: Hashable, item: T, group: Hashable = None) -> None:
         """Add an item, unless it is there; those of one group, as of one sender, hold up each other before others."""
         assert self.room > 0
@@ -93,6 +102,9 @@ class RetryQueue(Generic[T]):
             return True
         entry.due = self._clock() + FIRST_DELAY * 2 ** (entry.tries - 1)
         return False
+
+    def _tries(self, key: Hashable) -> int:
+        return self._entries[key].tries
 
     def remove(self, key: Hashable) -> None:
         """Forget one that is done, or is no more."""

@@ -144,6 +144,22 @@ def test_it_holds_so_many_and_reads_the_rest_later() -> None:
         chains.close()
 
 
+def test_a_queue_full_of_what_fails_does_not_hold_up_what_comes_later() -> None:
+    chains = RelayedChains(limit=10)
+    try:
+        chains.set_code(REVERTS)
+        chains.send(10)
+        asyncio.run(chains.relay.step())
+        chains.set_code(STOPS)
+        chains.send()
+        # No time passes, in which some of them could be given up.
+        for _ in range(3):
+            asyncio.run(chains.relay.step())
+        assert chains.relay.executed == 1
+    finally:
+        chains.close()
+
+
 def test_bundles_of_reverted_blocks_are_forgotten(chains: RelayedChains) -> None:
     chains.prover.is_settled = False
     reverts = Reverts(chains.source)

@@ -66,3 +66,24 @@ def test_it_has_room_for_so_many() -> None:
     assert queue.room == 0
     queue.remove_if(lambda item: item == "a")
     assert (queue.room, "a" in queue, queue.get("b")) == (1, False, "b")
+
+
+def test_what_has_failed_makes_room_for_what_comes_later_if_it_is_full() -> None:
+    queue: RetryQueue[str] = RetryQueue(Time(), limit=3)
+    for name in "abc":
+        queue.add(name, name)
+    queue.failed("a")
+    queue.failed("b")
+    queue.failed("b")
+    queue.make_room(1)
+    assert [it in queue for it in "abc"] == [True, False, True]
+    assert (queue.room, queue.skipped) == (1, 1)
+    queue.make_room(1)
+    assert queue.room == 1, "there was room"
+
+
+def test_what_was_never_tried_makes_no_room() -> None:
+    queue: RetryQueue[str] = RetryQueue(Time(), limit=1)
+    queue.add("a", "a")
+    queue.make_room(1)
+    assert queue.room == 0
