@@ -18,7 +18,7 @@ from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.values import Hash32
 from entresol.rollup.relay.account import RelayCall
 from entresol.rollup.relay.proofs import words_of
-from entresol.rollup.relay.retries import MAX_OPEN, RetryQueue
+from entresol.rollup.relay.retries import MAX_OPEN, MAX_TOLD, RetryQueue
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.rollup.system_contracts import BRIDGEHUB
 
@@ -42,8 +42,6 @@ READ_AT_ONCE: Final = 100
 """How many bundles of a source a step reads."""
 MAX_WAITING: Final = 8
 """How many blocks of a source whose roots have not arrived a step looks at."""
-MAX_TOLD: Final = 100
-"""How many bundles that were given up are in the log; the metrics count all of them."""
 _EXECUTE: Final = "executeBundle(bytes,(uint256,uint256,uint256,(uint16,address,bytes),bytes32[]))"
 _VERIFIED: Final = 1
 """The last status of a bundle that can be executed."""

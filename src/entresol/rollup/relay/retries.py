@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 MAX_OPEN: Final = 1_000
 """How many are held; what was sent after them is read once there is room."""
 MAX_TRIES: Final = 5
+MAX_TOLD: Final = 100
+"""How many that were given up are in the log; the metrics count all of them."""
 FIRST_DELAY: Final = 0.5
 """Seconds until what failed is tried again; they double with each further try."""
 
@@ -59,14 +61,14 @@ class RetryQueue(Generic[T]):
         """How many more it takes."""
         return self._limit - len(self._entries)
 
-    def make_room(self, count: int) -> None:
-        """If it is full, give up some that have failed, so that what comes later is not held up by them."""
+    def make_room(self, count: int) -> list[T]:
+        """If it is full, give up some that have failed, so that what comes later is not held up by them; return them."""
         if self.room > 0:
-            return
+            return []
         failed = sorted((key for key, it in self._entries.items() if it.tries), key=self._tries)
-        for key in failed[-count:]:
-            del self._entries[key]
-            self.skipped += 1
+        given_up = [self._entries.pop(key).item for key in failed[-count:]]
+        self.skipped += len(given_up)
+        return given_up
 
     def add(self, key: Hashable, item: T, group: Hashable = None) -> None:
         """Add an item, unless it is there; those of one group, as of one sender, hold up each other before others."""

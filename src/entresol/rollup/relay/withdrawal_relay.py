@@ -13,7 +13,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.relay.account import RelayCall
 from entresol.rollup.relay.proofs import words_of
-from entresol.rollup.relay.retries import MAX_OPEN, RetryQueue
+from entresol.rollup.relay.retries import MAX_OPEN, MAX_TOLD, RetryQueue
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 MAX_PAGES: Final = 10
 """How many pages of open transfers a step reads."""
+PAGE_SIZE: Final = 100
 MAX_PENDING: Final = 16
 _FINALIZE: Final = "finalizeDeposit((uint256,uint256,uint256,address,uint16,bytes,bytes32[]))"
 
@@ -118,10 +119,12 @@ class WithdrawalRelay:
         return self._interval
 
     async def _read(self) -> None:
+        for failed in self._queue.make_room(PAGE_SIZE):
+            self._give_up(failed)
         for _ in range(MAX_PAGES):
             if self._queue.room <= 0:
                 return
-            page = await self._transfers.page(self._after, min(self._queue.room, 100))
+            page = await self._transfers.page(self._after, min(self._queue.room, PAGE_SIZE))
             for it in page.transfers:
                 found = OpenWithdrawal(it.transaction, it.index)
                 is_open = it.kind == "withdrawal" and it.status == "claimable"
@@ -184,10 +187,15 @@ class WithdrawalRelay:
         self.failed += 1
         is_last = self._queue.failed(withdrawal)
         if is_last:
-            self._given_up.put(withdrawal, True)  # noqa: FBT003 - a set
+            self._give_up(withdrawal)
+        is_worth_telling = is_last and self._queue.skipped <= MAX_TOLD
         log.log(
-            logging.WARNING if is_last else logging.DEBUG,
+            logging.WARNING if is_worth_telling else logging.DEBUG,
             "the withdrawal of %s on chain %d cannot be finalized%s: %s",
             *(withdrawal.transaction, self._chain_id),
             *(" and is given up" if is_last else "", reason),
         )
+
+    def _give_up(self, withdrawal: OpenWithdrawal) -> None:
+        """Remember that it is not to be read again."""
+        self._given_up.put(withdrawal, True)  # noqa: FBT003 - a set
