@@ -89,7 +89,7 @@ def _exports() -> Iterator[str]:
     for package in (entresol, testing):
         yield from (f"{package.__name__}.{name}" for name in package.__all__)
     for cls in (Devnet, DevnetLayer, Bridge, ChainTime):
-        yield from (f"{cls.__name__}.{name}" for name in vars(cls) if not name.startswith("_"))
+        yield from (f"{cls.__name__}.{name}" for name in dir(cls) if not name.startswith("_"))
 
 
 def _fixtures() -> Iterator[str]:

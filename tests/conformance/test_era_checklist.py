@@ -336,7 +336,7 @@ def test_73_percentiles_are_percentiles_in_order(
     assert rejected(client, "eth_feeHistory", "0x1", "latest", percentiles).code == -32602
 
 
-@pytest.mark.parametrize("params", [(), (None,), (30,)])
+@pytest.mark.parametrize("params", [(), (None,), (31,)])
 def test_75_the_protocol_version_has_the_keys_of_the_network(
     client: HttpRpcClient, params: tuple[Any, ...]
 ) -> None:

@@ -129,8 +129,8 @@ def test_a_chain_is_registered_once_and_found_again(deployed: Deployed, tmp_path
     for again in (config, without, deployed.second()):
         assert opened(again)[0].contracts == own
     assert [sent_by(deployed.anvil, it.address) for it in (OWNER, SECOND)] == counts
-    # The contract, and the right to settle.
-    assert counts[1] == 2
+    # The contract, the right to settle, and each of two chains told of the other.
+    assert counts[1] == 4
 
 
 def test_several_chains_are_registered_by_a_second_node(deployed: Deployed) -> None:
@@ -185,7 +185,7 @@ def test_a_registration_that_was_interrupted_is_completed(
     before = sent_by(deployed.anvil, SECOND.address)
     (registered,) = opened(deployed.second(data_dir=str(directory), bridgehub_owner_key=key))
     assert str(registered.contracts.chain) == manifest["contracts"]["chain"]
-    assert sent_by(deployed.anvil, SECOND.address) == before + 1
+    assert sent_by(deployed.anvil, SECOND.address) == before + 3
 
 
 def test_a_registration_that_is_killed_before_each_line_of_its_log_is_completed_once(
@@ -200,9 +200,9 @@ def test_a_registration_that_is_killed_before_each_line_of_its_log_is_completed_
         f"registering chain {it} at {layers[0].contracts.bridgehub.checksummed()}"
         for it in (271, 272)
     ]
-    # Each was registered once, and created once; the first operator sent ether to the second.
+    # Each was registered once, and created once; the first operator sent ether to the second, and told all of all.
     assert sent_by(deployed.anvil, OWNER.address) == before + 2
-    assert sent_by(deployed.anvil, SECOND.address) == 3
+    assert sent_by(deployed.anvil, SECOND.address) == 3 + 3 * 2
     assert sent_by(deployed.anvil, layers[1].operator_keys.deployer.address) == 2
 
 

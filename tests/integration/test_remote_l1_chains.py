@@ -30,7 +30,8 @@ pytestmark = pytest.mark.peer
 
 OPERATOR, SECOND, THIRD = derive(DEVELOPMENT_MNEMONIC, 3)
 KEY = str(OPERATOR.secret)
-STEPS = 14
+STEPS = 16
+PAIRS = 2
 """Of the first chain; each other one has three more."""
 
 
@@ -125,7 +126,7 @@ def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(
         manifest = json.loads((tmp_path / "chains" / str(chain_id) / MANIFEST_FILE).read_text())
         assert manifest["contracts"]["chain"] == str(it.contracts.chain)
     sent = nonce(anvil)
-    assert sent == STEPS + 3 + 1
+    assert sent == STEPS + 3 + 1 + PAIRS
     for again in (config, configured(anvil, data_dir=str(tmp_path / "chains"))):
         assert [it.contracts for it in opened(again)] == [first.contracts, second.contracts]
     # From the Bridgehub alone, too.
@@ -143,7 +144,7 @@ def test_a_deployment_that_is_killed_between_any_two_steps_is_completed_and_noth
     steps = [it for it in lines if it.startswith("contracts on L1")]
     assert len(steps) == STEPS + 3 + 1
     assert any(it.startswith("send 10 ether") for it in lines)
-    assert nonce(anvil) == STEPS + 3 + 1
+    assert nonce(anvil) == STEPS + 3 + 1 + PAIRS
     assert len({it.contracts.chain for it in layers}) == 2
 
 
@@ -155,7 +156,7 @@ def test_a_start_that_was_killed_between_two_manifests_is_completed(
     contracts = [it.contracts for it in opened(config)]
     (directory / "271" / MANIFEST_FILE).unlink()
     assert [it.contracts for it in opened(config)] == contracts
-    assert nonce(anvil) == STEPS + 3 + 1
+    assert nonce(anvil) == STEPS + 3 + 1 + PAIRS
 
 
 def test_the_keys_in_the_table_of_a_chain_are_its_operators(anvil: Anvil, tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_the_keys_in_the_table_of_a_chain_are_its_operators(anvil: Anvil, tmp_pa
     assert [it.address for it in first.operator_keys.keys] == [OPERATOR.address]
     assert [it.address for it in second.operator_keys.keys] == [SECOND.address, THIRD.address]
     # Nobody needs funds: one call more lets the key that proves settle.
-    assert nonce(anvil) == STEPS + 3 + 1
+    assert nonce(anvil) == STEPS + 3 + 1 + PAIRS
 
 
 def test_an_operator_without_funds_in_a_table_is_rejected(anvil: Anvil, tmp_path: Path) -> None:

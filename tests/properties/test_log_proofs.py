@@ -85,7 +85,10 @@ class Settled:
         begun, l1 = stored_info_of(genesis, CHAIN_ID).hash(), self.layer_one.l1
         contracts = await deploy(l1, CHAIN_ID, begun, ACCOUNTS[1].address)
         operator = Operator(l1, ACCOUNTS[1].secret)
-        settler = Settler(self.chain, contracts.chain, {operator: ALL_STEPS}, contracts.timelock)
+        settler = Settler(
+            *(self.chain, contracts.chain, {operator: ALL_STEPS}, contracts.timelock),
+            message_root=contracts.addresses.message_root,
+        )
         while await settler.step(0.0):
             pass
         assert settler.totals.executed == len(SIZES)

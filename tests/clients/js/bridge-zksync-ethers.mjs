@@ -355,7 +355,7 @@ check("lists balances, tokens and the protocol's version", async () => {
   const balances = await alice.getAllBalances();
   assert.equal(balances[bridged.toLowerCase()], await alice.getBalance(bridged));
   assert.deepEqual((await l2.getConfirmedTokens()).map((it) => it.symbol), ["ETH"]);
-  assert.equal((await l2.getProtocolVersion()).minorVersion, 30);
+  assert.equal((await l2.getProtocolVersion()).minorVersion, 31);
   // A chain on an L1 of others has none.
   assert.ok([null, "0x0000000000000000000000000000000000010105"].includes(await l2.getTestnetPaymasterAddress()));
 });

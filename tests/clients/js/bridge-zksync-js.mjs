@@ -30,7 +30,7 @@ async function inOneBlock(...send) {
 }
 
 check("finds versions, and that there is no wrapped ether", async () => {
-  assert.deepEqual([...(await chain.getSemverProtocolVersion())], [0n, 30n, 2n]);
+  assert.deepEqual([...(await chain.getSemverProtocolVersion())], [0n, 31n, 0n]);
   assert.notEqual(await l1.getCode(await bridgehub.chainTypeManager(chainId)), "0x");
   assert.equal(await l2Vault.L1_CHAIN_ID(), l1ChainId);
   const resolved = await resolve(ETH);

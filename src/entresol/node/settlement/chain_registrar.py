@@ -12,13 +12,11 @@ from entresol.l1.deployment import RegisteredChain, SettlementContracts, chain_c
 from entresol.l1.deployment_steps import Registration
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
-from entresol.l1.pairs import register_pairs
 from entresol.l1.registration import (
     Ecosystem,
     check_origin,
     ensure_registered,
     find_ecosystem,
-    pairs_with_all,
     register,
 )
 from entresol.l1.validators import add_validators
@@ -85,8 +83,6 @@ class ChainRegistrar:
         log.info("registering chain %d at %s", chain.chain_id, self._bridgehub.checksummed())
         await register(self._l1, owner, call)
         await add_validators(self._l1, admin, contracts, keys, log.info)
-        pairs = await pairs_with_all(self._l1, self._bridgehub, chain.chain_id)
-        await register_pairs(self._l1, admin, contracts, pairs)
 
     def _owner(self, config: NodeConfig, shared: Ecosystem) -> Operator | None:
         text = config.l1.bridgehub_owner_key

@@ -18,7 +18,8 @@ from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
-from entresol.l1.pairs import pairs_of, register_pairs
+from entresol.l1.pairs import register_pairs
+from entresol.l1.registration import pairs_with_all
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators, fund
@@ -206,6 +207,10 @@ class RemoteSetup:
                 f"the contract of chain {chain.chain_id} is {contracts.chain.checksummed()} on {self.l1.name}, and "
                 f"{manifest.contracts.chain.checksummed()} in {chain.file.path or 'this deployment'}"
             )
+        if self._registers:
+            # A start that was interrupted may have told some of them.
+            pairs = await pairs_with_all(self.l1, bridgehub, chain.chain_id)
+            await register_pairs(self.l1, self._deployer, contracts, pairs)
         if chain.config.settlement.settle:
             if self._registers:
                 # Whichever of the two is the chain's admin.
@@ -234,8 +239,6 @@ class RemoteSetup:
                 raise LayerOneMismatch(
                     f"the contracts on {self.l1.name} are not those of the deployment"
                 )
-        ids = [it.chain_id for it in self._chains]
-        await register_pairs(self.l1, self._deployer, contracts[0], pairs_of(ids))
         return contracts
 
     async def _record(self, deployment: Deployment, contracts: list[SettlementContracts]) -> None:

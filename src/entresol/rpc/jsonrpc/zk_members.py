@@ -13,6 +13,7 @@ baseSystemContractsHashes: The hashes of the system contracts' code.
 base_system_contracts: The hashes of the system contracts' code.
 batchNumber: The batch; null before it is sealed.
 L2ToL1LogProof.batchNumber: The batch whose root L1 has.
+gatewayBlockNumber: The block of L1 whose root over all chains the proof leads to; only in proofs for another L2.
 batch_overhead_l1_gas: What a batch costs on L1 apart from its transactions.
 bootloader: 0: there is no bootloader.
 bootloaderCodeHash: 0: there is no bootloader.
