@@ -301,9 +301,10 @@ class InteropTraffic:
         if self._saved is None or self.ecosystem.stopped:
             return
         saved, self._saved = self._saved, None
+        # Before it happens: a kill may prevent that anybody learns of it.
+        self.acknowledged = saved.acknowledged
         assert self.random.choice(self.pairs).l2("evm_revert", saved.name)
         self.ecosystem.go_back(saved.on_the_way)
-        self.acknowledged = saved.acknowledged
         if self.liar is not None:
             self.liar.forged = saved.forged
         self.look()
@@ -318,11 +319,13 @@ class InteropTraffic:
         # Which of the edits of a chain are lost with its blocks is not known.
         if has_forged or is_early or self.ecosystem.stopped:
             return
+        # What is lost is known only afterwards, and a kill may come before that.
+        known, self.acknowledged = self.acknowledged, set()
         l1(self.random.choice(("anvil_rollback", "anvil_reorg")), depth)
         self._saved = None
         self.ecosystem.forget_lost()
         self.look()
-        self.acknowledged &= self.bundles.keys()
+        self.acknowledged = known & self.bundles.keys()
 
     def stop_or_go_on(self) -> None:
         """Stop the sequencer of a chain, or start all."""
