@@ -24,7 +24,7 @@ EPOCH_SLOTS: Final = 32
 
 _SIZE_LIMIT: Final = 128 * 1024
 _BUNDLE_LIMIT: Final = 2 * (MAX_BUNDLE_BYTES + 16 * 1024)
-"""Whoever executes a bundle gives it twice: alone, and in the message that is proven."""
+"""A transaction that executes a bundle has it twice: alone, and in the message that is proven."""
 _UNLIMITED_SIZE: Final = 4 * 1024 * 1024
 """The size limit of a transaction where init code has none."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import TYPE_CHECKING, TypeAlias
 
 from entresol.errors import LayerOneMismatch
@@ -20,11 +19,6 @@ if TYPE_CHECKING:
 
 Pair: TypeAlias = tuple[int, int]
 """A chain, and another one that is told of it."""
-
-
-def pairs_of(chain_ids: Iterable[int]) -> list[Pair]:
-    """Return each chain with each other one."""
-    return list(permutations(chain_ids, 2))
 
 
 async def register_pairs(

@@ -22,7 +22,7 @@ from entresol.l1.deployment import (
 from entresol.l1.discovery import find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
-from entresol.l1.pairs import pairs_of, register_pairs
+from entresol.l1.pairs import register_pairs
 from entresol.l1.registration import pairs_with_all
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
@@ -124,7 +124,7 @@ def test_chains_are_told_of_each_other_once(tested: SteeredLayerOne) -> None:
         )
         owner = Operator(l1, OWNER.secret)
         contracts = await deploy(l1, owner, plan, lambda *_: None)
-        pairs = pairs_of([270, 271])
+        pairs = [(270, 271), (271, 270)]
         for _ in range(2):
             await register_pairs(l1, owner, contracts, pairs)
             for chain_id in (270, 271):

@@ -29,7 +29,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits import DepositConfig, DepositWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.interop.follower import RootFollower
-from entresol.rollup.interop.imported_roots import imports_roots
+from entresol.rollup.interop.imported_roots import has_interop
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -168,7 +168,7 @@ class Rollup:
         return InteropProver(prover, self._chain.batches, is_available=self._has_interop)
 
     def _has_interop(self) -> bool:
-        return self.contracts.message_root is not None and imports_roots(self._chain)
+        return has_interop(self._chain, self.contracts.message_root)
 
     async def start(self) -> None:
         """Start the services."""

@@ -18,7 +18,7 @@ from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.values import Hash32
 from entresol.rollup.relay.account import RelayCall
 from entresol.rollup.relay.proofs import words_of
-from entresol.rollup.relay.retries import MAX_OPEN, MAX_TOLD, RetryQueue
+from entresol.rollup.relay.retries import MAX_OPEN, RetryQueue
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.rollup.system_contracts import BRIDGEHUB
 
@@ -238,9 +238,7 @@ class BundleRelay:
     def _gave_up_or_later(self, bundle: OpenBundle, reason: str) -> None:
         self.failed += 1
         is_last = self._queue.failed(bundle.hash)
-        # All of those that somebody sends to fill the log are not worth a line each.
-        is_worth_telling = is_last and self._queue.skipped <= MAX_TOLD
-        level = logging.WARNING if is_worth_telling else logging.DEBUG
+        level = self._queue.log_level(is_last=is_last)
         log.log(
             *(level, "bundle %s of chain %d cannot be executed on chain %d%s: %s"),
             *(bundle.hash, bundle.source, bundle.destination),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -107,6 +108,10 @@ class RetryQueue(Generic[T]):
 
     def _tries(self, key: Hashable) -> int:
         return self._entries[key].tries
+
+    def log_level(self, *, is_last: bool) -> int:
+        """Return at which level a try that failed is logged: the last ones stand out, but not those of a flood."""
+        return logging.WARNING if is_last and self.skipped <= MAX_TOLD else logging.DEBUG
 
     def remove(self, key: Hashable) -> None:
         """Forget one that is done, or is no more."""

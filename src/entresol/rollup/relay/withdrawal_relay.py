@@ -13,7 +13,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.relay.account import RelayCall
 from entresol.rollup.relay.proofs import words_of
-from entresol.rollup.relay.retries import MAX_OPEN, MAX_TOLD, RetryQueue
+from entresol.rollup.relay.retries import MAX_OPEN, RetryQueue
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
@@ -188,9 +188,8 @@ class WithdrawalRelay:
         is_last = self._queue.failed(withdrawal)
         if is_last:
             self._give_up(withdrawal)
-        is_worth_telling = is_last and self._queue.skipped <= MAX_TOLD
         log.log(
-            logging.WARNING if is_worth_telling else logging.DEBUG,
+            self._queue.log_level(is_last=is_last),
             "the withdrawal of %s on chain %d cannot be finalized%s: %s",
             *(withdrawal.transaction, self._chain_id),
             *(" and is given up" if is_last else "", reason),

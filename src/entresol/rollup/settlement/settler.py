@@ -20,7 +20,7 @@ from entresol.errors import (
 )
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.rollup.interop.imported_roots import imports_roots
+from entresol.rollup.interop.imported_roots import has_interop
 from entresol.rollup.settlement.bookkeeper import Bookkeeper
 from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.l1_sync import L1Sync
@@ -105,7 +105,7 @@ class Settler:
         self._plan = SettlementPlan(
             *(chain.rules.chain_id, chain.blocks, contract.address),
             *(self._l1_sync, config.max_batches),
-            has_roots=lambda: message_root is not None and imports_roots(chain),
+            has_roots=lambda: has_interop(chain, message_root),
             contradicted_block=contradicted_block,
         )
         self._journal = PendingSettlements(chain.batches, journal)
