@@ -1,0 +1,1 @@
+"""Remote chains that tests fork: in memory, or a real node behind a proxy."""
