@@ -105,10 +105,10 @@ class EmbeddedLayerOne:
             return transaction_hash
         try:
             check_raw(raw, self._chain.pool.rules)
-            self._chain.add(decode(raw))
+            # A revert may have put it back into the pool, where nothing else would wake the sequencer for it.
+            with contextlib.suppress(AlreadyKnown):
+                self._chain.add(decode(raw))
             await included(self._sequencer, transaction_hash)
-        except AlreadyKnown:
-            return transaction_hash
         except (InvalidTransaction, PoolRejection) as error:
             raise LayerOneRejected("eth_sendRawTransaction", _REJECTED, str(error)) from error
         return transaction_hash

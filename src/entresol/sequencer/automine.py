@@ -39,6 +39,7 @@ class Automine:
         self._pending: dict[Hash32, list[OnIncluded]] = {}
         self._task: asyncio.Task[None] | None = None
         self._is_scheduled = False
+        self._arrivals = 0
         chain.events.listen(self._on_event, *BLOCK_EVENTS)
 
     @property
@@ -69,6 +70,7 @@ class Automine:
             on_included(None)
             return
         self._pending.setdefault(transaction_hash, []).append(on_included)
+        self._arrivals += 1
         if not self._is_scheduled and not self.is_busy:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._seal_turn)
@@ -116,6 +118,7 @@ class Automine:
     async def _seal_all(self, *, is_long: bool) -> None:
         """Seal what is pending; `is_long` says that the next block takes longer than its gas."""
         while self._chain.schedule.is_automine and self._chain.filler.has_work:
+            arrivals = self._arrivals
             try:
                 header = await self._sealer.seal_work(is_long=is_long)
             except Exception as error:
@@ -128,7 +131,8 @@ class Automine:
                 if self._chain.filler.has_work:
                     await asyncio.sleep(pause)
             else:
-                if header is not None and not header.gas_used:
+                # Nothing of what was pending can be included; what has arrived meanwhile may be.
+                if header is not None and not header.gas_used and arrivals == self._arrivals:
                     break
                 is_long = False
                 # Others have their turn.

@@ -101,6 +101,9 @@ class BlockSealer:
             except GasBudgetSpent:
                 is_heavy = True
                 continue
+            if block is None and not is_needed and not self._chain.filler.has_work:
+                # A revert has taken what the block was for.
+                return None
             if block is not None and block.is_vain and not is_needed:
                 self._chain.builder.reject(block)
                 return None

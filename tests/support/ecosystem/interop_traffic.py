@@ -53,8 +53,6 @@ class InteropTraffic:
     def __init__(self, seed: int, *, has_liar: bool = False) -> None:
         self.ecosystem = Ecosystem(seed)
         self.liar: Liar | None = Liar() if has_liar else None
-        # The fixed seed has none: a settlement transaction can stay pending after one, see docs/reports/interop.md.
-        self.loses_l1_blocks = seed > 0
         self.random = self.ecosystem.random
         self.own: list[tuple[int, Address]] = []
         """Tokens of chains, by the chain id and their address there."""
@@ -114,7 +112,7 @@ class InteropTraffic:
             *[self.send] * 8, *[self.execute] * 5, *[self.execute_twice] * 2, *[self.verify] * 2,
             *[self.unbundle] * 3, self.change_mood, *[others.deposit] * 2, *[others.withdraw] * 2,
             *[others.claim] * 2, others.fail, others.recover, others.set_ratio, self.take_snapshot,
-            self.revert, self.stop_or_go_on, self.lie, *[self.roll_back] * self.loses_l1_blocks,
+            self.revert, self.stop_or_go_on, self.lie, self.roll_back,
         ]  # fmt: skip
         action = self.random.choice(actions)
         self.done[action.__name__] += 1

@@ -31,6 +31,7 @@ from tests.support.rollup.layer_ones import (
     ECHO,
     MAILBOX,
     REVERTER,
+    Embedded,
     SteeredLayerOne,
     request_data,
 )
@@ -117,6 +118,24 @@ def test_a_transaction_is_sent_once_and_its_receipt_found(tested: SteeredLayerOn
         assert await l1.receipt(Hash32.zero()) is None
 
     run(tested, scenario)
+
+
+def test_a_transaction_that_a_revert_put_back_into_the_pool_is_included_when_it_is_sent_again() -> (
+    None
+):
+    async def scenario(l1: LayerOne) -> None:
+        embedded.mine_on_request()
+        signed = await post(l1, ECHO, b"\x01")
+        checkpoint = embedded.checkpoint()
+        embedded.chain.schedule.seal_at_once()
+        embedded.mine()
+        embedded.restore(checkpoint)
+        assert await l1.receipt(signed.hash) is None
+        assert await l1.send(signed.raw) == signed.hash
+        assert await l1.receipt(signed.hash) is not None
+
+    embedded = Embedded()
+    run(embedded, scenario)
 
 
 async def found(l1: LayerOne, transaction: Hash32) -> tuple[bool, int]:

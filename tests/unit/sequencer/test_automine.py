@@ -12,6 +12,7 @@ from entresol.chain.sealing.pending_block import OpenBlock
 from entresol.dev.reverts import Reverts
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull, SystemTransactionFailed
 from entresol.execution.block_executor import BlockExecutor
+from entresol.primitives.headers import Header
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.sequencer import block_sealer, local
@@ -439,6 +440,62 @@ def test_what_takes_longer_than_its_gas_does_not_keep_others_waiting(chain: Chai
     asyncio.run(live())
     assert not len(chain.pool)
     chain.verify()
+
+
+def test_a_revert_while_a_block_is_built_leaves_no_empty_one_and_nobody_waiting(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seal_work = BlockSealer.seal_work
+
+    async def live() -> None:
+        reverts = Reverts(chain)
+        checkpoint = reverts.checkpoint()
+        sender = Sender(chain)
+        sender.send(transaction(0))
+        await sender.wait()
+
+        async def observed(self: BlockSealer, *, is_long: bool = False) -> Header | None:
+            header = await seal_work(self, is_long=is_long)
+            if not chain.pool and chain.number == 0:
+                sender.send(transaction(0, by=1))
+            return header
+
+        monkeypatch.setattr(BlockSealer, "seal_work", observed)
+        sender.send(long_transaction(1))
+        # One turn starts the task, the next one the thread.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert sender.automine.is_busy
+        assert reverts.restore(checkpoint)
+        await sender.wait()
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert not len(chain.pool)
+    assert [it.hash for it in chain.blocks.record(1).decoded()] == [transaction(0, by=1).hash]
+
+
+def test_what_arrives_while_an_empty_block_is_sealed_is_in_the_next_one(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def live() -> None:
+        sender = Sender(chain)
+        seal_work = BlockSealer.seal_work
+
+        async def empty(_sealer: BlockSealer, **_options: bool) -> Header | None:
+            monkeypatch.setattr(BlockSealer, "seal_work", seal_work)
+            header = chain.builder.seal(limit=0)
+            sender.send(transaction(0, by=1))
+            return header
+
+        monkeypatch.setattr(BlockSealer, "seal_work", empty)
+        sender.send(long_transaction(0))
+        await sender.wait()
+        await sender.automine.stop()
+
+    asyncio.run(live())
+    assert not len(chain.pool)
+    assert len(chain.blocks.record(2).transactions) == 2
 
 
 # Roots of L1, without which there is no block.

@@ -156,7 +156,7 @@ class TxManager:
             best = await self._operator.sign_again(pending.transactions()[-1], head.hash)
             await self._persist(pending.with_attempt(best), head.number, now)
         else:
-            best = await self._replaced(pending, sendable[0], head.number, now)
+            best = await self._replaced(pending, sendable[0], head, now)
         try:
             await self._operator.send(best)
         except LayerOneRejected:
@@ -181,22 +181,24 @@ class TxManager:
             self._rejected.add(attempt.hash)
 
     async def _replaced(
-        self, pending: PendingSettlement, best: SignedTransaction, head: int, now: float
+        self, pending: PendingSettlement, best: SignedTransaction, head: L1Block, now: float
     ) -> SignedTransaction:
         """Return a replacement of the best attempt, or itself if it is not stuck or a limit forbids it."""
         assert self._signed_at is not None
-        if now - self._signed_at < self._replace_seconds:
-            return best
-        if head < self._signed_head + _BLOCKS_UNTIL_STUCK:
-            self._report(f"{pending.operation} is pending, and {self._l1.name} makes no blocks")
-            return best
+        # After a revert the base fee can be above what was signed, and an L1 that only this would wake makes no blocks.
+        if not _is_too_low(best, head):
+            if now - self._signed_at < self._replace_seconds:
+                return best
+            if head.number < self._signed_head + _BLOCKS_UNTIL_STUCK:
+                self._report(f"{pending.operation} is pending, and {self._l1.name} makes no blocks")
+                return best
         signed = await self._operator.sign_replacement(best)
         if isinstance(signed, SignedTransaction):
             log.warning(
                 "replacing the stuck transaction for %s: %g gwei instead of %g",
                 *(pending.operation, signed.fees.max_fee / GWEI, best.fees.max_fee / GWEI),
             )
-            await self._persist(pending.with_attempt(signed), head, now)
+            await self._persist(pending.with_attempt(signed), head.number, now)
             return signed
         self._is_fee_limited = True
         self._report(
@@ -243,3 +245,8 @@ class TxManager:
         except ExecutionFailed as failure:
             return failure_reason(failure)
         return f"transaction {receipt.transaction_hash} reverted, and the call does not now"
+
+
+def _is_too_low(attempt: SignedTransaction, head: L1Block) -> bool:
+    """Return whether the next block may have a base fee that the attempt does not pay (EIP-1559: an eighth more)."""
+    return attempt.fees.max_fee * 8 < head.base_fee * 9

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from entresol.chain.edits import BlockSettings
 from entresol.errors import L1FeeTooHigh, OperatorOutOfFunds
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.l1.layer_one import L1Fees
@@ -15,7 +16,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import sign
 from entresol.rollup.settlement.pending_tx import PendingSettlements
 from tests.support.coroutines import completed
-from tests.support.rollup.layer_ones import SteeredLayerOne
+from tests.support.rollup.layer_ones import Embedded, SteeredLayerOne
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, run
 
 ETHER = 10**18
@@ -85,6 +86,27 @@ def test_no_fee_is_raised_while_l1_makes_no_blocks(
     caplog.set_level(logging.WARNING, "entresol.rollup")
     run(steered, play)
     assert len([text for text in caplog.messages if "makes no blocks" in text]) == 1
+
+
+def test_a_fee_that_a_revert_of_l1_made_too_low_is_raised_although_l1_makes_no_blocks() -> None:
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.layer_one, Embedded)
+        scenario.layer_one.chain.configure(BlockSettings(base_fee=50 * GWEI))
+        scenario.layer_one.mine()
+        checkpoint = scenario.layer_one.checkpoint()
+        scenario.layer_one.mine(40)
+        scenario.layer_one.mine_on_request()
+        scenario.seal_batch(1)
+        assert await scenario.settler.step(0.0)
+        scenario.layer_one.restore(checkpoint)
+        assert (await scenario.l1.fees()).base_fee > max(fees_of(scenario))
+        assert not await scenario.settler.step(2.0)
+        assert (await scenario.l1.fees()).base_fee <= max(fees_of(scenario))
+        scenario.layer_one.mine()
+        assert await scenario.settler.step(4.0)
+        assert await scenario.totals() == (1, 0, 0)
+
+    embedded(play)
 
 
 def test_fees_of_a_transaction_that_stays_stuck_end_at_the_relative_limit() -> None:
