@@ -12,10 +12,10 @@ from entresol.errors.debug import *
 from entresol.errors.devnet import *
 from entresol.errors.engine import *
 from entresol.errors.execution import *
+from entresol.errors.fork import *
 from entresol.errors.l1 import *
 from entresol.errors.pool import *
 from entresol.errors.rpc import *
-from entresol.errors.simulation import *
 from entresol.errors.storage import *
 from entresol.errors.transactions import *
 from entresol.errors.values import *

@@ -1,0 +1,140 @@
+"""Errors of a fork: what fails at the remote chain, and what a fork cannot serve.
+
+Each names the remote by scheme, host and port, and the method; a key in its URL or headers is in none of them.
+"""
+
+from __future__ import annotations
+
+from entresol.errors.base import EntresolError
+
+
+class RemoteFailed(EntresolError):
+    """Something that a fork needs of the remote chain is not there."""
+
+    rpc_code = -32000
+
+
+class RemoteUnreachable(RemoteFailed):
+    """The remote cannot be reached, or does not respond as a server should; a retry may help."""
+
+    def __init__(self, host: str, method: str, problem: str) -> None:
+        super().__init__(f"the remote {host} cannot be asked for {method}: {problem}")
+        self.host = host
+        self.method = method
+        self.problem = problem
+
+
+class RemoteTimeout(RemoteFailed):
+    """The remote had not responded when the time for it was over; a retry may help."""
+
+    def __init__(
+        self, text: str = "the remote did not respond in time; see --fork-timeout"
+    ) -> None:
+        super().__init__(text)
+
+
+class RemoteRejected(RemoteFailed):
+    """The remote responded with an error."""
+
+    def __init__(self, host: str, method: str, code: int, message: str) -> None:
+        super().__init__(f"the remote {host} rejected {method}: {message} (code {code})")
+        self.host = host
+        self.method = method
+        self.code = code
+        self.message = message
+
+
+class RemoteMalformed(RemoteFailed):
+    """The remote responded with something that the method cannot have as its result."""
+
+    def __init__(self, host: str, method: str, problem: str) -> None:
+        super().__init__(f"the remote {host} responded to {method} with a wrong result: {problem}")
+        self.host = host
+        self.method = method
+        self.problem = problem
+
+
+class RemoteLied(RemoteFailed):
+    """What the remote responded is not in the block that it was asked of (`--fork-verify`)."""
+
+    def __init__(self, host: str, method: str, problem: str) -> None:
+        super().__init__(f"the remote {host} responded to {method} with a false result: {problem}")
+        self.host = host
+        self.method = method
+        self.problem = problem
+
+
+class AnchorLost(RemoteFailed):
+    """The block that the fork stands on is no longer in the remote chain: what was not read before is gone."""
+
+    def __init__(self, host: str, number: int, expected: object, found: object = None) -> None:
+        now = "has no such block" if found is None else f"has {found} there"
+        super().__init__(
+            f"block {number} of the fork, {expected}, was orphaned: the remote {host} {now}. What was read of it is "
+            "served; for the rest, fork a block that is final"
+        )
+        self.host = host
+        self.number = number
+        self.expected = expected
+        self.found = found
+
+
+class NoArchive(RemoteFailed):
+    """The remote has no state of a block any more."""
+
+    def __init__(self, host: str, number: int) -> None:
+        super().__init__(
+            f"the remote {host} has no state of block {number}: it is no archive node; pin a newer block"
+        )
+        self.host = host
+        self.number = number
+
+
+class NotRecorded(RemoteFailed):
+    """Something is not in the cache, and without a network it cannot be asked for."""
+
+    def __init__(self, what: str, command: str) -> None:
+        super().__init__(f"{what} is not in the cache of the fork: record it with `{command}`")
+        self.what = what
+        self.command = command
+
+
+class AnchorMismatch(RemoteFailed):
+    """The remote, or the block, is not the one that the fork was made of, or that was asked for."""
+
+    def __init__(self, what: str, expected: object, found: object) -> None:
+        super().__init__(f"{what} is {found}, and {expected} is expected")
+        self.what = what
+        self.expected = expected
+        self.found = found
+
+
+class AnchorNotFound(RemoteFailed):
+    """The remote has no block as was asked for to fork from."""
+
+    def __init__(self, host: str, what: str) -> None:
+        super().__init__(f"the remote {host} has no {what} to fork from")
+        self.host = host
+        self.what = what
+
+
+class ProofsUnavailable(RemoteFailed):
+    """The remote cannot prove its state, so `--fork-verify` cannot check it."""
+
+    def __init__(self, host: str, problem: str) -> None:
+        super().__init__(f"--fork-verify cannot check the remote {host}: {problem}")
+        self.host = host
+        self.problem = problem
+
+
+class NotOnAFork(RemoteFailed):
+    """A method that a fork cannot serve at all, or a chain that is no fork was asked about one."""
+
+
+class NotCovered(RemoteFailed):
+    """A method needs all of the state, and a fork has only what it changed."""
+
+    def __init__(self, method: str, reason: str) -> None:
+        super().__init__(f"{method} is not served on a fork: {reason}")
+        self.method = method
+        self.reason = reason
