@@ -15,6 +15,16 @@ SHOWN_MEMBERS: Final = 40
 SHOWN_DEPTH: Final = 5
 LINE: Final = 150
 REJECTION: Final = "Reject: "
+PAST: Final = "x-past"
+PAST_MEANING: Final = {
+    "remote": "passed through to the remote, the anchor's block too; what it has above the anchor is hidden",
+    "state": "passed through to the remote below the anchor; the anchor's state is ours",
+    "split": "up to the anchor by the remote, above it here, joined",
+    "execute": "executed here, on the remote's state after the block",
+    "replay": "the block's transactions are executed here again; by the remote if they cannot be",
+    "local": "the remote is not asked",
+}
+"""What a fork does with the past, as methods declare it."""
 
 GZIP = "0x1f8b08"
 """How the digits of packed data start."""
@@ -22,7 +32,7 @@ GZIP = "0x1f8b08"
 
 def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | None = None) -> str:
     """Return the page that describes every method of an OpenRPC document, with requests and responses."""
-    lines = ["# JSON-RPC methods", "", *_rejected(document["methods"])]
+    lines = ["# JSON-RPC methods", "", *_rejected(document["methods"]), *_past(document["methods"])]
     for prefix, methods in groupby(document["methods"], key=_prefix):
         lines += [f"## {prefix}", ""]
         for method in methods:
@@ -85,6 +95,30 @@ def _rejected(methods: Iterable[Json]) -> list[str]:
     return ["## Rejected methods", "", "| method | reason |", "|---|---|", *rows, ""]
 
 
+def _past(methods: Iterable[Json]) -> list[str]:
+    """Return a table of the methods that name a part of history, by what a fork does with what is below it."""
+    by_past: dict[str, list[str]] = {}
+    for method in methods:
+        if PAST in method:
+            by_past.setdefault(method[PAST], []).append(method["name"])
+    if not by_past:
+        return []
+    rows = [
+        f"| `{past}` | {PAST_MEANING[past]} | {', '.join(f'[{it}](#{it.lower()})' for it in names)} |"
+        for past, names in sorted(by_past.items(), key=lambda it: list(PAST_MEANING).index(it[0]))
+    ]
+    return [
+        "## On a fork",
+        "",
+        "What a fork does if a parameter names a block, a transaction or a range at or below its anchor.",
+        "",
+        "| past | what happens | methods |",
+        "|---|---|---|",
+        *rows,
+        "",
+    ]
+
+
 def _prefix(method: Json) -> str:
     name: str = method["name"]
     return name.partition("." if "." in name else "_")[0]
@@ -99,6 +133,8 @@ def _section(method: Json) -> list[str]:
         lines += [_row(param) for param in method["params"]]
         lines += [""]
     lines += [f"Result: {_type(method['result']['schema'])}", ""]
+    if PAST in method:
+        lines += [f"Past, on a fork: `{method[PAST]}`", ""]
     if "x-notification" in method:
         lines += [f"Notifications: {_type(method['x-notification']['schema'])}", ""]
     errors = method.get("errors", [])

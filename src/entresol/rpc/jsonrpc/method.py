@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from copy import copy
 from enum import Enum, auto
 from functools import cache, reduce
 from operator import or_
@@ -33,6 +34,7 @@ from entresol.offload import Offload, is_awaitable
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import REQUIRED, Parameter, ParamsReader, camel
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
+from entresol.rpc.jsonrpc.past import NamedParameter, Past, named_by
 from entresol.server.handler import ClientConnection
 
 _P = ParamSpec("_P")
@@ -91,6 +93,7 @@ class Mark(msgspec.Struct, frozen=True):
     getter: bool
     waits: bool
     served_by: ServedBy | None
+    past: Past | None
     name: str | None
 
 
@@ -102,6 +105,7 @@ def method(  # noqa: PLR0913 - independent options
     getter: bool = False,
     waits: bool = False,
     served_by: ServedBy | None = None,
+    past: Past | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
@@ -114,11 +118,12 @@ def method(  # noqa: PLR0913 - independent options
     it: with plain bytes and integers, and once more from Python if it raises.
     `waits`: a call may take as long as its client wants.
     `served_by`: which process serves it on a replica; without it, the producer does.
+    `past`: what a fork does if a parameter names something of the chain below it; a method with such a parameter says it.
     `name`: the full method name, if it does not follow from the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        options = Mark(errors, order, cached, short, getter, waits, served_by, name)
+        options = Mark(errors, order, cached, short, getter, waits, served_by, past, name)
         setattr(function, _MARK, options)
         return function
 
@@ -143,6 +148,11 @@ class Method:
         self.is_cached = mark.cached
         self.is_getter = mark.getter
         self.served_by = mark.served_by
+        self.past = mark.past
+        self.named = signature.named
+        """The parameter that names a block, a transaction or a range."""
+        self.reads_natively = True
+        """Whether the crate may read by itself what a plain call asks for."""
         self.is_grouped = mark.order is Order.GROUPED
         self.is_last = mark.order is Order.LAST
         self.waits = mark.waits
@@ -170,6 +180,14 @@ class Method:
         self.read_long = self._reader.read_long
         self.reads_on_thread = self._reader.reads_on_thread
         self.metrics = MethodMetrics()
+
+    def routed(self, route: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Method:
+        """Return the method with another function in place of its own, whose result may be awaited."""
+        other = copy(self)
+        other.function = route(self.function)
+        other.may_be_awaited = True
+        other.reads_natively = self.past is not Past.SPLIT
+        return other
 
     @property
     def needs_connection(self) -> bool:
@@ -228,6 +246,7 @@ class _Signature(msgspec.Struct, frozen=True):
     """What a function says of a method, without the object that it is bound to."""
 
     parameters: list[Parameter]
+    named: NamedParameter | None
     connection_at: int | None
     keywords: tuple[str, ...]
     """The names of keyword-only parameters, which are the last ones."""
@@ -241,8 +260,10 @@ def _signature(function: Callable[..., Any]) -> _Signature:
     # Once a process, for the methods of both layers and of every chain: it takes most of a node's start.
     hints = get_type_hints(function, include_extras=True)
     declared = [it for it in inspect.signature(function).parameters.values() if it.name != "self"]
+    wire = [it for it in declared if hints[it.name] is not ClientConnection]
     return _Signature(
-        [_parameter(p, hints) for p in declared if hints[p.name] is not ClientConnection],
+        [_parameter(p, hints) for p in wire],
+        _named([hints[it.name] for it in wire]),
         _position(declared, hints),
         tuple(p.name for p in declared if p.kind is p.KEYWORD_ONLY),
         _result_hint(hints["return"]),
@@ -282,7 +303,13 @@ async def _acknowledged(result: Awaitable[None]) -> bool:
 
 def _parameter(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter:
     default = REQUIRED if parameter.default is parameter.empty else parameter.default
-    return Parameter(parameter.name, hints[parameter.name], default)
+    return Parameter(parameter.name, named_by(hints[parameter.name])[0], default)
+
+
+def _named(hints: list[Any]) -> NamedParameter | None:
+    """Return the first parameter that names a block, a transaction or a range."""
+    kinds = ((index, named_by(hint)[1]) for index, hint in enumerate(hints))
+    return next((NamedParameter(index, kind) for index, kind in kinds if kind is not None), None)
 
 
 def _may_be_awaited(hint: Any) -> bool:

@@ -64,7 +64,7 @@ def native_dispatcher(
         reads=None if reads is None else reads.state,
         fee_history=None if reads is None else reads.fees,
         bridge=None if reads is None else reads.bridge,
-        read_methods=[method.name for method in methods],
+        read_methods=[method.name for method in methods if method.reads_natively],
     )
 
 

@@ -249,6 +249,9 @@ def _entry(served: Method, schemas: list[Json]) -> Json:
     description = served.doc.partition("\n")[2].strip()
     if description:
         entry["description"] = description
+    if served.past is not None:
+        # What a fork does with the chain below it; an extension, too.
+        entry["x-past"] = str(served.past)
     if notification := _notification(served):
         # OpenRPC has no notifications of servers; a member of this form is an extension.
         entry["x-notification"] = {"name": "result", "schema": schema_of(notification)}

@@ -6,8 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from entresol.errors import LayerOneUnreachable, TooManyL1Requests
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.types.history import BlockHash, TransactionHash
 from entresol.server.request_rate import RequestRate
 
 if TYPE_CHECKING:
@@ -71,8 +73,8 @@ class L1Reads:
         """Return a block by number or tag."""
         return await self._read("eth_getBlockByNumber", block, full)
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
-    async def get_block_by_hash(self, hash: Hash32, full: bool) -> Any:
+    @method(short=True, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    async def get_block_by_hash(self, hash: BlockHash, full: bool) -> Any:
         """Return a block by hash."""
         return await self._read("eth_getBlockByHash", str(hash), full)
 
@@ -81,13 +83,13 @@ class L1Reads:
         """Return the receipts of a block."""
         return await self._read("eth_getBlockReceipts", block)
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
-    async def get_transaction_by_hash(self, hash: Hash32) -> Any:
+    @method(short=True, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    async def get_transaction_by_hash(self, hash: TransactionHash) -> Any:
         """Return a transaction."""
         return await self._read("eth_getTransactionByHash", str(hash))
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
-    async def get_transaction_receipt(self, hash: Hash32) -> Any:
+    @method(short=True, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    async def get_transaction_receipt(self, hash: TransactionHash) -> Any:
         """Return the receipt of a transaction."""
         return await self._read("eth_getTransactionReceipt", str(hash))
 

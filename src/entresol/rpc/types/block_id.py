@@ -9,6 +9,7 @@ import msgspec
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Hash32, excerpt
+from entresol.rpc.jsonrpc.past import Named
 from entresol.rpc.types.number import Number
 
 _NUMBER_SCHEMA: Final = {
@@ -25,6 +26,7 @@ class BlockNumber:
     __slots__ = ("block_hash", "number", "require_canonical", "tag")
 
     json_schema: ClassVar[dict[str, Any]] = _NUMBER_SCHEMA
+    names: ClassVar = Named.BLOCK
 
     # Tags are so frequent that there is one object for each.
     _by_tag: ClassVar[dict[str, Self]] = {}

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from entresol.execution.call.bundle import Bundle
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.past import Named
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.number import Number
@@ -30,6 +31,8 @@ class TransactionIndex:
 
 class StateContext(JsonModel, frozen=True, kw_only=True):
     """The state of the first call: after a block, or after some of its transactions."""
+
+    names: ClassVar = Named.CONTEXT
 
     block_number: BlockId | None = None
     transaction_index: TransactionIndex | None = None

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 from entresol.errors import InvalidTraceRange, MalformedValue
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.codec import JsonModel, convert, encode
+from entresol.rpc.jsonrpc.past import Named
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.number import Number
@@ -59,6 +60,8 @@ class TracedCall:
 
 class TraceFilterObject(JsonModel, frozen=True, kw_only=True):
     """Which frames to return: those of some blocks, from or to some addresses."""
+
+    names: ClassVar = Named.RANGE
 
     from_block: BlockNumber | None = None
     to_block: BlockNumber | None = None

@@ -20,6 +20,7 @@ from entresol.execution.evm_env import EvmEnv
 from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.tracers import TracerResult
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
@@ -51,6 +52,7 @@ class DebugCallTraces:
         TraceTooLarge,
         DeadlinePassed,
         served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
     )
     def trace_call(
         self,
@@ -80,6 +82,7 @@ class DebugCallTraces:
         TooManyCalls,
         UnknownTracer,
         served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
     )
     def trace_call_many(
         self,

@@ -10,11 +10,13 @@ from entresol._native import rlp_decode, rlp_encode
 from entresol.errors import BlockNotFound
 from entresol.offload import POLICY, Offload
 from entresol.primitives.records import transaction_type
-from entresol.primitives.values import Data, Hash32
+from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.render.hex import array, data, raw
 from entresol.rpc.types.block_id import BlockId
+from entresol.rpc.types.history import TransactionHash
 
 if TYPE_CHECKING:
     from entresol._native import RlpItem
@@ -37,12 +39,12 @@ class DebugRaw:
         self._rendered = rendered
         self._max_bytes = max_bytes
 
-    @method(BlockNotFound, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_raw_header(self, block: BlockId) -> Data:
         """Return the RLP of a header, whose hash is the block hash."""
         return Data(self._record(block).header_rlp)
 
-    @method(BlockNotFound, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_raw_block(self, block: BlockId) -> Annotated[Raw, Data] | Offload[Annotated[Raw, Data]]:
         """Return the RLP of a block: header, transactions, no uncles, and on an L1 no withdrawals.
 
@@ -59,8 +61,8 @@ class DebugRaw:
 
         return work() if _is_short(record) else Offload(work)
 
-    @method(served_by=ServedBy.STORE)
-    def get_raw_transaction(self, hash: Hash32) -> Annotated[Raw, Data] | None:
+    @method(served_by=ServedBy.STORE, past=Past.REMOTE)
+    def get_raw_transaction(self, hash: TransactionHash) -> Annotated[Raw, Data] | None:
         """Return the bytes of a transaction, in a block or pending; null if there is none.
 
         Their hash is that of the transaction, but for two types of the L2: one of type 0x71 is known by the hash of
@@ -69,7 +71,7 @@ class DebugRaw:
         """
         return self._rendered.raw_transaction(hash)
 
-    @method(BlockNotFound, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_raw_receipts(
         self, block: BlockId
     ) -> Annotated[Raw, list[Data]] | Offload[Annotated[Raw, list[Data]]]:

@@ -19,6 +19,7 @@ from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.chain_config import ChainConfigInfo
 from entresol.rpc.types.block_id import LATEST, BlockId
 
@@ -49,7 +50,7 @@ class DebugState:
         self._ledger = ledger
         self._store = ledger.store
 
-    @method(BlockNotFound, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.LOCAL)
     def code_by_hash(self, hash: Hash32, block: BlockId = LATEST) -> Data:
         """Return the code with this hash, of any block; `0x` if there is none."""
         self._resolver.inspected(block)
@@ -71,6 +72,7 @@ class DebugState:
         GenesisNotExecuted,
         NotExecutedHere,
         served_by=ServedBy.BLOCK,
+        past=Past.REMOTE,
     )
     def execution_witness(self, block: BlockId) -> Offload[WitnessResult]:
         """Return the trie nodes, codes and headers that suffice to execute a block again."""

@@ -22,6 +22,7 @@ from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.slot_limit import check_slots
@@ -119,7 +120,13 @@ class DebugRanges:
         self._max_slots = max_slots
         self._max_bytes = max_bytes
 
-    @method(BlockNotFound, NotExecutedHere, TransactionIndexTooHigh, served_by=ServedBy.BLOCK)
+    @method(
+        BlockNotFound,
+        NotExecutedHere,
+        TransactionIndexTooHigh,
+        served_by=ServedBy.BLOCK,
+        past=Past.REMOTE,
+    )
     def storage_range_at(
         self,
         block: BlockId,
@@ -153,7 +160,7 @@ class DebugRanges:
         }
         return StorageRange(storage=entries, next_key=_hash(_next(page, wanted)))
 
-    @method(BlockNotFound, TooManySlots, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, TooManySlots, served_by=ServedBy.BLOCK, past=Past.STATE)
     def account_range(
         self,
         block: BlockId,

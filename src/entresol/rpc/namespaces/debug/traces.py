@@ -21,8 +21,10 @@ from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.tracers import TracerResult, TransactionTraceResult
 from entresol.rpc.types.block_id import BlockId, BlockNumber
+from entresol.rpc.types.history import BlockHash, TransactionHash
 from entresol.rpc.types.trace_config import TraceConfig
 
 if TYPE_CHECKING:
@@ -49,9 +51,10 @@ class DebugTraces:
         TraceTooLarge,
         DeadlinePassed,
         served_by=ServedBy.REPLICA,
+        past=Past.REPLAY,
     )
     def trace_transaction(
-        self, hash: Hash32, config: TraceConfig | None = None
+        self, hash: TransactionHash, config: TraceConfig | None = None
     ) -> Offload[Annotated[TraceWriter, TracerResult]]:
         """Execute a sealed transaction again, and return its trace.
 
@@ -69,7 +72,12 @@ class DebugTraces:
         return self._traces.run(work, wanted.timeout)
 
     @method(
-        BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.BLOCK
+        BlockNotFound,
+        GenesisNotTraceable,
+        UnknownTracer,
+        TraceTooLarge,
+        served_by=ServedBy.BLOCK,
+        past=Past.REPLAY,
     )
     def trace_block_by_number(
         self, block: BlockNumber, config: TraceConfig | None = None
@@ -78,16 +86,26 @@ class DebugTraces:
         return self._trace_block(self._traces.number(block), config)
 
     @method(
-        BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.REPLICA
+        BlockNotFound,
+        GenesisNotTraceable,
+        UnknownTracer,
+        TraceTooLarge,
+        served_by=ServedBy.REPLICA,
+        past=Past.REPLAY,
     )
     def trace_block_by_hash(
-        self, hash: Hash32, config: TraceConfig | None = None
+        self, hash: BlockHash, config: TraceConfig | None = None
     ) -> Offload[Annotated[TraceWriter, list[TransactionTraceResult]]]:
         """Return the traces of all transactions of a block, by hash."""
         return self._trace_block(self._traces.number(BlockId(block_hash=hash)), config)
 
     @method(
-        BlockNotFound, GenesisNotTraceable, UnknownTracer, TraceTooLarge, served_by=ServedBy.REPLICA
+        BlockNotFound,
+        GenesisNotTraceable,
+        UnknownTracer,
+        TraceTooLarge,
+        served_by=ServedBy.REPLICA,
+        past=Past.LOCAL,
     )
     def trace_block(
         self, block: Data, config: TraceConfig | None = None
@@ -96,9 +114,9 @@ class DebugTraces:
         named = BlockId(block_hash=_hash_of(bytes(block)))
         return self._trace_block(self._traces.number(named), config)
 
-    @method(BlockNotFound, GenesisNotTraceable, served_by=ServedBy.REPLICA)
+    @method(BlockNotFound, GenesisNotTraceable, served_by=ServedBy.REPLICA, past=Past.REMOTE)
     def intermediate_roots(
-        self, hash: Hash32, config: TraceConfig | None = None
+        self, hash: BlockHash, config: TraceConfig | None = None
     ) -> Offload[list[Hash32]]:
         """Return the state root after each transaction of a block."""
         (config or TraceConfig()).options()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.types.history import TransactionHash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +137,7 @@ class AnvilNode:
     def set_rpc_url(self, url: str) -> None:
         """Set where a fork reads; nothing happens, because the chain is no fork."""
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)
     def get_blob_by_hash(self, hash: Hash32) -> Data | None:
         """Return a blob of a sealed transaction by its versioned hash.
 
@@ -144,8 +146,8 @@ class AnvilNode:
         blob = self._chain.sidecars.blob(hash)
         return None if blob is None else Data(blob)
 
-    @method(served_by=ServedBy.PRODUCER)
-    def get_blobs_by_transaction_hash(self, hash: Hash32) -> list[Data] | None:
+    @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    def get_blobs_by_transaction_hash(self, hash: TransactionHash) -> list[Data] | None:
         """Return the blobs of a sealed transaction by its hash; null if it has none, or the node has not."""
         sidecar = self._chain.sidecars.get(hash)
         return None if sidecar is None else [Data(blob) for blob in sidecar.blobs]

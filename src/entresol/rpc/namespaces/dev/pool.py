@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.errors import ControlRejected
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 
 if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
@@ -23,7 +24,7 @@ class AnvilPool:
     def __init__(self, pool: Mempool) -> None:
         self._pool = pool
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)
     def drop_transaction(self, hash: Hash32) -> Hash32 | None:
         """Drop a transaction from the pool; return its hash, or null if it is not there."""
         return None if self._pool.remove(hash, _REASON) is None else hash
@@ -48,7 +49,7 @@ class HardhatPool:
         self._pool = pool
         self._blocks = blocks
 
-    @method(ControlRejected, served_by=ServedBy.PRODUCER)
+    @method(ControlRejected, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
     def drop_transaction(self, hash: Hash32) -> bool:
         """Drop a transaction from the pool; return whether it was there, and reject one in a block."""
         if self._pool.remove(hash, _REASON) is not None:

@@ -16,6 +16,7 @@ from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
 from entresol.rpc.types.number import Number
@@ -53,7 +54,9 @@ class EthCallMany:
         self._resolver = resolver
         self._runner = runner
 
-    @method(UnknownBlock, InvalidOverride, TooManyCalls, served_by=ServedBy.BLOCK)
+    @method(
+        UnknownBlock, InvalidOverride, TooManyCalls, served_by=ServedBy.BLOCK, past=Past.EXECUTE
+    )
     def call_many(
         self,
         bundles: list[CallBundle],

@@ -24,6 +24,7 @@ from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.overrides import BlockOverride, StateOverrides
@@ -71,7 +72,13 @@ class EthCalls:
         self._run = runner.run
         self._run_with_overrides = runner.run_with_overrides
 
-    @method(UnknownBlock, ExecutionFailed, InvalidTransaction, served_by=ServedBy.BLOCK)
+    @method(
+        UnknownBlock,
+        ExecutionFailed,
+        InvalidTransaction,
+        served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
+    )
     def call(
         self,
         transaction: CallObject,
@@ -100,6 +107,7 @@ class EthCalls:
         InvalidTransaction,
         UnserializableCall,
         served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
     )
     def estimate_gas(
         self,
@@ -125,7 +133,7 @@ class EthCalls:
             is_short=self._is_short(transaction),
         )
 
-    @method(UnknownBlock, InvalidTransaction, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, InvalidTransaction, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def create_access_list(
         self, transaction: CallObject, block: BlockId = LATEST
     ) -> Annotated[Raw, AccessListResult] | Offload[Raw]:

@@ -12,6 +12,7 @@ from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
 
@@ -62,7 +63,7 @@ class EthFees:
         """Return the base fee per blob gas of the next block, in wei; 1 on an L2, which accepts no blobs."""
         return Quantity(self._chain.next_blob_base_fee())
 
-    @method(UnknownBlock, InvalidPercentiles, short=True, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, InvalidPercentiles, short=True, served_by=ServedBy.BLOCK, past=Past.SPLIT)
     def fee_history(
         self,
         block_count: Number,

@@ -15,11 +15,13 @@ from entresol.errors import (
 from entresol.offload import Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.models.model import HashText
 from entresol.rpc.models.notifications import SubscriptionId
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch, check_range
+from entresol.rpc.types.history import FilterId
 from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
 from entresol.server.handler import ClientConnection
 
@@ -53,7 +55,7 @@ class EthFilters:
         self._subscriptions = subscriptions
         self._limits = limits
 
-    @method(InvalidFilter, served_by=ServedBy.BLOCK)
+    @method(InvalidFilter, served_by=ServedBy.BLOCK, past=Past.SPLIT)
     def get_logs(self, filter: FilterObject) -> Annotated[Raw, list[LogInfo]] | Offload[Raw]:
         """Return all logs that match a filter, in order.
 
@@ -62,7 +64,7 @@ class EthFilters:
         check_range(filter.wanted, self._head)
         return _run(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
 
-    @method(InvalidFilter, served_by=ServedBy.PRODUCER)
+    @method(InvalidFilter, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
     def new_filter(self, filter: FilterObject) -> Quantity:
         """Install a filter for logs, and return its id."""
         return self._filters.new_log_filter(filter.wanted)
@@ -84,8 +86,8 @@ class EthFilters:
         """Return the logs, block hashes or transaction hashes since the filter's last poll."""
         return _NOTHING if self._filters.is_current(idx) else _run(self._filters.poll(idx))
 
-    @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
-    def get_filter_logs(self, idx: Quantity) -> Annotated[Raw, list[LogInfo]] | Offload[Raw]:
+    @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER, past=Past.SPLIT)
+    def get_filter_logs(self, idx: FilterId) -> Annotated[Raw, list[LogInfo]] | Offload[Raw]:
         """Return all logs that match an installed log filter."""
         return _NOTHING if self._filters.is_known_empty(idx) else _run(self._filters.logs(idx))
 

@@ -22,6 +22,7 @@ from entresol.errors import (
 from entresol.execution.simulation import simulate
 from entresol.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.blocks import SimulatedBlockInfo
 from entresol.rpc.services.simulation_base import simulation_base
 from entresol.rpc.types.block_id import LATEST, BlockId
@@ -60,6 +61,7 @@ class EthSimulate:
         SimulationGasSpent,
         TooManyCalls,
         served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
     )
     def simulate_v1(
         self, payload: SimulationPayload, block: BlockId = LATEST

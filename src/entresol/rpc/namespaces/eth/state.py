@@ -21,6 +21,7 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
 from entresol.rpc.types.slot_limit import check_slots
@@ -88,24 +89,24 @@ class EthState:
         self._pool = pool
         self._max_slots = max_slots
 
-    @method(UnknownBlock, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_balance(self, address: Address, block: BlockId = LATEST) -> Annotated[Raw, Quantity]:
         """Return the balance of an account in wei."""
         return Raw(balance_json(self._resolver.state(block), address))
 
-    @method(UnknownBlock, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_code(self, address: Address, block: BlockId = LATEST) -> Annotated[Raw, Data]:
         """Return the code at an address."""
         return Raw(code_json(self._resolver.state(block), address))
 
-    @method(UnknownBlock, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_storage_at(
         self, address: Address, slot: HexOrInteger, block: BlockId = LATEST
     ) -> Annotated[Raw, Hash32]:
         """Return the value of a storage slot."""
         return Raw(slot_json(self._resolver.state(block), address, slot))
 
-    @method(UnknownBlock, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_transaction_count(
         self, address: Address, block: BlockId = LATEST
     ) -> Quantity | Annotated[Raw, Quantity]:
@@ -117,14 +118,14 @@ class EthState:
             return Quantity(self._pool.next_nonce(address))
         return Raw(nonce_json(self._resolver.state(block), address))
 
-    @method(UnknownBlock, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def get_account_info(
         self, address: Address, block: BlockId = LATEST
     ) -> Annotated[Raw, AccountInfo]:
         """Return balance, nonce and code of an account."""
         return Raw(account_info_json(self._resolver.state(block), address))
 
-    @method(UnknownBlock, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_account(
         self, address: Address, block: BlockId = LATEST
     ) -> Annotated[Raw, AccountState] | None:
@@ -135,7 +136,7 @@ class EthState:
         )
         return Raw(account_json(state, address, self._trie.native, root))
 
-    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def get_storage_values(
         self, requests: dict[Address, list[Quantity]], block: BlockId = LATEST
     ) -> dict[str, list[Hash32]] | Offload[dict[str, list[Hash32]]]:
@@ -154,7 +155,7 @@ class EthState:
 
         return work() if count <= POLICY.slots else Offload(work)
 
-    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK)
+    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_proof(
         self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
     ) -> AccountResult | Offload[AccountResult]:

@@ -12,9 +12,11 @@ from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.models.transactions import TransactionInfo
 from entresol.rpc.types.block_id import BlockNumber
+from entresol.rpc.types.history import BlockHash, TransactionHash
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -81,12 +83,14 @@ class EthTransactions:
         """Submit a signed transaction, and return its hash."""
         return self._responses.hold(self._submission.submit(bytes(tx_bytes)))
 
-    @method(getter=True, served_by=ServedBy.STORE)
-    def get_transaction_by_hash(self, hash: Hash32) -> Annotated[Raw, TransactionInfo] | None:
+    @method(getter=True, served_by=ServedBy.STORE, past=Past.REMOTE)
+    def get_transaction_by_hash(
+        self, hash: TransactionHash
+    ) -> Annotated[Raw, TransactionInfo] | None:
         """Return a transaction by hash, pending or in a block."""
         return self._rendered.transaction(hash)
 
-    @method(getter=True, served_by=ServedBy.BLOCK)
+    @method(getter=True, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Annotated[Raw, TransactionInfo] | None:
@@ -94,27 +98,27 @@ class EthTransactions:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.transaction_at(number, index)
 
-    @method(getter=True, served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA, past=Past.REMOTE)
     def get_transaction_by_block_hash_and_index(
-        self, block_hash: Hash32, index: Quantity64
+        self, block_hash: BlockHash, index: Quantity64
     ) -> Annotated[Raw, TransactionInfo] | None:
         """Return a transaction by block hash and index."""
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.transaction_at(number, index)
 
-    @method(cached=True, getter=True, served_by=ServedBy.REPLICA)
+    @method(cached=True, getter=True, served_by=ServedBy.REPLICA, past=Past.REMOTE)
     def get_transaction_receipt(
-        self, hash: Hash32
+        self, hash: TransactionHash
     ) -> Annotated[Raw, ReceiptInfo] | Offload[Raw] | None:
         """Return the receipt of a transaction by hash, or null until it is in a block."""
         return self._rendered.receipt(hash)
 
-    @method(getter=True, served_by=ServedBy.STORE)
-    def get_raw_transaction_by_hash(self, hash: Hash32) -> Annotated[Raw, Data] | None:
+    @method(getter=True, served_by=ServedBy.STORE, past=Past.REMOTE)
+    def get_raw_transaction_by_hash(self, hash: TransactionHash) -> Annotated[Raw, Data] | None:
         """Return the raw bytes of a transaction by hash."""
         return self._rendered.raw_transaction(hash)
 
-    @method(getter=True, served_by=ServedBy.BLOCK)
+    @method(getter=True, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_raw_transaction_by_block_number_and_index(
         self, block_number: BlockNumber, index: Quantity64
     ) -> Annotated[Raw, Data] | None:
@@ -122,15 +126,15 @@ class EthTransactions:
         number = self._resolver.number(block_number)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
-    @method(getter=True, served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA, past=Past.REMOTE)
     def get_raw_transaction_by_block_hash_and_index(
-        self, block_hash: Hash32, index: Quantity64
+        self, block_hash: BlockHash, index: Quantity64
     ) -> Annotated[Raw, Data] | None:
         """Return the raw bytes of a transaction by block hash and index."""
         number = self._chain.blocks.block_number(block_hash)
         return None if number is None else self._rendered.raw_transaction_at(number, index)
 
-    @method(getter=True, served_by=ServedBy.STORE)
+    @method(getter=True, served_by=ServedBy.STORE, past=Past.LOCAL)
     def get_transaction_by_sender_and_nonce(
         self, sender: Address, nonce: Quantity64
     ) -> Annotated[Raw, TransactionInfo] | None:

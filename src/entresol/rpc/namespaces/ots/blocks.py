@@ -9,13 +9,15 @@ from msgspec import Raw
 from entresol.errors import BlockNotFound, MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.blocks import HeaderInfo
 from entresol.rpc.models.otterscan import BlockPage, OtterscanBlock
 from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.block_id import LATEST, BlockId, BlockNumber
+from entresol.rpc.types.history import BlockHash
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class OtsBlocks:
         self._resolver = resolver
         self._objects = objects
 
-    @method(name="erigon_getHeaderByNumber", served_by=ServedBy.BLOCK)
+    @method(name="erigon_getHeaderByNumber", served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_header_by_number(
         self, block: BlockNumber
     ) -> Annotated[Raw, HeaderInfo] | Offload[Raw] | None:
@@ -61,27 +63,27 @@ class OtsBlocks:
         """Return the version of the interface."""
         return API_LEVEL
 
-    @method(BlockNotFound, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def has_code(self, address: Address, block: BlockId = LATEST) -> bool:
         """Return whether an account has code after a block."""
         account = self._resolver.state(block).account(address)
         return account is not None and account.code_hash != EMPTY_CODE_HASH
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_block_details(
         self, block: BlockNumber
     ) -> Offload[Annotated[dict[str, Any], OtterscanBlock]] | None:
         """Return a block by number without its transactions, with issuance and fees."""
         return self._details(self._resolver.number(block))
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(served_by=ServedBy.REPLICA, past=Past.REMOTE)
     def get_block_details_by_hash(
-        self, hash: Hash32
+        self, hash: BlockHash
     ) -> Offload[Annotated[dict[str, Any], OtterscanBlock]] | None:
         """Return a block by hash without its transactions, with issuance and fees."""
         return self._details(self._blocks.block_number(hash))
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_block_transactions(
         self, block: BlockNumber, page: Number, size: Number
     ) -> Offload[Annotated[dict[str, Any], BlockPage]] | None:

@@ -9,8 +9,10 @@ from entresol.offload import Offload
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.otterscan import TransactionPage
 from entresol.rpc.namespaces.ots.blocks import check_page
+from entresol.rpc.types.history import BlockHeight
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -29,9 +31,9 @@ class OtsSearch:
         self._search = search
         self._objects = objects
 
-    @method(SearchTooLong, served_by=ServedBy.REPLICA)
+    @method(SearchTooLong, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def search_transactions_before(
-        self, address: Address, block: Number, size: Number
+        self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
         """Return transactions of an address in blocks before `block`; 0 stands for the end of the chain."""
         check_page(int(size))
@@ -44,9 +46,9 @@ class OtsSearch:
 
         return Offload(work)
 
-    @method(SearchTooLong, served_by=ServedBy.REPLICA)
+    @method(SearchTooLong, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def search_transactions_after(
-        self, address: Address, block: Number, size: Number
+        self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
         """Return transactions of an address in blocks after `block`; 0 stands for the start of the chain."""
         check_page(int(size))

@@ -14,7 +14,9 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.otterscan import InternalOperation, OtterscanFrame
+from entresol.rpc.types.history import TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import frame_options
 
@@ -59,22 +61,22 @@ class OtsTransactions:
         self._ledger = ledger
         self._traces = traces
 
-    @method(TransactionNotFound, served_by=ServedBy.REPLICA)
+    @method(TransactionNotFound, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def get_internal_operations(
-        self, hash: Hash32
+        self, hash: TransactionHash
     ) -> Offload[Annotated[TraceWriter, list[InternalOperation]]]:
         """Return the transfers, creations and self-destructs within a transaction."""
         return self._trace(hash, _OPERATIONS)
 
-    @method(TransactionNotFound, served_by=ServedBy.REPLICA)
+    @method(TransactionNotFound, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def trace_transaction(
-        self, hash: Hash32
+        self, hash: TransactionHash
     ) -> Offload[Annotated[TraceWriter, list[OtterscanFrame]]]:
         """Return the frames of a transaction in order, each with its depth."""
         return self._trace(hash, _FRAMES)
 
-    @method(TransactionNotFound, served_by=ServedBy.REPLICA)
-    def get_transaction_error(self, hash: Hash32) -> Offload[Data]:
+    @method(TransactionNotFound, served_by=ServedBy.REPLICA, past=Past.REPLAY)
+    def get_transaction_error(self, hash: TransactionHash) -> Offload[Data]:
         """Return the data that a transaction reverted with; `0x` if it did not."""
         block, index = self._traces.transaction(hash)
         budget = self._traces.budget()
@@ -85,12 +87,12 @@ class OtsTransactions:
 
         return Offload(work)
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def get_transaction_by_sender_and_nonce(self, address: Address, nonce: Number) -> Hash32 | None:
         """Return the hash of the transaction of an account with this nonce."""
         return self._ledger.store.hash_by_nonce(address, int(nonce))
 
-    @method(served_by=ServedBy.BLOCK)
+    @method(served_by=ServedBy.BLOCK, past=Past.LOCAL)
     def get_contract_creator(self, address: Address) -> Offload[ContractCreator | None]:
         """Return the creator of a contract, and the transaction; null for a contract of the genesis or of an edit."""
         return Offload(lambda: self._creator(address))

@@ -12,10 +12,11 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import BlockNotFound, InvalidTraceRange, TraceTooLarge, TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
-from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.parity import SealedFrame
 from entresol.rpc.types.block_id import BlockId, BlockNumber
+from entresol.rpc.types.history import TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import TraceFilterObject, check_range, frame_options
 
@@ -49,9 +50,9 @@ class TraceFrames:
     def __init__(self, traces: TraceRunner) -> None:
         self._traces = traces
 
-    @method(TraceTooLarge, served_by=ServedBy.REPLICA)
+    @method(TraceTooLarge, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def transaction(
-        self, hash: Hash32
+        self, hash: TransactionHash
     ) -> (
         Offload[Annotated[TraceWriter, list[SealedFrame]]] | Annotated[list[Raw], list[SealedFrame]]
     ):
@@ -66,15 +67,15 @@ class TraceFrames:
 
         return self._traces.run(work)
 
-    @method(BlockNotFound, TraceTooLarge, served_by=ServedBy.BLOCK)
+    @method(BlockNotFound, TraceTooLarge, served_by=ServedBy.BLOCK, past=Past.REPLAY)
     def block(self, block: BlockId) -> Offload[Annotated[TraceWriter, list[SealedFrame]]]:
         """Return the frames of all transactions of a block."""
         number = self._traces.number(block)
         return self._traces.run(lambda budget: self._write(budget, range(number, number + 1), _ALL))
 
-    @method(TransactionNotFound, short=True, served_by=ServedBy.REPLICA)
+    @method(TransactionNotFound, short=True, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def get(
-        self, hash: Hash32, indices: list[Number]
+        self, hash: TransactionHash, indices: list[Number]
     ) -> Offload[Annotated[Raw, SealedFrame] | None]:
         """Return the frame of a transaction whose `traceAddress` is `indices`; null if there is none."""
         block, index = self._traces.transaction(hash)
@@ -87,7 +88,9 @@ class TraceFrames:
 
         return Offload(work)
 
-    @method(BlockNotFound, InvalidTraceRange, TraceTooLarge, served_by=ServedBy.BLOCK)
+    @method(
+        BlockNotFound, InvalidTraceRange, TraceTooLarge, served_by=ServedBy.BLOCK, past=Past.LOCAL
+    )
     def filter(
         self, filter: TraceFilterObject
     ) -> Offload[Annotated[TraceWriter, list[SealedFrame]]]:

@@ -21,11 +21,13 @@ from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.offload import Offload
 from entresol.primitives.transactions import decode
-from entresol.primitives.values import Data, Hash32
+from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.parity import ReplayedTransaction, TraceResults
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.history import TransactionHash
 from entresol.rpc.types.trace_request import TracedCall, TraceType, replay_options
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class TraceReplays:
         TraceTooLarge,
         DeadlinePassed,
         served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
     )
     def call(
         self, transaction: CallObject, types: list[TraceType], block: BlockId = LATEST
@@ -72,6 +75,7 @@ class TraceReplays:
         TooManyCalls,
         TraceTooLarge,
         served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
     )
     def call_many(
         self, calls: list[TracedCall], block: BlockId = LATEST
@@ -100,6 +104,7 @@ class TraceReplays:
         TraceTooLarge,
         DeadlinePassed,
         served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
     )
     def raw_transaction(
         self, data: Data, types: list[TraceType], block: BlockId = LATEST
@@ -128,9 +133,15 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(TransactionNotFound, TraceTooLarge, DeadlinePassed, served_by=ServedBy.REPLICA)
+    @method(
+        TransactionNotFound,
+        TraceTooLarge,
+        DeadlinePassed,
+        served_by=ServedBy.REPLICA,
+        past=Past.REPLAY,
+    )
     def replay_transaction(
-        self, hash: Hash32, types: list[TraceType]
+        self, hash: TransactionHash, types: list[TraceType]
     ) -> Offload[Annotated[TraceWriter, TraceResults]]:
         """Execute a sealed transaction again, and return its traces."""
         block, index = self._traces.transaction(hash)
@@ -142,7 +153,12 @@ class TraceReplays:
         return self._traces.run(work)
 
     @method(
-        BlockNotFound, GenesisNotTraceable, TraceTooLarge, DeadlinePassed, served_by=ServedBy.BLOCK
+        BlockNotFound,
+        GenesisNotTraceable,
+        TraceTooLarge,
+        DeadlinePassed,
+        served_by=ServedBy.BLOCK,
+        past=Past.REPLAY,
     )
     def replay_block_transactions(
         self, block: BlockId, types: list[TraceType]

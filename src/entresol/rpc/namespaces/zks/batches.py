@@ -18,11 +18,13 @@ from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.services.batch_status import (
     BatchSettlement,
     BatchStatus,
     SettlementFields,
 )
+from entresol.rpc.types.history import BlockHeight, TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.storage.block_rows import Prices
 
@@ -159,8 +161,8 @@ class ZksBatches:
             self._details.put(int(batch), (settlement, details))
         return details
 
-    @method(getter=True, served_by=ServedBy.REPLICA)
-    def get_block_details(self, block: Number) -> Annotated[Raw, BlockDetails] | None:
+    @method(getter=True, served_by=ServedBy.REPLICA, past=Past.REMOTE)
+    def get_block_details(self, block: BlockHeight) -> Annotated[Raw, BlockDetails] | None:
         """Return a block: prices and the settlement of its batch; `rootHash` is the hash of the block."""
         settlement = self._batch_status.of_block(block)
         known = self._blocks.get(block)
@@ -176,8 +178,8 @@ class ZksBatches:
             self._blocks.put(int(block), (settlement, details))
         return details
 
-    @method(served_by=ServedBy.REPLICA)
-    def get_block_metadata_by_number(self, block: Number) -> BlockMetadata | None:
+    @method(served_by=ServedBy.REPLICA, past=Past.REMOTE)
+    def get_block_metadata_by_number(self, block: BlockHeight) -> BlockMetadata | None:
         """Return the prices that a block was sealed with."""
         summary = self._summary(block)
         if summary is None:
@@ -189,15 +191,15 @@ class ZksBatches:
 
     # Finality
 
-    @method(served_by=ServedBy.REPLICA)
-    def get_block_finality(self, block: Number) -> BlockFinality | None:
+    @method(served_by=ServedBy.REPLICA, past=Past.LOCAL)
+    def get_block_finality(self, block: BlockHeight) -> BlockFinality | None:
         """Return the settlement stage of a block."""
         if not self._chain.ledger.first <= block <= self._chain.number:
             return None
         return self._finality(block, self._batch_status.of_block(block))
 
-    @method(served_by=ServedBy.REPLICA)
-    def get_transaction_finality(self, hash: Hash32) -> BlockFinality | None:
+    @method(served_by=ServedBy.REPLICA, past=Past.LOCAL)
+    def get_transaction_finality(self, hash: TransactionHash) -> BlockFinality | None:
         """Return the settlement stage of a transaction's block."""
         location = self._chain.blocks.locate_transaction(hash)
         if location is None:

@@ -13,6 +13,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.codec import ByteArray
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ class ZksBytecode:
         self._known: BoundedMap[bytes, Raw] = BoundedMap(max_weight=CACHES.bytecodes)
         self._known_at: object = None
 
-    @method(getter=True, served_by=ServedBy.REPLICA)
+    @method(getter=True, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def get_bytecode_by_hash(self, hash: Hash32) -> Annotated[Raw, ByteArray] | Offload[Raw] | None:
         """Return published bytecode as an array of bytes.
 

@@ -16,6 +16,8 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.types.history import BlockHeight, TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.slot_limit import check_slots
 
@@ -110,9 +112,13 @@ class ZksProofs:
         # The prover remembers trees, and is used by one thread at a time.
         self._lock = Lock()
 
-    @method(name="zks_getL2ToL1MsgProof", getter=True, served_by=ServedBy.REPLICA)
+    @method(name="zks_getL2ToL1MsgProof", getter=True, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def get_l2_to_l1_msg_proof(
-        self, block: Number, sender: Address, msg: Hash32, l2_log_position: Number | None = None
+        self,
+        block: BlockHeight,
+        sender: Address,
+        msg: Hash32,
+        l2_log_position: Number | None = None,
     ) -> Annotated[Raw, L2ToL1LogProof] | Offload[Raw | None] | None:
         """Return the proof of a message that `sender` sent in the batch of `block`.
 
@@ -128,10 +134,11 @@ class ZksProofs:
         name="zks_getL2ToL1LogProof",
         getter=True,
         served_by=ServedBy.REPLICA,
+        past=Past.LOCAL,
     )
     def get_l2_to_l1_log_proof(
         self,
-        tx_hash: Hash32,
+        tx_hash: TransactionHash,
         index: Number | None = None,
         target: ProofTarget | None = None,
     ) -> Annotated[Raw, L2ToL1LogProof] | Offload[Raw | None] | None:

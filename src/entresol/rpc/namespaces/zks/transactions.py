@@ -22,6 +22,7 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel, encode
 from entresol.rpc.jsonrpc.gil_turns import within_limit
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import iso_timestamp, raw_array
 from entresol.rpc.render.raw_transactions import (
@@ -31,7 +32,7 @@ from entresol.rpc.render.raw_transactions import (
     raw_transaction,
 )
 from entresol.rpc.render.transactions import effective_gas_price
-from entresol.rpc.types.number import Number
+from entresol.rpc.types.history import BlockHeight, TransactionHash
 from entresol.sequencer.submission import Submission
 
 if TYPE_CHECKING:
@@ -113,8 +114,10 @@ class ZksTransactions:
             CACHES.details
         )
 
-    @method(getter=True, served_by=ServedBy.STORE)
-    def get_transaction_details(self, hash: Hash32) -> Annotated[Raw, TransactionDetails] | None:
+    @method(getter=True, served_by=ServedBy.STORE, past=Past.REMOTE)
+    def get_transaction_details(
+        self, hash: TransactionHash
+    ) -> Annotated[Raw, TransactionDetails] | None:
         """Return the status, fee and settlement of a transaction."""
         head = self._chain.ledger.head_hash
         if head is not self._head:
@@ -141,9 +144,9 @@ class ZksTransactions:
             hashes=self._batch_status.unsettled.hashes,
         )
 
-    @method(served_by=ServedBy.REPLICA)
+    @method(served_by=ServedBy.REPLICA, past=Past.REMOTE)
     def get_raw_block_transactions(
-        self, block: Number
+        self, block: BlockHeight
     ) -> Annotated[Raw, list[RawTransaction]] | Offload[Raw]:
         """Return the transactions of a block with all their fields; none for an unknown block."""
         record = self._chain.blocks.get_record(block)
