@@ -238,10 +238,13 @@ def test_the_developers_methods_are_served_wherever_it_listens() -> None:
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
-        (("anvil", "-f", "http://localhost:1"), "-f: forking"),
-        (("anvil", "--fork-block-number=5"), "--fork-block-number: forking"),
-        (("--fork-url", "http://localhost:1"), "--fork-url: forking"),
-        (("--rpc-url", "http://localhost:1"), "--rpc-url: forking"),
+        (("anvil", "--fork-block-number=5"), "--fork-block-number: it needs --fork-url"),
+        (
+            ("anvil", "-f", "ws://localhost:1"),
+            "--fork-url: ws://localhost:1 should begin with http",
+        ),
+        (("--rpc-url", "http://a", "--number", "1"), "--number: a fork starts from a block"),
+        (("--timeout", "1000"), "--timeout: say --fork-timeout, which is in seconds"),
         (("anvil", "--network", "optimism"), "--network: "),
         (("anvil", "--mixed-mining"), "--mixed-mining: it needs --block-time"),
         (("anvil", "--no-mining", "-b", "1"), "--no-mining: it cannot be combined"),

@@ -8,7 +8,7 @@ from typing import Final
 
 from entresol.cli.version import PrintVersion
 from entresol.node.config.flags import HelpFormatter, Parser, add_flags
-from entresol.node.config.rejected_flags import ANVIL_REJECTED, FORK_FLAGS
+from entresol.node.config.rejected_flags import ANVIL_REJECTED, NODE_REJECTED
 from entresol.node.config.schema import SETTINGS
 
 USAGE: Final = """\
@@ -43,7 +43,7 @@ def node_parser() -> Parser:
     """Return the parser of `run`, `rebuild` and `verify`."""
     description = "A layer-2 node of the ZK Stack family, for development."
     parser = _new_parser(
-        FORK_FLAGS, prog="entresol", usage=USAGE, description=description, epilog=EPILOG
+        NODE_REJECTED, prog="entresol", usage=USAGE, description=description, epilog=EPILOG
     )
     parser.add_argument(
         "command",
@@ -70,7 +70,7 @@ def anvil_parser() -> Parser:
 def cluster_parser() -> Parser:
     """Return the parser of `cluster`."""
     usage = "entresol cluster {init,status,unwind --to BLOCK} --cluster URL [flags]"
-    parser = _new_parser(FORK_FLAGS, prog="entresol cluster", usage=usage, epilog=EPILOG)
+    parser = _new_parser(NODE_REJECTED, prog="entresol cluster", usage=usage, epilog=EPILOG)
     parser.add_argument("command", metavar="command", help=CLUSTER_HELP, choices=CLUSTER_COMMANDS)
     parser.add_argument(
         "--to", type=int, metavar="BLOCK", help="Block that unwind reverts the chain to."
@@ -91,7 +91,7 @@ def backup_parser() -> Parser:
 
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
-    parser = _new_parser(FORK_FLAGS, prog="entresol shell", description=SHELL_DESCRIPTION)
+    parser = _new_parser(NODE_REJECTED, prog="entresol shell", description=SHELL_DESCRIPTION)
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
     return parser

@@ -13,6 +13,7 @@ from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
 from entresol.node.config.api import ClientVersion, HardhatCallFailures, HardhatErrors
 from entresol.node.config.evm import Fork
+from entresol.node.config.forking.anvil_section import MILLISECONDS, AnvilFork
 from entresol.node.config.loader import Settings
 from entresol.node.config.schema import MAX_ACCOUNTS
 from entresol.node.config.setting import PREFIX
@@ -271,7 +272,9 @@ class AnvilWithoutEffect(Struct, frozen=True, kw_only=True):
         int | None, Meta(description="The state of every block is on disk.")
     ] = None
     transaction_block_keeper: Annotated[int | None, Meta(description="All blocks are kept.")] = None
-    cache_path: Annotated[str | None, Meta(description="Nothing is fetched.")] = None
+    cache_path: Annotated[
+        str | None, Meta(description="--fork-cache says where the cache of a fork is.")
+    ] = None
     memory_limit: Annotated[int | None, Meta(description="Gas limits memory.")] = None
     threads: Annotated[
         int | None,
@@ -287,6 +290,7 @@ class AnvilConfig(Struct, frozen=True, kw_only=True):
     accounts: AnvilAccounts = AnvilAccounts()
     chain: AnvilChain = AnvilChain()
     mining: AnvilMining = AnvilMining()
+    fork: AnvilFork = AnvilFork()
     state_files: AnvilStateFiles = AnvilStateFiles()
     server: AnvilServer = AnvilServer()
     log: AnvilTransactionLog = AnvilTransactionLog()
@@ -302,7 +306,11 @@ def anvil_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
     Others are those of two layers, and do not change it.
     """
-    own = {it.variable for it in ANVIL_SETTINGS.all if it.section == "tools"}
+    own = {
+        it.variable
+        for it in ANVIL_SETTINGS.all
+        if it.section == "tools" or (it.section == "fork" and it.name not in MILLISECONDS)
+    }
     found = {name: value for name, value in environment.items() if name in own}
     if "ANVIL_IP_ADDR" in environment:
         found[f"{PREFIX}HOST"] = environment["ANVIL_IP_ADDR"]

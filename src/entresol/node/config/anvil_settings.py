@@ -15,6 +15,8 @@ from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
+from entresol.node.config.forking.anvil_section import MILLISECONDS
+from entresol.node.config.forking.section import ForkConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.server.config import ServerConfig
@@ -57,6 +59,8 @@ def node_config(flags: AnvilConfig) -> NodeConfig:
             explorer=server.explorer,
             **structs.asdict(flags.tools),
         ),
+        fork=_fork(flags),
+        given=_given_flags(chain),
         state_files=StateFilesConfig(**structs.asdict(flags.state_files)),
         server=_server(server),
         log=LogConfig(
@@ -91,6 +95,22 @@ def _chain(flags: AnvilConfig, genesis: Genesis) -> ChainConfig:
         max_transactions=mining.max_transactions,
         order=mining.order,
     )
+
+
+def _fork(flags: AnvilConfig) -> ForkConfig:
+    plain = structs.asdict(flags.fork)
+    return ForkConfig(**{**plain, **{name: plain[name] / 1000 for name in MILLISECONDS}})
+
+
+def _given_flags(chain: AnvilChain) -> frozenset[str]:
+    """Return the settings that a fork does not take from its remote."""
+    given = {
+        "chain_id": chain.chain_id is not None,
+        "hardfork": chain.hardfork != "latest",
+        "gas_limit": chain.gas_limit is not None or chain.disable_block_gas_limit,
+        "l1_base_fee": chain.block_base_fee_per_gas is not None,
+    }
+    return frozenset(name for name, is_given in given.items() if is_given)
 
 
 def _gas_limit(chain: AnvilChain, genesis: Genesis) -> int:

@@ -144,6 +144,8 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting) -> None:
     options: dict[str, Any] = {}
     if setting.without_value is not None:
         options = {"nargs": "?", "const": setting.without_value}
+    elif setting.is_repeated:
+        options = {"action": "append"}
     elif setting.is_list:
         options = {"action": "extend", "type": split_list}
     group.add_argument(

@@ -46,8 +46,13 @@ class Settings(Generic[T]):
         schema: type[T],
         presets: Mapping[str, Mapping[str, Any]] | None = None,
         tables: Tables | None = None,
+        given: str | None = None,
     ) -> None:
-        """Read a schema; `presets` are other defaults by key, which `--preset` selects by name."""
+        """Read a schema; `presets` are other defaults by key, which `--preset` selects by name.
+
+        `given` is the field that has the names of the settings that are no defaults.
+        """
+        self._given = given
         self._schema = schema
         self._tables = tables
         self._presets = presets or {}
@@ -78,16 +83,18 @@ class Settings(Generic[T]):
             self._from_environment(environment),
             self._from_arguments(given),
         ]
+        given_by = sources[1:]
         preset = self._from_preset(sources)
         if self._tables is not None and tables:
             # They say how many items there are, which a preset may, too.
             preset = {key: it for key, it in preset.items() if it[0].name != self._tables.name}
         sources.insert(0, preset)
-        config = self._merge(sources)
+        config = self._with_given(self._merge(sources), given_by)
         if self._tables is None or not tables:
             return config
         # A table is for one item, and so more specific than a flag.
-        items: Any = {self._tables.name: tuple(self._merge([*sources, it]) for it in tables)}
+        merged = (self._with_given(self._merge([*sources, it]), [*given_by, it]) for it in tables)
+        items: Any = {self._tables.name: tuple(merged)}
         return msgspec.structs.replace(config, **items)
 
     def _merge(self, sources: Iterable[_Source]) -> T:
@@ -98,6 +105,14 @@ class Settings(Generic[T]):
                 values.setdefault(setting.section, {})[setting.name] = _split_list(setting, value)
                 origins[setting.key] = origin
         return self._convert(values, origins)
+
+    def _with_given(self, config: T, sources: Iterable[_Source]) -> T:
+        """Return a configuration that knows which settings these sources have."""
+        if self._given is None:
+            return config
+        names = frozenset(setting.name for source in sources for setting, _, _ in source.values())
+        given: Any = {self._given: names}
+        return msgspec.structs.replace(config, **given)
 
     def titles(self) -> dict[str, str]:
         """Return a one-line description of each section, by its name."""
@@ -216,7 +231,7 @@ def _split_list(setting: Setting, value: Any) -> Any:
     if not setting.is_list:
         return value
     if isinstance(value, str):
-        return split_list(value)
+        return split_list(value, "\n" if setting.is_repeated else ",")
     # A program or a file may have numbers, and one alone.
     items = value if isinstance(value, list | tuple) else [value] if type(value) is int else None
     return value if items is None else [str(it) if type(it) is int else it for it in items]

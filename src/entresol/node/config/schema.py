@@ -15,6 +15,7 @@ from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.ecosystem import EcosystemConfig, is_of_a_chain
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
+from entresol.node.config.forking.section import ForkConfig, L1ForkConfig
 from entresol.node.config.loader import Settings, Tables
 from entresol.node.config.settlement import RelayConfig, SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig
@@ -355,6 +356,8 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     evm: EvmConfig = EvmConfig()
     l1: L1Config = L1Config()
     l1_blocks: L1BlockConfig = L1BlockConfig()
+    fork: ForkConfig = ForkConfig()
+    l1_fork: L1ForkConfig = L1ForkConfig()
     settlement: SettlementSettings = SettlementSettings()
     relay: RelayConfig = RelayConfig()
     cluster: ClusterConfig = ClusterConfig()
@@ -365,8 +368,13 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     state_files: StateFilesConfig = StateFilesConfig()
     chains: tuple[NodeConfig, ...] = ()
     """The L2s that tables of the file describe; `layer_two_configs` has all of them."""
+    given: frozenset[str] = frozenset()
+    """The names of the settings that are not defaults: a fork has those of its remote in place of defaults."""
 
 
 SETTINGS: Final = Settings(
-    NodeConfig, PRESETS, Tables("chains", is_of_a_chain, scope="the whole node")
+    NodeConfig,
+    PRESETS,
+    Tables("chains", is_of_a_chain, scope="the whole node"),
+    given="given",
 )

@@ -38,6 +38,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """The value of the flag without one; None if it needs a value."""
     counted: tuple[str, ...] = ()
     """Flags whose repetitions are counted: `-v`."""
+    is_repeated: bool = False
+    """Whether each of several values has a flag of its own, because a value may have commas; in a variable, a line."""
 
     @property
     def flag(self) -> str:
@@ -104,12 +106,13 @@ def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
                 aliases=(meta.extra or {}).get("aliases", ()),
                 without_value=(meta.extra or {}).get("without_value"),
                 counted=(meta.extra or {}).get("counted", ()),
+                is_repeated=(meta.extra or {}).get("repeated", False),
             )
 
 
-def split_list(text: str) -> list[str]:
+def split_list(text: str, separator: str = ",") -> list[str]:
     """Return values that are separated by commas."""
-    return [item.strip() for item in text.split(",") if item.strip()]
+    return [item.strip() for item in text.split(separator) if item.strip()]
 
 
 def redact(message: str) -> str:

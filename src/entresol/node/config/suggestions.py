@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from entresol.node.config.forking.endpoints import names_url
 from entresol.node.config.setting import PREFIX, Setting, redact
 
 
@@ -28,7 +29,7 @@ def unknown_variables(
     """Yield the variables that look like settings and are none, each with what was probably meant."""
     known = {setting.variable for setting in settings}
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known:
+        if name.startswith(PREFIX) and name not in known and not names_url(name, environment[name]):
             nearest = similar(name.removeprefix(PREFIX), [it.removeprefix(PREFIX) for it in known])
             hint = f"did you mean {PREFIX}{nearest}?" if nearest else "it is ignored"
             yield name, f"there is no such setting; {hint}"

@@ -11,6 +11,7 @@ from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_pr
 from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import remote_reads
+from entresol.node.forks import check_forks
 from entresol.node.layer_twos import MAX_CHAINS, layer_two_configs
 from entresol.node.open_chains import (
     chain_id_of,
@@ -56,6 +57,7 @@ log = logging.getLogger(__name__)
 
 async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node; a remote L1 is connected first, and what the L1 has of the chain is checked."""
+    check_forks(config)
     if not config.l1.l1:
         return ecosystem(config, log)
     remote: Sequence[SettlementLayer] = ()

@@ -12,6 +12,7 @@ from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
 from entresol.node.explorer.explorer_page import ExplorerPage
+from entresol.node.forks import check_forks
 from entresol.node.open_chains import open_layer_one_alone
 from entresol.node.parts.part import Closing
 from entresol.node.startup.info import NodeInfo
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 async def layer_one(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node that serves a development L1 as anvil does; the sections `chain` and `evm` describe it."""
+    check_forks(config)
     accounts = requested_accounts(config.chain)
     keyring = open_keyring(config, (*accounts, *init_signers(config.chain.init)))
     with NodeBuilder(config, log) as builder:

@@ -1,0 +1,213 @@
+"""From the configuration to what each fork is told: names become URLs, and impossible combinations are rejected."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from entresol.errors import InvalidConfig, MalformedValue
+from entresol.fork.settings import ForkSettings
+from entresol.node.config.forking.endpoints import parse_headers, resolve_urls
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from entresol.node.config.schema import NodeConfig
+
+_ANCHORS: Final = ("fork_block_number", "fork_block_hash", "fork_transaction_hash")
+_OF_A_REMOTE: Final = (*_ANCHORS, "fork_chain_id", "fork_header", "fork_verify")
+"""Settings that mean nothing without a remote."""
+
+
+class CachePlace(NamedTuple):
+    """Where the cache of a fork is."""
+
+    path: Path | None
+    """A directory, or a file; None is the directory of the user."""
+    max_bytes: int
+    is_on_disk: bool = True
+
+
+class PlannedFork(NamedTuple):
+    """A fork that the configuration describes."""
+
+    settings: ForkSettings
+    cache: CachePlace
+
+
+class PlannedForks(NamedTuple):
+    """The layers that are forks; None for one that is not."""
+
+    l2: PlannedFork | None = None
+    """Of `entresol anvil`, its one chain."""
+    l1: PlannedFork | None = None
+
+    def __bool__(self) -> bool:
+        return self.l2 is not None or self.l1 is not None
+
+
+def planned_forks(
+    config: NodeConfig,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> PlannedForks:
+    """Return the forks of a configuration; names are looked up in an environment, and from a folder on."""
+    variables = os.environ if environment is None else environment
+    place = folder or Path.cwd()
+    l1 = _planned(_Layer(config, "l1_"), variables, place)
+    l2 = _planned(_Layer(config, ""), variables, place, is_alone=l1 is None)
+    planned = PlannedForks(l2, l1)
+    if planned:
+        for flag, problem in (
+            *_conflicts(config),
+            *_l2_conflicts(config, l2),
+            *_l1_conflicts(config, l1),
+        ):
+            raise InvalidConfig(flag, problem)
+    elif config.fork.offline or config.l1_fork.l1_offline:
+        raise InvalidConfig("--offline", "it needs a fork: --fork-cache FILE, or --fork-url")
+    elif config.fork.fork_cache is not None:
+        raise InvalidConfig("--fork-cache", "it needs --fork-url, or --offline")
+    return planned
+
+
+class _Layer:
+    """The settings of one layer, by the names of the other; what says how to ask is as there by default."""
+
+    def __init__(self, config: NodeConfig, prefix: str) -> None:
+        self.prefix = prefix
+        self.flag_prefix = f"--{prefix.replace('_', '-')}"
+        self._own: Any = config.l1_fork if prefix else config.fork
+        self._default: Any = config.fork
+
+    def get(self, name: str) -> Any:
+        return getattr(self._own, f"{self.prefix}{name}")
+
+    def or_default(self, name: str) -> Any:
+        value = self.get(name)
+        return getattr(self._default, name) if value is None else value
+
+    def either(self, name: str) -> bool:
+        return bool(self.get(name) or getattr(self._default, name))
+
+    def flag(self, name: str) -> str:
+        return self.flag_prefix + name.replace("_", "-")
+
+    def given(self, names: tuple[str, ...]) -> list[str]:
+        return [self.flag(it) for it in names if _is_set(self.get(it))]
+
+
+def _is_set(value: object) -> bool:
+    return value is not None and value is not False and value != ()
+
+
+def _planned(
+    layer: _Layer, environment: Mapping[str, str], folder: Path, *, is_alone: bool = False
+) -> PlannedFork | None:
+    urls, pinned = resolve_urls(layer.get("fork_url"), layer.flag("fork_url"), environment, folder)
+    if not urls and not _is_recorded(layer, is_alone=is_alone):
+        for flag in layer.given(_OF_A_REMOTE):
+            raise InvalidConfig(flag, f"it needs {layer.flag('fork_url')}, or --offline")
+        return None
+    _check_anchor(layer, pinned)
+    number = layer.get("fork_block_number")
+    settings = ForkSettings(
+        urls=urls,
+        headers=parse_headers(layer.get("fork_header"), layer.flag("fork_header")),
+        block_number=pinned if number is None else number,
+        block_hash=_hash(layer, "fork_block_hash"),
+        transaction_hash=_hash(layer, "fork_transaction_hash"),
+        chain_id=layer.get("fork_chain_id"),
+        retries=layer.or_default("fork_retries"),
+        timeout=layer.or_default("fork_timeout"),
+        backoff=layer.or_default("fork_retry_backoff"),
+        compute_units_per_second=None
+        if layer.get("no_rate_limit")
+        else layer.or_default("compute_units_per_second"),
+        batch_size=layer.or_default("fork_batch_size"),
+        by_number=layer.get("fork_state_by_number"),
+        verify=layer.get("fork_verify"),
+        is_offline=layer.either("offline"),
+        flag_prefix=layer.flag_prefix,
+    )
+    cache = layer.or_default("fork_cache")
+    is_on_disk = not layer.either("no_storage_caching")
+    if settings.is_offline and not is_on_disk:
+        problem = "it needs the cache, which --no-storage-caching disables"
+        raise InvalidConfig(layer.flag("offline"), problem)
+    place = CachePlace(
+        None if cache is None else Path(cache),
+        layer.or_default("fork_cache_size"),
+        is_on_disk,
+    )
+    return PlannedFork(settings, place)
+
+
+def _is_recorded(layer: _Layer, *, is_alone: bool) -> bool:
+    """Return whether a fork without URL is described: one that a cache has, which something selects.
+
+    A directory selects one only if no other layer is a fork, which may have its cache there, too.
+    """
+    if not layer.either("offline"):
+        return False
+    cache = layer.get("fork_cache")
+    if cache is not None and (is_alone or not Path(cache).is_dir()):
+        return True
+    selecting = ("fork_chain_id", "fork_block_number", "fork_block_hash")
+    return any(layer.get(it) is not None for it in selecting)
+
+
+def _check_anchor(layer: _Layer, pinned: int | None) -> None:
+    flags = layer.given(_ANCHORS)
+    if pinned is not None:
+        flags.append(f"{layer.flag('fork_url')} with @{pinned}")
+    if len(flags) > 1:
+        raise InvalidConfig(flags[0], f"it cannot be combined with {flags[1]}")
+    if layer.get("fork_chain_id") is None or layer.either("offline"):
+        return
+    number = layer.get("fork_block_number") if pinned is None else pinned
+    is_pinned = layer.get("fork_block_hash") is not None or (number is not None and number >= 0)
+    if not is_pinned:
+        needed = f"{layer.flag('fork_block_number')}, which may not be negative"
+        raise InvalidConfig(layer.flag("fork_chain_id"), f"it needs {needed}")
+
+
+def _hash(layer: _Layer, name: str) -> Hash32 | None:
+    text = layer.get(name)
+    try:
+        return None if text is None else Hash32.parse(text)
+    except MalformedValue as error:
+        raise InvalidConfig(layer.flag(name), error.problem) from error
+
+
+def _conflicts(config: NodeConfig) -> Iterator[tuple[str, str]]:
+    """Yield what a node with forks cannot have."""
+    if config.cluster.cluster is not None:
+        yield "--cluster", "the nodes of a cluster share one chain, which cannot be a fork"
+
+
+def _l2_conflicts(config: NodeConfig, fork: PlannedFork | None) -> Iterator[tuple[str, str]]:
+    if fork is None:
+        return
+    if config.chains or config.ecosystem.chains is not None:
+        yield "--chains", "only the L2 of a node with one can be a fork; leave out --fork-url"
+    chain = config.chain
+    own = {"--genesis": chain.genesis, "--init": chain.init, "--number": chain.number}
+    for flag, value in own.items():
+        if value is not None:
+            yield flag, "a fork starts from a block of its remote; leave out --fork-url"
+
+
+def _l1_conflicts(config: NodeConfig, fork: PlannedFork | None) -> Iterator[tuple[str, str]]:
+    if fork is None:
+        return
+    if not config.l1.l1:
+        yield "--no-l1", "without an L1 there is none to fork; leave out --l1-fork-url"
+    if config.l1.l1_url is not None:
+        yield "--l1-url", "the L1 is either a remote one or a fork; leave out --l1-fork-url"
+    own = {"--l1-init": config.l1.l1_init, "--l1-number": config.l1_blocks.l1_number}
+    for flag, value in own.items():
+        if value is not None:
+            yield flag, "a fork starts from a block of its remote; leave out --l1-fork-url"
