@@ -37,6 +37,10 @@ class SmallDisk:
         remount = ["mount", "-o", f"remount,size={megabytes}m", str(self.path)]
         subprocess.run(remount, check=True)
 
+    def protect(self) -> None:
+        """Let nothing be written any more."""
+        subprocess.run(["mount", "-o", "remount,ro", str(self.path)], check=True)  # noqa: S607
+
 
 @contextmanager
 def mounted_disk(path: Path, megabytes: int) -> Iterator[SmallDisk]:

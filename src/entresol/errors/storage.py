@@ -1,4 +1,4 @@
-"""Errors of the data directory and of tries."""
+"""Errors of the data directory, of caches of forks, and of tries."""
 
 from __future__ import annotations
 
@@ -103,6 +103,89 @@ class WrongParent(StoreFailed):
         super().__init__(f"block {number} does not follow {after}")
         self.number = number
         self.head = head
+
+
+class ForkCacheFailed(EntresolError):
+    """The cache of a fork cannot be used."""
+
+    rpc_code = -32000
+
+
+class ForkCacheUnusable(ForkCacheFailed):
+    """The file system does not let the cache of a fork be opened or written."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"the fork cache {path} cannot be used: {problem}; choose another place")
+        self.path = path
+        self.problem = problem
+
+
+class ForkCacheFull(ForkCacheFailed):
+    """There is no room for more values in the cache of a fork."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"the fork cache {path} takes no more values: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class ForkCacheDamaged(ForkCacheFailed):
+    """The file of a fork's cache is corrupted, or another program's."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(
+            f"the fork cache {path} is damaged ({detail}): delete it, and what it held is read from the remote again"
+        )
+        self.path = path
+        self.detail = detail
+
+
+class ForkCacheTooNew(ForkCacheFailed):
+    """A newer version wrote the cache of a fork."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"the fork cache {path} has format {found}, and this version knows up to {known}: update entresol"
+        )
+        self.path = path
+        self.found = found
+        self.known = known
+
+
+class ForkCacheMismatch(ForkCacheFailed):
+    """The cache holds another fork than the one that is opened."""
+
+    def __init__(self, path: Path, found: str, expected: str) -> None:
+        super().__init__(
+            f"the fork cache {path} holds {found}, not {expected}: fork that block, or choose another file"
+        )
+        self.path = path
+        self.found = found
+        self.expected = expected
+
+
+class ForkCacheConflict(ForkCacheFailed):
+    """A value that never changes is another one than the cache has."""
+
+    def __init__(self, name: str, cached: str, given: str) -> None:
+        super().__init__(f"{name} is {cached} in the fork cache, and now it is {given}")
+        self.name = name
+        self.cached = cached
+        self.given = given
+
+
+class MalformedForkFile(ForkCacheFailed):
+    """A line of an exported fork cannot be read."""
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}: {problem}")
+        self.path = path
+        self.line = line
+        self.problem = problem
+
+
+class ForkNotChosen(ForkCacheFailed):
+    """None of the cached forks, or more than one, is what was asked for."""
 
 
 class TrieError(EntresolError):

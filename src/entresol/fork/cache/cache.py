@@ -1,0 +1,337 @@
+"""What a fork has read of its remote chain, across starts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from entresol._native import keccak256
+from entresol.errors import (
+    ForkCacheConflict,
+    ForkCacheFailed,
+    ForkCacheFull,
+    NotRecorded,
+)
+from entresol.fork.cache.json_lines import compact
+from entresol.fork.cache.places import NoPlace, OpenFiles, Place, WantedFork
+from entresol.fork.cache.rows import (
+    ANCHOR,
+    EMPTY_CODE,
+    MAX_NUMBER,
+    CachedAccount,
+    Fork,
+    Row,
+    RowKey,
+    RowValue,
+    StartAnswers,
+    big_endian,
+    name_of,
+    text_of,
+)
+from entresol.fork.cache.writer import RowWriter
+
+MAX_ROWS_IN_MEMORY: Final = 200_000
+"""How many values are kept without a disk; the rest is asked for again."""
+CHECKED_BYTES: Final = 4 << 20
+"""After so much is written the size of the directory is looked at again."""
+
+_ANCHOR_ANSWER: Final = "anchor"
+
+
+class Recording(NamedTuple):
+    """How the user would record what is missing: the command, and how its flags begin (`--`, or `--l1-`)."""
+
+    command: str = "entresol"
+    flag_prefix: str = "--"
+
+
+class ForkCache:
+    """The values of one fork that were read before, by this process or another.
+
+    One thread reads and puts; a thread of its own writes. Before `bind`, or a `start` that found something, it is empty.
+    Remembers: values that are not written yet. Persists: every value, soon after it was put; a process that is killed
+    loses the last moments. Nothing in it says where the values came from: no URL, header or key.
+    Assumes: `block` is the hash of the block whose values they are, the anchor or an earlier one.
+    Fails: `ForkCacheConflict` if a value is another than the cached one. A disk that is full or fails is reported once,
+    and the fork goes on; `problem` has it.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        is_offline: bool = False,
+        recording: Recording = Recording(),  # noqa: B008
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.place = place
+        self.is_offline = is_offline
+        self.fork: Fork | None = None
+        self._recording = recording
+        self._report = report
+        self._reported = ""
+        self._files = OpenFiles([])
+        self._writer: RowWriter | None = None
+        self._rows_in_memory = 0
+        self._unchecked_bytes = CHECKED_BYTES
+
+    @classmethod
+    def memory(cls) -> Self:
+        """Return a cache that is on no disk."""
+        return cls(NoPlace())
+
+    @property
+    def problem(self) -> ForkCacheFailed | None:
+        """Why values are not written now."""
+        return None if self._writer is None else self._writer.problem
+
+    def start(self, wanted: WantedFork = WantedFork()) -> StartAnswers | None:  # noqa: B008
+        """Return what the fork was told at an earlier start, and open it; None, if it has to ask.
+
+        A file of one fork knows its block without being told: a start that names none stands on that one. In a
+        directory of many, only a hash says that a fork is the same, unless there is no remote to ask.
+        """
+        is_said = self.is_offline or self.place.is_of_one_fork or wanted.hash is not None
+        fork = self.place.find(wanted) if is_said else None
+        if fork is not None:
+            self.bind(fork)
+            found = {name: json for (name,), (json,) in self._all_answers()}
+            anchor = found.pop(_ANCHOR_ANSWER, None)
+            if anchor is not None:
+                return StartAnswers(fork, anchor, found)
+        if self.is_offline:
+            raise self._not_recorded("the block that the fork stands on", wanted.number)
+        return None
+
+    def bind(self, fork: Fork) -> None:
+        """Open the cache of a fork; in a file of one fork, another one is an error."""
+        if fork == self.fork:
+            return
+        self.close()
+        self._files = self.place.open(fork, is_read_only=self.is_offline)
+        self.fork = fork
+        if self._files.write is not None:
+            self._writer = RowWriter(self._write, self._failed)
+
+    def put_start(self, answers: StartAnswers) -> None:
+        """Open the cache of a fork, and keep what it was told; answers that are there stay."""
+        self.bind(answers.fork)
+        given = {**answers.answers, _ANCHOR_ANSWER: answers.anchor}
+        known = self._get("answer", [(name,) for name in given])
+        self._put(
+            Row("answer", (name,), (compact(json),))
+            for name, json in given.items()
+            if (name,) not in known
+        )
+
+    def accounts(self, block: bytes, addresses: Sequence[bytes]) -> dict[bytes, CachedAccount]:
+        """Return the accounts that are known."""
+        at = self._block(block)
+        rows = self._get("account", [(at, bytes(it)) for it in addresses])
+        codes = self._codes({value[2] for value in rows.values()})
+        return {
+            address: CachedAccount(_number(nonce), _number(balance), codes[code_hash])
+            for (_, address), (nonce, balance, code_hash) in rows.items()
+            if code_hash in codes
+        }
+
+    def put_accounts(self, block: bytes, accounts: Mapping[bytes, CachedAccount]) -> None:
+        """Keep accounts with their code."""
+        at, rows = self._block(block), []
+        for address, it in accounts.items():
+            code_hash = keccak256(it.code) if it.code else EMPTY_CODE
+            if it.code:
+                rows.append(Row("code", (code_hash,), (bytes(it.code),)))
+            value = (big_endian(it.nonce), big_endian(it.balance), code_hash)
+            rows.append(Row("account", (at, bytes(address)), value))
+        self._put(rows)
+
+    def slots(
+        self, block: bytes, slots: Sequence[tuple[bytes, bytes]]
+    ) -> dict[tuple[bytes, bytes], bytes]:
+        """Return the values of slots that are known, without leading zeros, by address and slot."""
+        at = self._block(block)
+        rows = self._get("slot", [(at, bytes(address), bytes(slot)) for address, slot in slots])
+        return {(address, slot): value for (_, address, slot), (value,) in rows.items()}
+
+    def put_slots(self, block: bytes, slots: Mapping[tuple[bytes, bytes], bytes]) -> None:
+        """Keep the values of slots, by address and slot."""
+        at = self._block(block)
+        self._put(
+            Row("slot", (at, bytes(address), bytes(slot)), (bytes(value).lstrip(b"\0"),))
+            for (address, slot), value in slots.items()
+        )
+
+    def code(self, code_hash: bytes) -> bytes | None:
+        """Return code by its hash, if it is known."""
+        return self._codes({bytes(code_hash)}).get(bytes(code_hash))
+
+    def hashes(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        """Return the hashes of blocks that are known, by number."""
+        rows = self._get("hash", [(it,) for it in numbers if it <= MAX_NUMBER])
+        return {number: block_hash for (number,), (block_hash,) in rows.items()}
+
+    def put_hashes(self, hashes: Mapping[int, bytes]) -> None:
+        """Keep the hashes of blocks at or below the anchor."""
+        self._put(
+            Row("hash", (number,), (bytes(block_hash),))
+            for number, block_hash in hashes.items()
+            if number <= MAX_NUMBER
+        )
+
+    def response(self, method: str, params: bytes) -> bytes | None:
+        """Return a result that never changes, as JSON in one line."""
+        key = (method, compact(params))
+        value = self._get("response", [key]).get(key)
+        return None if value is None else value[0]
+
+    def put_response(self, method: str, params: bytes, result: bytes) -> None:
+        """Keep a result that never changes: of a block, transaction or receipt at or below the anchor."""
+        self._put([Row("response", (method, compact(params)), (compact(result),))])
+
+    def missing_account(self, address: bytes, block: bytes = ANCHOR) -> NotRecorded:
+        """Return the error of an account that a fork without a remote needs."""
+        return self._not_recorded(name_of("account", (self._block(block), bytes(address))))
+
+    def missing_slot(self, address: bytes, slot: bytes, block: bytes = ANCHOR) -> NotRecorded:
+        """Return the error of a slot that a fork without a remote needs."""
+        return self._not_recorded(
+            name_of("slot", (self._block(block), bytes(address), bytes(slot)))
+        )
+
+    def missing_hash(self, number: int) -> NotRecorded:
+        """Return the error of a block's hash that a fork without a remote needs."""
+        return self._not_recorded(name_of("hash", (number,)))
+
+    def missing_response(self, method: str, params: bytes) -> NotRecorded:
+        """Return the error of a response that a fork without a remote needs."""
+        return self._not_recorded(name_of("response", (method, params)))
+
+    def flush(self) -> None:
+        """Wait until everything is written, or raise why it cannot be."""
+        if self._writer is not None:
+            self._writer.flush()
+            self._raise_conflict()
+            if self._writer.problem is not None:
+                raise self._writer.problem
+
+    def close(self) -> None:
+        """Write what is left, and close the files."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+        files, self._files, self.fork = self._files, OpenFiles([]), None
+        files.close()
+
+    def _all_answers(self) -> Iterable[tuple[RowKey, RowValue]]:
+        found: dict[RowKey, RowValue] = {}
+        for database in self._files.read:
+            found = {it.key: it.value for it in database.rows("answer")} | found
+        return found.items()
+
+    def _get(self, kind: str, keys: Sequence[RowKey]) -> dict[RowKey, RowValue]:
+        """Return what is known of some keys: not written yet, in the file, or in the export."""
+        found: dict[RowKey, RowValue] = {}
+        if self._writer is not None:
+            for key in keys:
+                value = self._writer.get(kind, key)
+                if value is not None:
+                    found[key] = value
+        for database in self._files.read:
+            left = [key for key in keys if key not in found]
+            if left:
+                found |= self._read(database.get, kind, left)
+        return found
+
+    def _read(
+        self, get: Callable[..., dict[RowKey, RowValue]], kind: str, keys: list[RowKey]
+    ) -> dict[RowKey, RowValue]:
+        try:
+            return get(kind, keys)
+        except ForkCacheFailed as error:
+            if self.is_offline:
+                raise
+            # The remote has it, too.
+            self._failed(error)
+            return {}
+
+    def _put(self, rows: Iterable[Row]) -> None:
+        """Have rows written that are not there."""
+        self._raise_conflict()
+        new = []
+        for kind, group in _by_kind(rows).items():
+            known = self._get(kind, list(group))
+            for key, value in group.items():
+                if key not in known:
+                    new.append(Row(kind, key, value))
+                elif known[key] != value:
+                    raise ForkCacheConflict(name_of(kind, key), text_of(known[key]), text_of(value))
+        if self._writer is not None:
+            self._writer.put(new)
+        elif self._files.read and not self.is_offline and self._rows_in_memory < MAX_ROWS_IN_MEMORY:
+            self._rows_in_memory += len(new)
+            self._files.read[0].insert(new)
+
+    def _codes(self, hashes: set[bytes]) -> dict[bytes, bytes]:
+        found = {EMPTY_CODE: b""}
+        for (code_hash,), (code,) in self._get(
+            "code", [(it,) for it in hashes - {EMPTY_CODE}]
+        ).items():
+            # A disk may have lost bits, and code is what runs.
+            if keccak256(code) == code_hash:
+                found[code_hash] = code
+        return found
+
+    def _write(self, rows: Sequence[Row]) -> None:
+        """Write rows, on the thread of the writer, if there is room."""
+        database = self._files.write
+        if database is None:
+            return
+        self._unchecked_bytes += sum(
+            len(it) for row in rows for it in (*row.key, *row.value) if not isinstance(it, int)
+        )
+        if self._unchecked_bytes >= CHECKED_BYTES:
+            if not self._files.has_room():
+                raise ForkCacheFull(database.path or Path(), "--fork-cache-size is reached")
+            self._unchecked_bytes = 0
+        database.insert(rows)
+
+    def _failed(self, error: ForkCacheFailed) -> None:
+        """Report a problem once."""
+        if self._reported != str(error):
+            self._reported = str(error)
+            self._report(f"{error}; what is read of the remote now is not cached")
+
+    def _raise_conflict(self) -> None:
+        if self._writer is not None and self._writer.conflict is not None:
+            conflict, self._writer.conflict = self._writer.conflict, None
+            raise conflict
+
+    def _block(self, block: bytes) -> bytes:
+        return ANCHOR if self.fork is not None and block == self.fork.hash else bytes(block)
+
+    def _not_recorded(self, what: str, number: int | None = None) -> NotRecorded:
+        command, prefix = self._recording
+        at = number if self.fork is None else self.fork.number
+        block = "" if at is None else f" {prefix}fork-block-number {at}"
+        place = shlex.quote(str(self.place))
+        return NotRecorded(
+            what, f"{command} {prefix}fork-url <url>{block} {prefix}fork-cache {place}"
+        )
+
+
+def _by_kind(rows: Iterable[Row]) -> dict[str, dict[RowKey, RowValue]]:
+    found: dict[str, dict[RowKey, RowValue]] = {}
+    for row in rows:
+        group = found.setdefault(row.kind, {})
+        if group.setdefault(row.key, row.value) != row.value:
+            raise ForkCacheConflict(
+                name_of(row.kind, row.key), text_of(group[row.key]), text_of(row.value)
+            )
+    return found
+
+
+def _number(value: bytes) -> int:
+    return int.from_bytes(value, "big")

@@ -1,0 +1,77 @@
+"""The cache that the settings of a fork ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from entresol.fork.cache.cache import ForkCache, Recording
+from entresol.fork.cache.directory import SUFFIX as DATABASE_SUFFIX
+from entresol.fork.cache.directory import default_directory
+from entresol.fork.cache.json_lines import SUFFIX as EXPORT_SUFFIX
+from entresol.fork.cache.places import (
+    DefaultPlace,
+    DirectoryPlace,
+    ExportPlace,
+    FilePlace,
+    NoPlace,
+    Place,
+)
+
+DEFAULT_MAX_BYTES: Final = 4 * 1024**3
+CHAIN_FOLDER: Final = "fork"
+"""The caches in the data directory of a chain."""
+
+_FILE_SUFFIXES: Final = frozenset({DATABASE_SUFFIX, ".db", ".sqlite3"})
+
+
+class CacheSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the values of a fork are cached, and how much of them."""
+
+    place: Path | None = None
+    """`--fork-cache`: a directory, a file, or an export (`.jsonl`); by default in the user's cache directory."""
+    data_dir: Path | None = None
+    """The directory of the chain, if it is on disk: then what it has read stays with it."""
+    max_bytes: int = DEFAULT_MAX_BYTES
+    is_stored: bool = True
+    """Whether anything is cached on disk (`--no-storage-caching`)."""
+    is_offline: bool = False
+    recording: Recording = Recording()
+
+
+def open_cache(
+    settings: CacheSettings,
+    environment: Mapping[str, str],
+    report: Callable[[str], None] = lambda _: None,
+) -> ForkCache:
+    """Return the cache of a fork; its files are opened once the fork is known (`start`, `bind`)."""
+    return ForkCache(
+        _place(settings, environment, report),
+        is_offline=settings.is_offline,
+        recording=settings.recording,
+        report=report,
+    )
+
+
+def place_of(path: Path, max_bytes: int | None = None) -> Place:
+    """Return what `--fork-cache` names: an export, a file, or a directory."""
+    if path.suffix == EXPORT_SUFFIX:
+        return ExportPlace(path)
+    if path.is_file() or (path.suffix in _FILE_SUFFIXES and not path.is_dir()):
+        return FilePlace(path)
+    return DirectoryPlace(path, max_bytes)
+
+
+def _place(
+    settings: CacheSettings, environment: Mapping[str, str], report: Callable[[str], None]
+) -> Place:
+    if settings.place is not None:
+        return place_of(settings.place, settings.max_bytes)
+    if settings.data_dir is not None:
+        return DirectoryPlace(settings.data_dir / CHAIN_FOLDER, None)
+    if not settings.is_stored and not settings.is_offline:
+        return NoPlace()
+    return DefaultPlace(default_directory(environment), settings.max_bytes, report)

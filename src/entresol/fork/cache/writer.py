@@ -1,0 +1,125 @@
+"""The thread that writes what a fork has read, in batches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+from entresol.errors import ForkCacheConflict, ForkCacheFailed
+from entresol.fork.cache.rows import Row, RowKey, RowValue
+
+Write: TypeAlias = Callable[[Sequence[Row]], None]
+
+BATCH_ROWS: Final = 5_000
+"""How many rows one transaction has at most, so that other processes get their turn."""
+MAX_ROWS: Final = 100_000
+"""How many rows wait at most, for a disk that is full or slow; more are not cached."""
+RETRY_SECONDS: Final = 5.0
+
+
+class RowWriter:
+    """Writes rows on a thread of its own: a transaction may wait for the disk, and for other processes.
+
+    Remembers: rows that are not written yet; `get` finds them. Persists: nothing itself, `write` does.
+    Assumes: `write` is all or nothing. Fails: never; what could not be written is `problem`, and rows of a failed
+    write are tried again, apart from conflicts, which another process's value wins.
+    """
+
+    def __init__(self, write: Write, report: Callable[[ForkCacheFailed], None]) -> None:
+        self._write = write
+        self._report = report
+        self._waiting: dict[tuple[str, RowKey], RowValue] = {}
+        self._writing: dict[tuple[str, RowKey], RowValue] = {}
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self.problem: ForkCacheFailed | None = None
+        self.conflict: ForkCacheConflict | None = None
+        self.dropped = 0
+        self._thread = threading.Thread(target=self._run, name="fork-cache", daemon=True)
+        self._thread.start()
+
+    def get(self, kind: str, key: RowKey) -> RowValue | None:
+        """Return a value that is not written yet."""
+        with self._changed:
+            found = self._waiting.get((kind, key))
+            return self._writing.get((kind, key)) if found is None else found
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """Have rows written soon."""
+        with self._changed:
+            for row in rows:
+                if len(self._waiting) < MAX_ROWS:
+                    self._waiting[row.kind, row.key] = row.value
+                else:
+                    self.dropped += 1
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Wait until everything is written, or until a write has failed."""
+        with self._changed:
+            self.problem = None
+            self._changed.notify_all()
+            self._changed.wait_for(
+                lambda: not (self._waiting or self._writing) or self.problem is not None
+            )
+
+    def close(self) -> None:
+        """Write what waits, once, and end the thread."""
+        with self._changed:
+            self._is_closed = True
+            self.problem = None
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while self._take():
+            try:
+                self._write([Row(kind, key, value) for (kind, key), value in self._writing.items()])
+            except ForkCacheConflict as error:
+                self._drop_conflict(error)
+            except ForkCacheFailed as error:
+                if not self._wait_after(error):
+                    return
+            else:
+                self._written(None)
+
+    def _take(self) -> bool:
+        """Wait for rows to write; return False when there are none and the writer is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_closed)
+            keys = list(self._waiting)[:BATCH_ROWS]
+            self._writing = {key: self._waiting.pop(key) for key in keys}
+            return bool(keys)
+
+    def _written(self, problem: ForkCacheFailed | None) -> None:
+        with self._changed:
+            self._writing = {}
+            self.problem = problem
+            self._changed.notify_all()
+
+    def _drop_conflict(self, error: ForkCacheConflict) -> None:
+        """Write the rows one by one, without those that another process has written with another value."""
+        for (kind, key), value in list(self._writing.items()):
+            try:
+                self._write([Row(kind, key, value)])
+            except ForkCacheConflict as conflict:
+                error = conflict
+            except ForkCacheFailed:
+                self.dropped += 1
+        with self._changed:
+            self.conflict = error
+        self._written(None)
+
+    def _wait_after(self, error: ForkCacheFailed) -> bool:
+        """Let rows wait that could not be written, for a while; return whether to try again."""
+        self._report(error)
+        with self._changed:
+            is_last_try = self._is_closed
+            self._waiting = self._writing | self._waiting
+            self._writing = {}
+            self.problem = error
+            self._changed.notify_all()
+            # A flush or a close clears the problem, and so asks for another try.
+            self._changed.wait_for(lambda: self._is_closed or self.problem is None, RETRY_SECONDS)
+            return not is_last_try

@@ -1,0 +1,42 @@
+"""Forks and values for tests of the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.open_cache import CacheSettings, open_cache
+from entresol.fork.cache.rows import CachedAccount, Fork, StartAnswers
+
+FORK: Final = Fork(1, 19_000_000, b"\xaa" * 32)
+OTHER: Final = Fork(1, 19_000_001, b"\xbb" * 32)
+ANSWERS: Final = StartAnswers(FORK, b'{"number": "0x121eac0"}', {"eth_config": b'{"current": {}}'})
+ADDRESS: Final = b"\x11" * 20
+SLOT: Final = bytes(31) + b"\x07"
+ACCOUNT: Final = CachedAccount(5, 10**18, b"\x60\x01")
+
+
+def cache_at(
+    place: Path,
+    fork: Fork | None = FORK,
+    *,
+    reports: list[str] | None = None,
+    is_offline: bool = False,
+) -> ForkCache:
+    """Open the cache at a place, for a fork unless it is None."""
+    settings = CacheSettings(place=place, is_offline=is_offline)
+    cache = open_cache(settings, {}, ([] if reports is None else reports).append)
+    if fork is not None:
+        cache.bind(fork)
+    return cache
+
+
+def fill(cache: ForkCache, fork: Fork = FORK) -> None:
+    """Put one value of each kind."""
+    cache.put_start(StartAnswers(fork, ANSWERS.anchor, ANSWERS.answers))
+    cache.put_accounts(fork.hash, {ADDRESS: ACCOUNT, b"\x22" * 20: CachedAccount(0, 0, b"")})
+    cache.put_slots(fork.hash, {(ADDRESS, SLOT): b"\x2a"})
+    cache.put_slots(b"\xcc" * 32, {(ADDRESS, SLOT): b""})
+    cache.put_hashes({fork.number - 1: b"\xdd" * 32})
+    cache.put_response("eth_getBlockByNumber", b'["0x1", false]', b'{ "number": "0x1" }')

@@ -1,0 +1,352 @@
+"""The cache of a fork: what is put is got, by this process and by the next one."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from entresol._native import keccak256
+from entresol.errors import (
+    ForkCacheConflict,
+    ForkCacheDamaged,
+    ForkCacheFull,
+    ForkCacheMismatch,
+    ForkCacheTooNew,
+    ForkCacheUnusable,
+    NotRecorded,
+)
+from entresol.fork.cache import directory
+from entresol.fork.cache.cache import ForkCache, Recording
+from entresol.fork.cache.open_cache import CacheSettings, open_cache
+from entresol.fork.cache.places import WantedFork
+from entresol.fork.cache.rows import CachedAccount, Fork
+from tests.support.fork.cached_forks import (
+    ACCOUNT,
+    ADDRESS,
+    ANSWERS,
+    FORK,
+    OTHER,
+    SLOT,
+    cache_at,
+    fill,
+)
+from tests.support.small_disk import mounted_disk
+
+PLACES = ("directory", "fork.sqlite", "fork.jsonl")
+
+
+def check(cache: ForkCache) -> None:
+    """Check that everything that `fill` puts is there."""
+    assert cache.accounts(FORK.hash, [ADDRESS, b"\x22" * 20, b"\x33" * 20]) == {
+        ADDRESS: ACCOUNT,
+        b"\x22" * 20: CachedAccount(0, 0, b""),
+    }
+    assert cache.slots(FORK.hash, [(ADDRESS, SLOT), (ADDRESS, bytes(32))]) == {
+        (ADDRESS, SLOT): b"\x2a"
+    }
+    assert cache.slots(b"\xcc" * 32, [(ADDRESS, SLOT)]) == {(ADDRESS, SLOT): b""}
+    assert cache.hashes([1, FORK.number - 1]) == {FORK.number - 1: b"\xdd" * 32}
+    assert cache.response("eth_getBlockByNumber", b'["0x1",false]') == b'{"number":"0x1"}'
+    assert cache.response("eth_getBlockByNumber", b'["0x2",false]') is None
+    assert cache.code(keccak256(ACCOUNT.code)) == ACCOUNT.code
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_put_is_got_at_once_and_after_a_restart(tmp_path: Path, place: str) -> None:
+    with closing(cache_at(tmp_path / place)) as cache:
+        fill(cache)
+        check(cache)
+    with closing(cache_at(tmp_path / place)) as cache:
+        check(cache)
+
+
+def test_a_cache_without_a_disk_knows_what_was_put() -> None:
+    with closing(ForkCache.memory()) as cache:
+        fill(cache)
+        check(cache)
+
+
+def test_an_absent_slot_and_a_zero_one_are_told_apart(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path)) as cache:
+        cache.put_slots(FORK.hash, {(ADDRESS, SLOT): bytes(32)})
+        cache.flush()
+        found = cache.slots(FORK.hash, [(ADDRESS, SLOT), (ADDRESS, bytes(32))])
+    assert found == {(ADDRESS, SLOT): b""}
+
+
+def test_the_largest_nonce_and_balance_fit(tmp_path: Path) -> None:
+    account = CachedAccount((1 << 64) - 1, (1 << 256) - 1, b"\x00" * 30_000)
+    with closing(cache_at(tmp_path)) as cache:
+        cache.put_accounts(FORK.hash, {ADDRESS: account})
+        cache.flush()
+        assert cache.accounts(FORK.hash, [ADDRESS]) == {ADDRESS: account}
+
+
+@pytest.mark.parametrize("is_flushed", [False, True])
+def test_another_value_is_an_error_that_names_both(tmp_path: Path, is_flushed: bool) -> None:
+    with closing(cache_at(tmp_path)) as cache:
+        cache.put_slots(FORK.hash, {(ADDRESS, SLOT): b"\x2a"})
+        if is_flushed:
+            cache.flush()
+        cache.put_slots(FORK.hash, {(ADDRESS, SLOT): b"\x00\x2a"})
+        with pytest.raises(
+            ForkCacheConflict, match=r"slot 0x0+7 of account 0x11.* is 0x2a .* 0x2b"
+        ):
+            cache.put_slots(FORK.hash, {(ADDRESS, SLOT): b"\x2b"})
+
+
+def test_a_value_that_another_process_has_written_otherwise_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "fork.sqlite"
+    with closing(cache_at(file)) as cache, closing(cache_at(file)) as other:
+        with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            # Neither sees the other's value when it puts its own.
+            cache.put_hashes({1: b"\x01" * 32})
+            other.put_hashes({1: b"\x02" * 32, 2: b"\x03" * 32})
+        conflicts = [conflict_of(it) for it in (cache, other)]
+        assert other.hashes([2]) == {2: b"\x03" * 32}
+    (conflict,) = filter(None, conflicts)
+    assert "the hash of block 1 is 0x" in conflict
+
+
+def conflict_of(cache: ForkCache) -> str:
+    """Return which value was found to be another one when it was written."""
+    try:
+        cache.flush()
+    except ForkCacheConflict as error:
+        return str(error)
+    return ""
+
+
+def test_answers_of_a_later_start_do_not_replace_the_first_ones(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path)) as cache:
+        cache.put_start(ANSWERS)
+        cache.put_start(type(ANSWERS)(FORK, ANSWERS.anchor, {"eth_config": b"1", "more": b"2"}))
+        cache.flush()
+        found = cache.start(WantedFork(hash=FORK.hash))
+    assert found is not None
+    assert found.answers == {"eth_config": b'{"current":{}}', "more": b"2"}
+
+
+@pytest.mark.parametrize("place", ["fork.sqlite", "fork.jsonl"])
+def test_a_file_of_one_fork_knows_where_it_stands(tmp_path: Path, place: str) -> None:
+    with closing(cache_at(tmp_path / place, None)) as cache:
+        assert cache.start() is None
+        fill(cache)
+    with closing(cache_at(tmp_path / place, None)) as cache:
+        found = cache.start(WantedFork(chain_id=1))
+        assert found is not None
+        assert (found.fork, found.anchor) == (FORK, b'{"number":"0x121eac0"}')
+        with pytest.raises(ForkCacheMismatch, match=r"block 19000000 .*not block 19000001"):
+            cache.start(WantedFork(number=OTHER.number))
+        with pytest.raises(ForkCacheMismatch):
+            cache.bind(OTHER)
+
+
+def test_a_directory_has_a_file_for_each_fork(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path)) as cache:
+        fill(cache)
+        cache.bind(OTHER)
+        assert cache.hashes([FORK.number - 1]) == {}
+        assert cache.start() is None
+    assert {it.fork for it in directory.cached_forks(tmp_path)} == {FORK, OTHER}
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "fork.sqlite"
+    file.write_bytes(b"garbage" * 1000)
+    with pytest.raises(ForkCacheDamaged, match=r"fork\.sqlite is damaged"):
+        cache_at(file)
+
+
+def test_a_file_of_another_program_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "fork.sqlite"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE bookmarks (url TEXT)")
+    with pytest.raises(ForkCacheDamaged, match="not a fork's cache"):
+        cache_at(file)
+
+
+def test_a_file_of_a_newer_version_is_named(tmp_path: Path) -> None:
+    cache_at(tmp_path / "fork.sqlite").close()
+    with closing(sqlite3.connect(tmp_path / "fork.sqlite")) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(ForkCacheTooNew, match="format 99"):
+        cache_at(tmp_path / "fork.sqlite")
+
+
+def test_an_empty_file_that_a_killed_process_left_is_used(tmp_path: Path) -> None:
+    (tmp_path / "fork.sqlite").touch()
+    with closing(cache_at(tmp_path / "fork.sqlite", None)) as cache:
+        assert cache.start() is None
+        fill(cache)
+
+
+def default_cache(home: Path, reports: list[str], *, is_offline: bool = False) -> ForkCache:
+    """Return a cache in the user's directory."""
+    settings = CacheSettings(is_offline=is_offline)
+    return open_cache(settings, {"XDG_CACHE_HOME": str(home)}, reports.append)
+
+
+def test_a_damaged_default_cache_is_set_aside(tmp_path: Path) -> None:
+    reports: list[str] = []
+    with closing(default_cache(tmp_path, reports)) as cache:
+        fill(cache)
+    (file,) = tmp_path.glob("entresol/forks/*.sqlite")
+    file.write_bytes(b"garbage" * 1000)
+    with closing(default_cache(tmp_path, reports)) as cache:
+        cache.bind(FORK)
+        assert cache.hashes([FORK.number - 1]) == {}
+        fill(cache)
+        check(cache)
+    assert len(reports) == 1
+    assert "set aside" in reports[0]
+    assert file.with_name(file.name + ".damaged").exists()
+
+
+def test_a_default_place_that_cannot_be_used_costs_only_the_cache(tmp_path: Path) -> None:
+    (tmp_path / "entresol").write_text("a file where a directory should be")
+    reports: list[str] = []
+    with closing(default_cache(tmp_path, reports)) as cache:
+        fill(cache)
+        check(cache)
+    assert len(reports) == 1
+    assert "not cached on disk" in reports[0]
+
+
+def test_a_place_that_was_given_and_cannot_be_used_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ForkCacheUnusable, match=r"fork\.sqlite cannot be used"):
+        cache_at(tmp_path / "file" / "fork.sqlite")
+
+
+def test_a_full_disk_is_reported_once_and_values_are_written_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    reports: list[str] = []
+    with mounted_disk(tmp_path, 2) as disk:
+        cache = cache_at(tmp_path / "forks", reports=reports)
+        disk.fill()
+        code = os.urandom(1 << 20)
+        for number in range(3):
+            account = CachedAccount(1, 1, code[number:])
+            cache.put_accounts(FORK.hash, {bytes([number]) * 20: account})
+        with pytest.raises(ForkCacheFull, match="disk is full"):
+            cache.flush()
+        assert len(cache.accounts(FORK.hash, [bytes(20)])) == 1
+        disk.free()
+        disk.enlarge(20)
+        cache.flush()
+        cache.close()
+        with closing(cache_at(tmp_path / "forks")) as cache:
+            assert len(cache.accounts(FORK.hash, [bytes([it]) * 20 for it in range(3)])) == 3
+    assert len(reports) == 1
+
+
+def test_a_directory_that_is_too_large_takes_no_more_values(tmp_path: Path) -> None:
+    reports: list[str] = []
+    settings = CacheSettings(place=tmp_path / "forks", max_bytes=1)
+    with closing(open_cache(settings, {}, reports.append)) as cache:
+        fill(cache)
+        with pytest.raises(ForkCacheFull, match="--fork-cache-size"):
+            cache.flush()
+        check(cache)
+    assert len(reports) == 1
+
+
+def test_nothing_is_written_without_a_remote(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
+        fill(cache)
+    before = (tmp_path / "fork.sqlite").read_bytes()
+    with closing(cache_at(tmp_path / "fork.sqlite", None, is_offline=True)) as cache:
+        assert cache.start() is not None
+        check(cache)
+        cache.put_hashes({5: bytes(32)})
+    assert (tmp_path / "fork.sqlite").read_bytes() == before
+
+
+def test_a_file_on_a_disk_that_takes_no_writes_serves_without_a_remote(tmp_path: Path) -> None:
+    with mounted_disk(tmp_path, 4) as disk:
+        with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
+            fill(cache)
+        disk.protect()
+        with closing(cache_at(tmp_path / "fork.sqlite", None, is_offline=True)) as cache:
+            assert cache.start() is not None
+            check(cache)
+        with pytest.raises(ForkCacheUnusable, match=r"Read-only file system|readonly"):
+            cache_at(tmp_path / "fork.sqlite")
+
+
+def test_what_is_missing_without_a_remote_is_named_with_the_command_that_records_it(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "my fork.sqlite"
+    with closing(cache_at(place)) as cache:
+        fill(cache)
+    settings = CacheSettings(
+        place=place, is_offline=True, recording=Recording("entresol anvil", "--l1-")
+    )
+    with closing(open_cache(settings, {})) as cache:
+        cache.start()
+        command = (
+            "record it with `entresol anvil --l1-fork-url <url> --l1-fork-block-number 19000000 "
+            f"--l1-fork-cache '{place}'`"
+        )
+        missing = {
+            cache.missing_account(ADDRESS): f"account 0x{ADDRESS.hex()} is",
+            cache.missing_slot(
+                ADDRESS, SLOT
+            ): f"slot 0x{SLOT.hex()} of account 0x{ADDRESS.hex()} is",
+            cache.missing_slot(ADDRESS, SLOT, b"\xcc" * 32): f"at block 0x{'cc' * 32}",
+            cache.missing_hash(7): "the hash of block 7",
+            cache.missing_response("eth_getLogs", b"[{}]"): "the response to eth_getLogs [{}]",
+        }
+    for error, text in missing.items():
+        assert text in str(error)
+        assert command in str(error)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_start_without_a_remote_needs_a_recorded_fork(tmp_path: Path, place: str) -> None:
+    with (
+        closing(cache_at(tmp_path / place, None, is_offline=True)) as cache,
+        pytest.raises(NotRecorded, match=r"--fork-url <url> --fork-block-number 7 --fork-cache"),
+    ):
+        cache.start(WantedFork(number=7))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_remote_a_directory_of_one_fork_says_which_one_it_is(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path)) as cache:
+        fill(cache)
+    with closing(cache_at(tmp_path, None, is_offline=True)) as cache:
+        found = cache.start()
+    assert found is not None
+    assert found.fork == FORK
+
+
+def test_values_beside_an_export_are_deleted_if_there_are_none(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path / "fork.jsonl")):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_code_that_has_lost_a_bit_is_read_again(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
+        fill(cache)
+    with closing(sqlite3.connect(tmp_path / "fork.sqlite")) as database:
+        database.execute("UPDATE code SET code = x'6002'")
+        database.commit()
+    with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
+        assert cache.accounts(FORK.hash, [ADDRESS]) == {}
+
+
+def test_a_large_chain_id_is_kept(tmp_path: Path) -> None:
+    fork = Fork(1 << 200, 0, b"\x01" * 32)
+    with closing(cache_at(tmp_path, fork)) as cache:
+        fill(cache, fork)
+    assert directory.cached_forks(tmp_path)[0].fork == fork
