@@ -20,7 +20,7 @@ from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS
 from entresol.node.layer_twos import MAX_CHAINS
 from entresol.node.node import Node
-from entresol.node.open_chains import operator_of
+from entresol.node.opening.development_keys import operator_of
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.values import Address

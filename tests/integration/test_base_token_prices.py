@@ -16,7 +16,7 @@ from eth_abi import abi
 from entresol._native import keccak256
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.open_chains import OPERATOR
+from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.interop.bundles import INTEROP_CENTER

@@ -11,7 +11,7 @@ from web3 import Web3
 
 from entresol import Devnet, devnet
 from entresol.inprocess.interop.bundle import BundleStatus, SentBundle
-from entresol.node.open_chains import RELAY
+from entresol.node.opening.development_keys import RELAY
 from tests.support.ecosystem.bundle_targets import EATS_GAS, REVERTS, put
 from tests.support.polling import eventually
 

@@ -22,7 +22,8 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.open_chains import genesis_batch_hash, open_layer_two
+from entresol.node.opening.layer_one import genesis_batch_hash
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,

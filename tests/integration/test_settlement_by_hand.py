@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from entresol.l1.contracts import BATCH_COMMITTED
-from entresol.node.open_chains import OPERATOR
+from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
 from entresol.primitives.values import Address

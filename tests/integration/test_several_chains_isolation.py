@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import StoreFull
-from entresol.node.open_chains import operator_of
+from entresol.node.opening.development_keys import operator_of
 from entresol.storage.database.key_value import KeyValueStore
 from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.ecosystem.several_chains import (

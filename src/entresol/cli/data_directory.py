@@ -20,7 +20,9 @@ from entresol.node.ecosystem_directory import (
     check_layout,
 )
 from entresol.node.layer_twos import layer_two_configs
-from entresol.node.open_chains import L1_FOLDER, open_layer_one, open_layer_two
+from entresol.node.opening.chain_parts import L1_FOLDER
+from entresol.node.opening.layer_one import open_layer_one
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.remote_tokens import stored_base_tokens
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains

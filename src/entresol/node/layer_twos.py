@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import InvalidConfig
-from entresol.node.open_chains import chain_id_of
+from entresol.node.opening.layer_two import chain_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

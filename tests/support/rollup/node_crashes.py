@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from entresol.node.open_chains import OPERATOR
+from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives.values import Address
 from tests.support.node_process import running_node
 from tests.support.polling import PATIENCE_SECONDS

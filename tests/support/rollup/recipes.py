@@ -19,7 +19,8 @@ from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.node import Node
-from entresol.node.open_chains import OPERATOR, open_layer_two
+from entresol.node.opening.development_keys import OPERATOR
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.node.recipes.layer_one import layer_one
 from entresol.node.recipes.member import member

@@ -20,7 +20,8 @@ from entresol.errors import GenesisMismatch, InvalidConfig
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.dev_features import development_accounts, funded_accounts, init_signers
-from entresol.node.open_chains import open_layer_one, open_layer_two
+from entresol.node.opening.layer_one import open_layer_one
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.storage import tables
@@ -63,7 +64,7 @@ def configured(
 def of_an_earlier_version(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Create the chains with other contracts, and without the rows that this version added."""
     with monkeypatch.context() as patch:
-        for module in ("rollup.system_contracts", "l1.deployment_steps", "node.open_chains"):
+        for module in ("rollup.system_contracts", "l1.deployment_steps", "node.opening.layer_one"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
         with opened(config) as chains:
             for chain in chains:

@@ -18,12 +18,9 @@ from entresol.node.adding.registration import NewChainRegistrar
 from entresol.node.adding.tokens import base_token_for
 from entresol.node.config.api import worker_count
 from entresol.node.layer_twos import MAX_CHAINS, MAX_PORT
-from entresol.node.open_chains import (
-    genesis_batch_hash,
-    limit_requests,
-    open_layer_two,
-    operator_of,
-)
+from entresol.node.opening.development_keys import operator_of
+from entresol.node.opening.layer_one import genesis_batch_hash, limit_requests
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.parts.layers import LayerTwo, embedded_settlement_layer, serve_layer_two
 from entresol.node.parts.part import first_problem
 from entresol.node.settlement.manifest import RecordedToken

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.errors import InvalidConfig
 from entresol.node.cluster.joining import check_l1_url, open_database, shared_settings
-from entresol.node.open_chains import open_layer_two
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.manifest import RecordedToken, SettlementManifest, encode_manifest
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import verify_registration

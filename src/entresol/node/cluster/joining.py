@@ -16,7 +16,8 @@ from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys
 from entresol.node.layer_twos import layer_two_configs
-from entresol.node.open_chains import OPERATOR, open_with_genesis
+from entresol.node.opening.development_keys import OPERATOR
+from entresol.node.opening.layer_two import open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
 from entresol.node.settlement.remote_setup import checked_url
 from entresol.node.settlement.remote_tokens import check_flags

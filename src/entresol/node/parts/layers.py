@@ -13,7 +13,7 @@ from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
 from entresol.node.explorer.explorer_routes import explorer_page
 from entresol.node.metrics import problem_samples
-from entresol.node.open_chains import OPERATOR, operator_of
+from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import SettlementLayer, contracts_on

@@ -10,7 +10,7 @@ from entresol.background_task import BackgroundTask, stop_all
 from entresol.errors import InvalidConfig
 from entresol.l1.operator import Operator
 from entresol.node.metrics import Sample
-from entresol.node.open_chains import RELAY
+from entresol.node.opening.development_keys import RELAY
 from entresol.node.settlement.chain_operators import relay_key
 from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.primitives.values import Address

@@ -13,12 +13,9 @@ from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import remote_reads
 from entresol.node.forks import check_forks
 from entresol.node.layer_twos import MAX_CHAINS, layer_two_configs
-from entresol.node.open_chains import (
-    chain_id_of,
-    open_layer_one,
-    open_layer_two,
-    operator_of,
-)
+from entresol.node.opening.development_keys import operator_of
+from entresol.node.opening.layer_one import open_layer_one
+from entresol.node.opening.layer_two import chain_id_of, open_layer_two
 from entresol.node.parts.ecosystem import EcosystemParts
 from entresol.node.parts.layers import (
     LayerTwo,

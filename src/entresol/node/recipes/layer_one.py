@@ -13,7 +13,7 @@ from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
 from entresol.node.explorer.explorer_page import ExplorerPage
 from entresol.node.forks import check_forks
-from entresol.node.open_chains import open_layer_one_alone
+from entresol.node.opening.layer_one_alone import open_layer_one_alone
 from entresol.node.parts.part import Closing
 from entresol.node.startup.info import NodeInfo
 from entresol.node.state_files import StateDumper, load_at_start

@@ -16,7 +16,8 @@ from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.explorer.explorer_routes import connect_layers
 from entresol.node.layer_twos import layer_two_configs
-from entresol.node.open_chains import open_layer_one, open_layer_two, open_with_genesis
+from entresol.node.opening.layer_one import open_layer_one
+from entresol.node.opening.layer_two import open_layer_two, open_with_genesis
 from entresol.node.parts.layers import name_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.startup.info import NodeInfo

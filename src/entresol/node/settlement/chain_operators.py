@@ -8,7 +8,7 @@ from entresol._native import keccak256
 from entresol.errors import InvalidConfig
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.node.config.secrets import step_keys
-from entresol.node.open_chains import OPERATOR, public_keys
+from entresol.node.opening.development_keys import OPERATOR, public_keys
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:

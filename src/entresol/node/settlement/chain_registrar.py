@@ -21,7 +21,8 @@ from entresol.l1.registration import (
 )
 from entresol.l1.validators import add_validators
 from entresol.node.config.secrets import parse_private_key
-from entresol.node.open_chains import genesis_batch_hash, open_layer_two
+from entresol.node.opening.layer_one import genesis_batch_hash
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.node.settlement.remote_tokens import requested_token
 from entresol.node.settlement.settlement_layer import fee_limits

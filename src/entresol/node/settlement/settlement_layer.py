@@ -26,7 +26,8 @@ from entresol.l1.deployment import (
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.layer_twos import layer_two_configs
-from entresol.node.open_chains import OPERATOR, genesis_batch_hash
+from entresol.node.opening.development_keys import OPERATOR
+from entresol.node.opening.layer_one import genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.rollup.ether_price import EtherPriceWatcher

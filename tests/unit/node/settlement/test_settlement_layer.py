@@ -10,7 +10,7 @@ import pytest
 from entresol.errors import InvalidConfig, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.config.schema import SETTINGS
-from entresol.node.open_chains import L1_FOLDER
+from entresol.node.opening.chain_parts import L1_FOLDER
 from entresol.node.settlement.settlement_layer import (
     MAX_REJECTIONS,
     check_development_l1,

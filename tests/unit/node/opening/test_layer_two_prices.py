@@ -12,7 +12,7 @@ from entresol.chain.fees import LARGEST_BASE_FEE
 from entresol.dev.keyring import Keyring
 from entresol.node.api.api import Api
 from entresol.node.config.schema import ChainConfig, NodeConfig
-from entresol.node.open_chains import open_layer_two
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.l2_components import L2Components
 from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address

@@ -21,7 +21,8 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.evm import EvmConfig, L1BlockConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
-from entresol.node.open_chains import open_layer_one, open_layer_two
+from entresol.node.opening.layer_one import open_layer_one
+from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
 from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address

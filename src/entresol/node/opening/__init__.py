@@ -1,0 +1,1 @@
+"""Open the chains of a node: genesis, data directory, rules, mining."""

@@ -1,0 +1,90 @@
+"""What every chain of a node is opened with: its store, its pool, its clock, when it seals."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from entresol.chain.chain import Chain
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.mempool import PoolConfig
+from entresol.chain.rules import ChainRules
+from entresol.errors import InvalidConfig
+from entresol.execution.evm_env import ValidationLimits
+from entresol.node.config.api import worker_count
+from entresol.node.genesis_config import has_other_contracts
+from entresol.storage.store import Store
+
+if TYPE_CHECKING:
+    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+    from entresol.node.config.schema import ChainConfig, NodeConfig
+
+log = logging.getLogger(__name__)
+
+
+L1_FOLDER: Final = "l1"
+"""The folder of the development L1 in the data directory."""
+
+
+def data_path(config: ChainConfig) -> Path | None:
+    """Return the data directory that a chain is stored in; None if it is temporary."""
+    return None if config.data_dir is None else Path(config.data_dir)
+
+
+def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:
+    """Open the store of a chain, or a temporary one; workers read it, too."""
+    shared = worker_count(config.api) > 1
+    if path is None:
+        return Store.temporary(shared=shared)
+    return Store.open(path, is_synced=is_synced, shared=shared)
+
+
+def open_chain(
+    store: Store, rules: ChainRules, expected: ExpectedGenesis, pool: PoolConfig
+) -> Chain:
+    """Open the chain of a store, which is closed if that fails."""
+    with contextlib.ExitStack() as cleanup:
+        cleanup.callback(store.close)
+        chain = Chain(store, rules, expected, pool=pool)
+        cleanup.pop_all()
+    return chain
+
+
+def pool_config(config: ChainConfig) -> PoolConfig:
+    """Return what the pool of a chain holds, and in which order."""
+    return PoolConfig(
+        order=config.order,
+        limit=config.pool_limit,
+        limit_bytes=config.pool_limit_bytes,
+        queue_seconds=config.pool_lifetime_seconds,
+        validation=ValidationLimits(enforces_rules=not config.disable_validation_rules),
+    )
+
+
+def start_clock(chain: Chain, config: ChainConfig) -> None:
+    """Let the clock of a chain with a given genesis time continue from its last block, as anvil does."""
+    if config.timestamp is not None:
+        chain.clock.set_time(chain.head.timestamp)
+
+
+def start_mining(chain: Chain, config: ChainConfig) -> None:
+    """Let a chain seal when the configuration says."""
+    if config.block_time is not None:
+        now = time.monotonic()
+        chain.schedule.seal_every(config.block_time, now, mixed=config.mixed_mining)
+    elif config.mixed_mining:
+        raise InvalidConfig("--mixed-mining", "it needs --block-time")
+    elif not config.mining:
+        chain.schedule.seal_on_request()
+
+
+def report_contracts(chain: Chain, expected: Genesis, contracts: str) -> None:
+    """Log that a chain was created with other contracts than this version has."""
+    if has_other_contracts(chain.genesis, expected):
+        where = chain.blocks.path
+        log.info(
+            "%s was created with other %s than this version's, and keeps them", where, contracts
+        )

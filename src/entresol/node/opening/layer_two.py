@@ -1,0 +1,142 @@
+"""Open an L2: genesis with system contracts, rules, fees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol.chain.chain import Chain
+from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.genesis.genesis import GenesisAccount
+from entresol.chain.rules import ChainRules
+from entresol.errors import InvalidConfig, MalformedValue
+from entresol.l1.deployment import SettlementContracts
+from entresol.node.genesis_config import LayerTwoGenesis, load_file
+from entresol.node.opening.chain_parts import (
+    data_path,
+    new_store,
+    open_chain,
+    pool_config,
+    report_contracts,
+    start_clock,
+    start_mining,
+)
+from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import InteropGenesis, system_genesis
+from entresol.storage.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
+    from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.primitives.base_token import BaseToken
+
+
+def open_layer_two(
+    config: NodeConfig,
+    l1_chain_id: int | None,
+    contracts: SettlementContracts | None,
+    store: Store | None = None,
+    *,
+    base_token: BaseToken = ETHER_TOKEN,
+    neighbours: Mapping[int, BaseToken] | None = None,
+) -> tuple[Chain, FeeModel]:
+    """Open the L2, with the system contracts in its genesis if it settles on an L1; `store` is that of a replica.
+
+    In a new genesis it knows its `neighbours`, the chains beside it, with what pays for gas there.
+    """
+    predeploys: Mapping[Address, GenesisAccount] = {}
+    if l1_chain_id is not None and contracts is not None:
+        predeploys = system_genesis(
+            l1_chain_id=l1_chain_id,
+            l1_asset_router=contracts.asset_router,
+            base_token=base_token,
+            l1_takes_l2_tokens=True,
+            paymaster_balance=None if config.l1.l1_url else config.chain.balance * base_token.unit,
+            interop=_interop(l1_chain_id, contracts, neighbours or {}),
+        )
+    expected = LayerTwoGenesis(config, predeploys, base_token).expected
+    genesis = expected.genesis
+    if genesis.chain_id == l1_chain_id:
+        raise InvalidConfig(
+            "--chain-id",
+            f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
+            "start without an L1 by --no-l1",
+        )
+    chain, fees = open_with_genesis(config, expected, store=store, base_token=base_token)
+    if store is None:
+        report_contracts(chain, genesis, "system contracts")
+    return chain, fees
+
+
+def _interop(
+    l1_chain_id: int, contracts: SettlementContracts, neighbours: Mapping[int, BaseToken]
+) -> InteropGenesis | None:
+    registrar = contracts.chain_registration_sender
+    if registrar is None:
+        return None
+    assets = {it: asset_id(l1_chain_id, token.l1_address) for it, token in neighbours.items()}
+    return InteropGenesis(registrar, assets)
+
+
+def open_with_genesis(
+    config: NodeConfig,
+    expected: ExpectedGenesis,
+    *,
+    is_synced: bool = True,
+    store: Store | None = None,
+    base_token: BaseToken = ETHER_TOKEN,
+) -> tuple[Chain, FeeModel]:
+    """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores.
+
+    Gas costs `--gas-price` at what ether costs in `base_token`, until L1 has another price.
+    """
+    genesis, settings, evm = expected.genesis, config.chain, config.evm
+    fees = _fee_model(settings, base_token)
+    rules = msgspec.structs.replace(
+        ChainRules.layer_2(genesis.chain_id),
+        fork=settings.hardfork,
+        gas_limit=settings.gas_limit,
+        code_size_limit=None if evm.disable_code_size_limit else evm.code_size_limit,
+        caps_gas=evm.enable_tx_gas_limit,
+        fees=L2BaseFee(fees),
+        beneficiary=_fee_recipient(settings),
+        max_transactions=settings.max_transactions,
+    )
+    is_replica = store is not None
+    store = store or new_store(config, data_path(settings), is_synced=is_synced)
+    chain = open_chain(store, rules, expected, pool_config(settings))
+    if is_replica:
+        return chain, fees
+    fees.repriced.add(chain.reprice)
+    start_clock(chain, settings)
+    start_mining(chain, settings)
+    return chain, fees
+
+
+def _fee_model(settings: ChainConfig, base_token: BaseToken) -> FeeModel:
+    constants = FeeConstants(minimal_l2_gas_price=settings.gas_price)
+    price = None if base_token.is_ether else base_token.ether_price
+    try:
+        return FeeModel(constants, ether_price=price)
+    except ValueError as error:
+        raise InvalidConfig("--base-token-ratio", str(error)) from error
+
+
+def _fee_recipient(config: ChainConfig) -> Address:
+    if config.fee_recipient is None:
+        return Address.zero()
+    try:
+        return Address.parse(config.fee_recipient)
+    except MalformedValue as error:
+        raise InvalidConfig("--fee-recipient", error.problem) from error
+
+
+def chain_id_of(config: ChainConfig) -> int:
+    """Return the chain id of the L2."""
+    file = load_file(config)
+    return config.chain_id if file is None else file.chain_id
