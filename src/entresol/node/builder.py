@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
     from entresol.rpc.namespaces.chains import ChainControl
+    from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
     from entresol.server.config import ServerConfig
     from entresol.terminal.log import NodeLog
@@ -120,6 +121,7 @@ class NodeBuilder:
         notified: ShippedEvents | None = None,
         dialect: Dialect | None = None,
         chains: ChainControl | None = None,
+        forks: ForkControl | None = None,
     ) -> Api:
         """Return the methods of a chain, as the configuration has them."""
         config = self.config
@@ -136,6 +138,7 @@ class NodeBuilder:
             notified=notified,
             dialect=dialect,
             chains=chains,
+            forks=forks,
         )
         return self.opened(api)
 

@@ -108,7 +108,7 @@ class ChainService:
             api.on_console.add(log.report_console)
         # Around the log: what nodes send each other is no JSON-RPC.
         self.handler = hooks.wrap(self.handler)
-        on_rejection = None if log is None else log.on_rejection()
+        self._on_rejection = None if log is None else log.on_rejection()
         self.routes = PathRouter(self.handler)
         self.explorer = explorer
         self.doors: list[str] = []
@@ -116,16 +116,18 @@ class ChainService:
         self.pages: dict[str, Page] = {**self._pages(), **role.pages(self)}
         """What it serves by `GET`, by path."""
         self._server = Server(
-            self.handler if explorer is None else self.routes,
+            self._served,
             JSON_RPC,
             config,
             self.pages,
-            on_rejection,
+            self._on_rejection,
             files=no_files if explorer is None else self._files,
             trees=self._trees(),
             sharing=role.sharing,
             extra_port=extra_port,
         )
+        self._predecessor: ChainService | None = None
+        self._has_server = True
 
     @property
     def address(self) -> str:
@@ -156,16 +158,46 @@ class ChainService:
         """Take the port, on which nothing is served before the start."""
         await self._server.bind()
 
+    def continue_at(self, predecessor: ChainService) -> None:
+        """Serve at the ports of another service, which listens there already, once this takes over."""
+        self._predecessor = predecessor
+        self._server = predecessor._server
+        self._has_server = False
+
+    def take_over(self) -> None:
+        """Serve in place of the predecessor from the next request on; it serves nothing any more."""
+        assert self._predecessor is not None
+        self._server.serve(
+            self._served,
+            self.pages,
+            self._on_rejection,
+            files=no_files if self.explorer is None else self._files,
+            trees=self._trees(),
+        )
+        self._predecessor.hand_over()
+        self._has_server, self._predecessor = True, None
+
+    def hand_over(self) -> None:
+        """Leave the server to another service."""
+        self._has_server = False
+
     async def start(self) -> None:
         """Listen."""
+        if not self._has_server:
+            return
         try:
             await self._server.start()
         except ListenFailed as error:
             raise error.of_layer_one() if self._is_layer_one else error from error.__cause__
 
     async def stop(self) -> None:
-        """Let requests in progress finish, and stop listening."""
-        await self._server.stop()
+        """Let requests in progress finish, and stop listening, unless another service continues at the port."""
+        if self._has_server:
+            await self._server.stop()
+
+    @property
+    def _served(self) -> Handler:
+        return self.handler if self.explorer is None else self.routes
 
     def _address(self, port: int) -> str:
         host = self._config.hosts[0]

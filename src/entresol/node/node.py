@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from entresol.listeners import Listeners
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -43,6 +45,8 @@ class Node:
         """Returns what the banner and `--config-out` show."""
         self.rollups = rollups
         """What settles each of the L2s."""
+        self.replaced: Listeners[[]] = Listeners()
+        """Called when it consists of other chains."""
         self._stack = contextlib.AsyncExitStack()
         self._stack.callback(opened.close)
         for part in parts:
@@ -82,6 +86,15 @@ class Node:
     def address(self) -> str:
         """The host and port at which that chain is served."""
         return self.layer_two.address
+
+    def become(self, other: Node) -> contextlib.AsyncExitStack:
+        """Consist of the parts of another node, which run; return what stops and closes those so far."""
+        stack, self._stack = self._stack, other._stack
+        self.parts = other.parts
+        self.layer_twos, self.layer_one = other.layer_twos, other.layer_one
+        self.info, self.rollups = other.info, other.rollups
+        self.replaced.notify()
+        return stack
 
     async def start(self) -> None:
         """Start all parts; if one fails, all are stopped and everything is closed."""

@@ -30,7 +30,6 @@ class ClientProtocol(asyncio.Protocol):
         self._state = state
         self._config = state.config
         self._counters = state.counters
-        self._handler = state.handler
         self._unsent_bytes = state.unsent
         self._loop = state.loop
         self._rate = state.new_rate()
@@ -127,7 +126,7 @@ class ClientProtocol(asyncio.Protocol):
     def _call_handler(self, body: bytes) -> bytes | Awaitable[bytes | None] | None:
         try:
             # Only the subclasses declare their transport.
-            return self._handler(body, self)  # type: ignore[arg-type]
+            return self._state.handler(body, self)  # type: ignore[arg-type]
         except Exception:
             logger.exception(HANDLER_FAILED)
             return self._state.internal_error

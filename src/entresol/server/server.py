@@ -65,6 +65,18 @@ class Server:
         self.extra_port = extra_port
         """Where it serves the same, if it does so on two ports."""
 
+    def serve(
+        self,
+        handler: Handler,
+        pages: Mapping[str, Page],
+        on_rejection: OnRejection | None = None,
+        *,
+        files: StaticFiles = no_files,
+        trees: Mapping[str, PageTree] | None = None,
+    ) -> None:
+        """Serve something else from the next request on, at the same ports and on the connections that are open."""
+        self._state.serve(handler, pages, on_rejection, files=files, trees=trees)
+
     @property
     def counters(self) -> Counters:
         """Return the totals so far."""

@@ -75,12 +75,8 @@ class ServerState:
         files: StaticFiles = no_files,
         trees: Mapping[str, PageTree] | None = None,
     ) -> None:
-        self.handler = handler
+        self.serve(handler, pages, on_rejection, files=files, trees=trees)
         self.config = config
-        self._pages = pages
-        self._trees = trees or {}
-        self.files = files
-        self.on_rejection = on_rejection
         self.content_types = documents.content_types
         self.internal_error = documents.internal_error
         self.rejections = DocumentRejections(documents, config.body_limit_bytes)
@@ -96,6 +92,22 @@ class ServerState:
         self._all_closed.set()
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop
+
+    def serve(
+        self,
+        handler: Handler,
+        pages: Mapping[str, Page],
+        on_rejection: OnRejection | None = None,
+        *,
+        files: StaticFiles = no_files,
+        trees: Mapping[str, PageTree] | None = None,
+    ) -> None:
+        """Serve this from the next request on, also on connections that are open."""
+        self.handler = handler
+        self._pages = pages
+        self._trees = trees or {}
+        self.files = files
+        self.on_rejection = on_rejection
 
     def page(self, path: str, target: bytes) -> Page | None:
         """Return the page at `path`, or that of the whole target below one; None if there is none."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
     from entresol.rpc.namespaces.chains import ChainControl
+    from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
 
 
@@ -60,6 +61,7 @@ class Api:
         notified: ShippedEvents | None = None,
         dialect: Dialect | None = None,
         chains: ChainControl | None = None,
+        forks: ForkControl | None = None,
         wake: Callable[[], None] | None = None,
     ) -> None:
         """Make the methods; `wake` is called in place of notifying subscribers, which needs an event loop."""
@@ -94,6 +96,7 @@ class Api:
                 self._control,
                 rollup=None if layer_two is None else layer_two.rollup,
                 set_logging=self.on_logging_enabled.notify,
+                forks=forks,
             )
             namespaces += [] if chains is None else [EntresolChains(chains)]
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))

@@ -15,7 +15,7 @@ from entresol.rpc.namespaces.dev.mining_mode import HardhatMiningModes, MiningMo
 from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
 from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
 from entresol.rpc.namespaces.dev.rejected import RejectedControls
-from entresol.rpc.namespaces.dev.reorg import AnvilReorg, HardhatReset
+from entresol.rpc.namespaces.dev.reorg import AnvilReorg, AnvilReset, HardhatReset
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
 from entresol.rpc.namespaces.dev.state import (
@@ -28,6 +28,7 @@ from entresol.rpc.namespaces.dev.state_files import AnvilState, HardhatState
 from entresol.rpc.namespaces.dev.tokens import AnvilTokens, HardhatTokens, TokenEdits
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
 from entresol.rpc.services.token_slots import TokenSlots
+from entresol.rpc.types.fork_target import NoForks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from entresol.node.api.services import ApiServices
     from entresol.node.settlement.l2_components import RollupParts
     from entresol.rpc.jsonrpc.method import Namespace
+    from entresol.rpc.types.fork_target import ForkControl
 
 
 def development_namespaces(
@@ -44,16 +46,20 @@ def development_namespaces(
     *,
     rollup: RollupParts | SettledView | None,
     set_logging: Callable[[bool], None],
+    forks: ForkControl | None = None,
 ) -> list[Namespace]:
     """Return the namespaces that both layers have, and on an L2 that runs its rollup those that act on L1."""
-    namespaces = _both_layers(services, control, set_logging)
+    namespaces = _both_layers(services, control, set_logging, forks or NoForks())
     if rollup is None or isinstance(rollup, SettledView):
         return namespaces
     return [*namespaces, AnvilSettlement(rollup), EntresolBaseToken(rollup)]
 
 
 def _both_layers(
-    services: ApiServices, control: DevControl, set_logging: Callable[[bool], None]
+    services: ApiServices,
+    control: DevControl,
+    set_logging: Callable[[bool], None],
+    forks: ForkControl,
 ) -> list[Namespace]:
     chain, keyring, executor = services.chain, services.keyring, services.executor
     sequencer = services.sequencer
@@ -77,9 +83,10 @@ def _both_layers(
         AnvilImpersonation(keyring),
         AnvilMine(chain, sequencer),
         MineDetailed("anvil", chain, sequencer, rendered),
-        AnvilNode(chain, control.checkpoints, client_version, set_logging),
+        AnvilNode(chain, control.checkpoints, client_version, set_logging, forks),
         AnvilPool(chain.pool),
         AnvilReorg(chain, sequencer, control.node_chains, reverts, keyring, filler),
+        AnvilReset(control.node_chains, reverts, forks),
         AnvilState(chain, control.states, reverts, executor, limit),
         AnvilTokens(tokens),
         RejectedControls(),
@@ -88,9 +95,9 @@ def _both_layers(
         HardhatBlockControl(chain),
         HardhatImpersonation(keyring),
         HardhatMine(chain, sequencer),
-        HardhatNode(chain, client_version, set_logging),
+        HardhatNode(chain, client_version, set_logging, forks),
         HardhatPool(chain.pool, chain.blocks),
-        HardhatReset(control.node_chains, reverts),
+        HardhatReset(control.node_chains, reverts, forks),
         HardhatState(chain, control.states, reverts, executor, limit),
         HardhatTokens(tokens),
     ]

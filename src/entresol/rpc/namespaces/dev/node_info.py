@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET, UnsetType
+
+from entresol.errors import ControlRejected, RemoteFailed
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
 from entresol.rpc.types.history import TransactionHash
 
 if TYPE_CHECKING:
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.dev.reverts import Checkpoints
+    from entresol.rpc.types.fork_target import ForkControl
 
 
 class NodeEnvironment(JsonModel, frozen=True, kw_only=True):
@@ -24,14 +29,6 @@ class NodeEnvironment(JsonModel, frozen=True, kw_only=True):
     chain_id: int
     gas_limit: Quantity
     gas_price: Quantity
-
-
-class NodeForkConfig(JsonModel, frozen=True, kw_only=True):
-    """What the chain is a fork of: nothing."""
-
-    fork_url: str | None = None
-    fork_block_number: int | None = None
-    fork_retry_backoff: int | None = None
 
 
 class AnvilNodeInfo(JsonModel, frozen=True, kw_only=True):
@@ -54,6 +51,8 @@ class HardhatMetadata(JsonModel, frozen=True, kw_only=True):
     instance_id: Hash32
     latest_block_number: int
     latest_block_hash: Hash32
+    forked_network: ForkedNetwork | UnsetType | None = UNSET
+    """Only a fork has it in Hardhat; in anvil it is null otherwise."""
 
 
 class AnvilMetadata(HardhatMetadata, frozen=True, kw_only=True):
@@ -61,7 +60,6 @@ class AnvilMetadata(HardhatMetadata, frozen=True, kw_only=True):
 
     client_semver: str
     client_commit_sha: str | None = None
-    forked_network: None = None
     snapshots: dict[str, tuple[int, Hash32]]
 
 
@@ -76,7 +74,9 @@ class AnvilNode:
         checkpoints: Checkpoints,
         client_version: str,
         set_logging: Callable[[bool], None],
+        forks: ForkControl,
     ) -> None:
+        self._forks = forks
         self._chain = chain
         self._checkpoints = checkpoints
         self._client_version = client_version
@@ -100,7 +100,7 @@ class AnvilNode:
                 gas_limit=Quantity(limit),
                 gas_price=Quantity(base_fee + chain.rules.suggested_tip),
             ),
-            fork_config=NodeForkConfig(),
+            fork_config=self._forks.config,
         )
 
     @method(served_by=ServedBy.PRODUCER)
@@ -116,6 +116,7 @@ class AnvilNode:
             instance_id=chain.instance_id,
             latest_block_number=chain.number,
             latest_block_hash=chain.ledger.head_hash,
+            forked_network=self._forks.network,
             snapshots={
                 hex(snapshot): (number, found)
                 for snapshot, number in blocks.items()
@@ -133,9 +134,10 @@ class AnvilNode:
         """Return the timestamp of the genesis block."""
         return self._chain.blocks.header(self._chain.ledger.first).timestamp
 
-    @method(served_by=ServedBy.PRODUCER)
-    def set_rpc_url(self, url: str) -> None:
-        """Set where a fork reads; nothing happens, because the chain is no fork."""
+    @method(ControlRejected, RemoteFailed, served_by=ServedBy.PRODUCER)
+    async def set_rpc_url(self, url: str) -> None:
+        """Set where a fork reads, which has to be the same chain; nothing happens to a chain that is no fork."""
+        await self._forks.set_url(url)
 
     @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)
     def get_blob_by_hash(self, hash: Hash32) -> Data | None:
@@ -159,8 +161,13 @@ class HardhatNode:
     prefix = "hardhat"
 
     def __init__(
-        self, chain: Chain, client_version: str, set_logging: Callable[[bool], None]
+        self,
+        chain: Chain,
+        client_version: str,
+        set_logging: Callable[[bool], None],
+        forks: ForkControl,
     ) -> None:
+        self._forks = forks
         self._chain = chain
         self._client_version = client_version
         self._set_logging = set_logging
@@ -174,6 +181,7 @@ class HardhatNode:
             instance_id=self._chain.instance_id,
             latest_block_number=self._chain.number,
             latest_block_hash=self._chain.ledger.head_hash,
+            forked_network=UNSET if self._forks.network is None else self._forks.network,
         )
 
     @method(served_by=ServedBy.PRODUCER)

@@ -14,6 +14,7 @@ from entresol.errors import (
     InvalidTransaction,
     MalformedValue,
     PoolRejection,
+    RemoteFailed,
     ReorgIndexTooHigh,
     RollbackRejected,
     UnknownAccount,
@@ -24,6 +25,7 @@ from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.namespaces.dev.mining import block_count, sliced
 from entresol.rpc.types.call_request import TransactionObject
+from entresol.rpc.types.fork_target import ForkTarget, ResetOptions
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
+    from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
 
 _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
@@ -62,23 +65,6 @@ class ReorgTransaction:
         if isinstance(given, str):
             return cls(Data.parse(given), int(Number.parse(index)))
         return cls(convert(given, TransactionObject), int(Number.parse(index)))
-
-
-class ResetOptions:
-    """What to reset to; forking is rejected by name."""
-
-    json_schema: ClassVar[dict[str, Any]] = {"type": "object"}
-
-    def __init__(self, *, forks: bool) -> None:
-        self.forks = forks
-
-    @classmethod
-    def parse(cls, value: object) -> Self:
-        """Read `{forking}`, or what is within it."""
-        if not isinstance(value, dict):
-            raise MalformedValue("should be an object")
-        inner = value.get("forking", value)
-        return cls(forks=isinstance(inner, dict) and bool(inner))
 
 
 class AnvilReorg:
@@ -139,19 +125,6 @@ class AnvilReorg:
                 await self._add(given[at])
             await self._sequencer.seal()
 
-    @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
-    async def reset(self, options: ResetOptions | None = None) -> None:
-        """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits.
-
-        The development L1 is reset with the L2, whichever receives the request, because deposits and batches are on
-        both: its contracts, accounts and balances are those of its genesis again. An L1 of `--l1-url` stays as it is,
-        so the L2 can be reset only while none of its batches is there.
-        """
-        if options is not None:
-            _reject_forking(options)
-            raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
-        await self._reverts.reset(self._node_chains)
-
     def _plan(self, depth: int) -> Callable[[], NodeRevertPlan]:
         """Return what plans a rollback; blocks that are sealed while it is prepared are rolled back too."""
         self._node_chains.check_depth(self._chain, depth)
@@ -170,26 +143,60 @@ class AnvilReorg:
         self._chain.add(self._keyring.transaction(payload, sender, sidecar))
 
 
+class AnvilReset:
+    """`anvil_reset`: the genesis again, or a block of a remote chain."""
+
+    prefix = "anvil"
+
+    def __init__(self, node_chains: NodeChains, reverts: RevertRunner, forks: ForkControl) -> None:
+        self._node_chains = node_chains
+        self._reverts = reverts
+        self._forks = forks
+
+    @method(RollbackRejected, ControlRejected, RemoteFailed, served_by=ServedBy.PRODUCER)
+    async def reset(self, options: ResetOptions | None = None) -> None:
+        """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits.
+
+        With `{forking: {jsonRpcUrl, blockNumber}}` the chain is a fork of that block then, by default of the last URL
+        and of the latest block. Without options a fork ends, and the chain keeps its id.
+
+        The development L1 is reset with the L2, whichever receives the request, because deposits and batches are on
+        both: its contracts, accounts and balances are those of its genesis again. An L1 of `--l1-url` stays as it is,
+        so the L2 can be reset only while none of its batches is there.
+        """
+        if options is not None:
+            await self._forks.reset(options.target or ForkTarget())
+        elif self._forks.is_fork:
+            await self._forks.reset(None)
+        else:
+            await self._reverts.reset(self._node_chains)
+
+
 class HardhatReset:
     """`hardhat_reset`, which returns true."""
 
     prefix = "hardhat"
 
-    def __init__(self, node_chains: NodeChains, reverts: RevertRunner) -> None:
+    def __init__(self, node_chains: NodeChains, reverts: RevertRunner, forks: ForkControl) -> None:
         self._node_chains = node_chains
         self._reverts = reverts
+        self._forks = forks
 
-    @method(RollbackRejected, ControlRejected, served_by=ServedBy.PRODUCER)
+    @method(RollbackRejected, ControlRejected, RemoteFailed, served_by=ServedBy.PRODUCER)
     async def reset(self, options: ResetOptions | None = None) -> bool:
         """Start again from the genesis, on both layers; a devnet of Hardhat has one.
+
+        With `{forking: {jsonRpcUrl, blockNumber}}` the chain is a fork of that block then; without it, it is none.
 
         The development L1 is reset with the L2, whichever receives the request: its blocks, contracts that were
         deployed, balances and snapshots are gone as well. An L1 of `--l1-url` stays as it is, so the L2 can be reset
         only while none of its batches is there.
         """
-        if options is not None:
-            _reject_forking(options)
-        await self._reverts.reset(self._node_chains)
+        target = None if options is None else options.target
+        if target is not None or self._forks.is_fork:
+            await self._forks.reset(target)
+        else:
+            await self._reverts.reset(self._node_chains)
         return True
 
 
@@ -198,8 +205,3 @@ async def _decoded(raw: bytes) -> Transaction:
         return decode(raw)
     # Verifying blobs takes some milliseconds.
     return await asyncio.get_running_loop().run_in_executor(None, decode, raw)
-
-
-def _reject_forking(options: ResetOptions) -> None:
-    if options.forks:
-        raise ControlRejected("`forking` is not supported: the node does not fork other chains yet")

@@ -1,0 +1,90 @@
+"""Replace the chains of a running node by others, at the same ports."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from entresol.errors import ControlRejected
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from entresol.chain.chain_use import ChainUse
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.node import Node
+
+IDLE_SECONDS: Final = 2.0
+"""How long what runs on the chains so far may go on before they are closed all the same, and it fails."""
+
+
+class Reopening:
+    """Opens a node anew with other settings, and lets it continue where the one so far serves.
+
+    Remembers: the node, its settings, and what is being closed. Persists: nothing; a chain on disk stays as it is, so
+    it is rejected. Assumes: the event loop of the node. Fails: as opening does; then the node is as it was.
+    """
+
+    def __init__(
+        self, config: NodeConfig, open_node: Callable[[NodeConfig, Reopening], Awaitable[Node]]
+    ) -> None:
+        self.config = config
+        self._open = open_node
+        self._node: Node | None = None
+        self._lock = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def attach(self, node: Node) -> None:
+        """Take the node that was opened; one that replaces it is not attached."""
+        self._node = self._node or node
+
+    @property
+    def ports(self) -> frozenset[int]:
+        """The ports that the node serves at."""
+        assert self._node is not None
+        ports = ((it.port, it.extra_port) for it in self._node.services)
+        return frozenset(port for pair in ports for port in pair if port is not None)
+
+    async def reopen(self, config: NodeConfig) -> None:
+        """Replace the chains by those of other settings; what runs on the chains so far ends first, or fails."""
+        node = self._node
+        assert node is not None
+        if config.chain.data_dir is not None:
+            raise ControlRejected(
+                f"the chain in {config.chain.data_dir} stays on the block that it was made of: start with another --data-dir"
+            )
+        async with self._lock:
+            uses = [it.chain.use for it in node.services]
+            opened = await self._open(config, self)
+            try:
+                for service, predecessor in zip(opened.services, node.services, strict=True):
+                    service.continue_at(predecessor)
+                await opened.start()
+            except BaseException:
+                await opened.stop()
+                raise
+            for service in opened.services:
+                service.take_over()
+            before = node.become(opened)
+            self.config = config
+        closing = asyncio.get_running_loop().create_task(_close(before, uses))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Return once all chains before are closed."""
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+
+async def _close(before: contextlib.AsyncExitStack, uses: Sequence[ChainUse]) -> None:
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(IDLE_SECONDS):
+            for use in uses:
+                while not use.is_idle:
+                    ended = asyncio.Event()
+                    use.when_idle(partial(loop.call_soon_threadsafe, ended.set))
+                    await ended.wait()
+    await before.aclose()
