@@ -16,6 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "verify": "execute every block of a data directory again",
     "backup": "copy the data directory of a node",
     "cluster": "create, show or unwind a cluster",
+    "cache": "list, show, clear or export what forks have read",
     "shell": "open a Python console with both layers",
     "completion": "print a completion script",
 }

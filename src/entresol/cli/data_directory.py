@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
+from entresol.fork.cache.export import copy_caches
 from entresol.node.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
 from entresol.node.ecosystem_directory import (
     CHAINS_FILE,
@@ -26,7 +27,7 @@ from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.remote_tokens import stored_base_tokens
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains
-from entresol.storage.database.directory import FORMAT_FILE
+from entresol.storage.database.directory import FORK_FOLDER, FORMAT_FILE
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def back_up(config: NodeConfig, destination: Path) -> int:
     if _has_chain(source / L1_FOLDER):
         folders.append(Path(L1_FOLDER))
     copy_chains(source, destination, folders)
+    for folder in folders:
+        copy_caches(source / folder / FORK_FOLDER, destination / folder / FORK_FOLDER)
     if added_at(source) != added:
         shutil.rmtree(destination, ignore_errors=True)
         raise StoreFailed(f"a chain was added to {source} while it was copied: try again")

@@ -1,4 +1,4 @@
-"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `shell` and `completion`.
+"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `shell` and `completion`.
 
 Modules that only one command needs are imported there, so that an error in a flag is reported at once.
 """
@@ -24,6 +24,7 @@ from entresol.cli.parsers import (
     PARSERS,
     anvil_parser,
     backup_parser,
+    cache_parser,
     cluster_parser,
     completion_parser,
     node_parser,
@@ -135,6 +136,13 @@ def _cluster(words: Sequence[str]) -> int:
     return SUCCEEDED
 
 
+def _cache(words: Sequence[str]) -> int:
+    """Run a command on what forks have read."""
+    from entresol.cli.fork_cache import run_cache  # noqa: PLC0415
+
+    return run_cache(cache_parser().parse(words), os.environ)
+
+
 def _shell(words: Sequence[str]) -> int:
     """Open a console with all chains of a node."""
     flags = shell_parser().parse(words)
@@ -189,6 +197,7 @@ _WITH_OWN_FLAGS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "anvil": _anvil,
     "backup": _backup,
     "cluster": _cluster,
+    "cache": _cache,
     "shell": _shell,
     "completion": _completion,
 }

@@ -12,11 +12,11 @@ from entresol.node.config.rejected_flags import ANVIL_REJECTED, NODE_REJECTED
 from entresol.node.config.schema import SETTINGS
 
 USAGE: Final = """\
-entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | shell | completion SHELL] [flags]"""
+entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | shell | completion SHELL] [flags]"""
 COMMANDS_HELP: Final = """\
 run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
 verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; \
-cluster creates, shows or unwinds the cluster of --cluster; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
+cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
@@ -28,6 +28,12 @@ SHELL_DESCRIPTION: Final = """\
 A Python console with both layers of a new node, their accounts and the bridge, by web3.py; with --chains, every L2 has \
 a client and a bridge (l2s, bridges). It needs pip install 'entresol[testing]'; IPython is used if it is installed. Ports \
 are free ones, and the node logs nothing, unless flags say otherwise (--no-silent)."""
+CACHE_DESCRIPTION: Final = """\
+What forks have read of their remote chains. A fork is named by the first column of list, or by its beginning."""
+CACHE_HELP: Final = """\
+list prints a table of forks; show FORK counts its values; clear [FORK…] deletes forks that no process uses; \
+export FILE.jsonl [FORK] writes one as sorted lines, for a repository, or adds to it what --fork-cache FILE.jsonl has \
+read since"""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
@@ -36,6 +42,7 @@ Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and 
 (chain_id under [chain]). Flags override variables, and variables the file."""
 
 SHELLS: Final = ("bash", "zsh", "fish")
+CACHE_COMMANDS: Final = ("list", "show", "clear", "export")
 CLUSTER_COMMANDS: Final = ("init", "status", "unwind")
 
 
@@ -89,6 +96,22 @@ def backup_parser() -> Parser:
     return parser
 
 
+def cache_parser() -> Parser:
+    """Return the parser of `cache`."""
+    usage = "entresol cache {list,show FORK,clear [FORK...],export FILE.jsonl [FORK]} [--fork-cache DIR|FILE]"
+    parser = _new_parser({}, prog="entresol cache", usage=usage, description=CACHE_DESCRIPTION)
+    parser.add_argument("command", metavar="command", help=CACHE_HELP, choices=CACHE_COMMANDS)
+    parser.add_argument(
+        "names", metavar="FILE|FORK", nargs="*", help="What to show, clear or export."
+    )
+    parser.add_argument(
+        "--fork-cache",
+        metavar="DIR|FILE",
+        help="Where the forks are, if not in the user's cache directory.",
+    )
+    return parser
+
+
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
     parser = _new_parser(NODE_REJECTED, prog="entresol shell", description=SHELL_DESCRIPTION)
@@ -111,6 +134,7 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "verify": node_parser,
     "backup": backup_parser,
     "cluster": cluster_parser,
+    "cache": cache_parser,
     "shell": shell_parser,
     "completion": completion_parser,
 }

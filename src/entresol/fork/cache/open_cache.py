@@ -20,10 +20,9 @@ from entresol.fork.cache.places import (
     NoPlace,
     Place,
 )
+from entresol.storage.database.directory import FORK_FOLDER
 
 DEFAULT_MAX_BYTES: Final = 4 * 1024**3
-CHAIN_FOLDER: Final = "fork"
-"""The caches in the data directory of a chain."""
 
 _FILE_SUFFIXES: Final = frozenset({DATABASE_SUFFIX, ".db", ".sqlite3"})
 
@@ -71,7 +70,7 @@ def _place(
     if settings.place is not None:
         return place_of(settings.place, settings.max_bytes)
     if settings.data_dir is not None:
-        return DirectoryPlace(settings.data_dir / CHAIN_FOLDER, None)
+        return DirectoryPlace(settings.data_dir / FORK_FOLDER, None)
     if not settings.is_stored and not settings.is_offline:
         return NoPlace()
     return DefaultPlace(default_directory(environment), settings.max_bytes, report)

@@ -116,7 +116,7 @@ def name_of(kind: str, key: RowKey) -> str:
 def text_of(value: RowValue) -> str:
     """Return a value for an error: short, in one line."""
     text = " ".join(
-        it.decode(errors="replace") if it.startswith((b"{", b"[", b'"')) else f"0x{it.hex()}"
+        it.decode(errors="replace") if it.startswith((b"{", b"[", b'"')) else f"0x{it.hex() or '0'}"
         for it in value
     )
     return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"

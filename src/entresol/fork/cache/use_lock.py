@@ -78,10 +78,15 @@ def delete_unused(database: Path) -> bool:
     lock = UseLock.exclusive(database)
     if lock is None:
         return False
-    for file in (*files_of(database), lock_file(database)):
-        file.unlink(missing_ok=True)
+    delete_files(database)
     lock.release()
     return True
+
+
+def delete_files(database: Path) -> None:
+    """Delete a cache whose exclusive lock the caller has; the lock goes last, with the name that others would lock."""
+    for file in (*files_of(database), lock_file(database)):
+        file.unlink(missing_ok=True)
 
 
 def set_aside(database: Path) -> Path | None:

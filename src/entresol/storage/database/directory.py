@@ -25,6 +25,8 @@ from entresol.storage.tables import FORMAT
 FORMAT_FILE: Final = "FORMAT"
 LOCK_FILE: Final = "LOCK"
 DATABASE: Final = "database"
+FORK_FOLDER: Final = "fork"
+"""What a fork has read of its remote chain; it is there before the chain is."""
 
 _FORMAT_PREFIX: Final = "entresol chain, format "
 _UNFINISHED: Final = FORMAT_FILE + ".new"
@@ -147,7 +149,9 @@ def _is_unfinished(path: Path) -> bool:
     if FORMAT_FILE in names:
         return False
     # A database writes its first table long after the format file.
-    if not names <= {LOCK_FILE, _UNFINISHED, DATABASE} or any((path / DATABASE).glob("*.sst")):
+    if not names <= {LOCK_FILE, _UNFINISHED, DATABASE, FORK_FOLDER} or any(
+        (path / DATABASE).glob("*.sst")
+    ):
         raise StoreForeign(path)
     return True
 

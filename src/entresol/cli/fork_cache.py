@@ -1,0 +1,150 @@
+"""The command `cache`: lists, shows, clears and exports what forks have read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from entresol.cli.exit_codes import FAILED, SUCCEEDED
+from entresol.errors import ForkNotChosen, InvalidConfig
+from entresol.fork.cache.database import ForkDatabase
+from entresol.fork.cache.directory import CachedFork, cached_forks, default_directory, in_use
+from entresol.fork.cache.export import Exported, export, fold
+from entresol.fork.cache.json_lines import SUFFIX, load
+from entresol.fork.cache.open_cache import place_of
+from entresol.fork.cache.places import DirectoryPlace, ExportPlace, FilePlace
+from entresol.fork.cache.use_lock import delete_unused
+
+
+def run_cache(flags: Mapping[str, Any], environment: Mapping[str, str]) -> int:
+    """Run the command with its flags, and return the exit code."""
+    given = flags["fork_cache"]
+    place = Path(given) if given is not None else default_directory(environment)
+    words: Sequence[str] = flags["names"]
+    match flags["command"], words:
+        case "list", []:
+            return _list(place)
+        case "show", [name]:
+            return _show(place, name)
+        case "show", [] if given is not None:
+            return _show(place, given)
+        case "clear", _:
+            return _clear(place, words)
+        case "export", [file]:
+            return _export(place, Path(file), None, is_given=given is not None)
+        case "export", [file, name]:
+            return _export(place, Path(file), name, is_given=given is not None)
+    raise InvalidConfig("cache", f"{flags['command']} does not take {len(words)} arguments")
+
+
+def _list(place: Path) -> int:
+    forks = cached_forks(_directory(place))
+    if not forks:
+        print(f"no forks in {place}")
+        return SUCCEEDED
+    rows: list[tuple[str, ...]] = [("FORK", "CHAIN", "BLOCK", "SIZE", "LAST USED", "")]
+    rows += [_row(it) for it in forks]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    print(f"{_bytes(sum(it.size for it in forks))} in {place}")
+    return SUCCEEDED
+
+
+def _row(cached: CachedFork) -> tuple[str, ...]:
+    fork = cached.fork
+    chain, block = ("?", "?") if fork is None else (str(fork.chain_id), str(fork.number))
+    used = datetime.fromtimestamp(cached.used, UTC).strftime("%Y-%m-%d %H:%M")
+    state = "damaged" if fork is None else "in use" if in_use(cached.path) else ""
+    return cached.path.stem, chain, block, _bytes(cached.size), used, state
+
+
+def _show(place: Path, name: str) -> int:
+    path = _chosen(place, name)
+    with closing(load(path) if path.suffix == SUFFIX else ForkDatabase.open(path)) as database:
+        print(database.fork)
+        print(path)
+        for kind, count in database.counts().items():
+            print(f"{count:>10,} {_plural(kind)}")
+        methods = Counter(row.key[0] for row in database.rows("response"))
+        for method, count in sorted(methods.items()):
+            print(f"{count:>10,} responses to {method}")
+    return SUCCEEDED
+
+
+def _clear(place: Path, names: Sequence[str]) -> int:
+    directory = _directory(place)
+    paths = [_chosen(place, it) for it in names] or [it.path for it in cached_forks(directory)]
+    code = SUCCEEDED
+    for path in paths:
+        if delete_unused(path):
+            print(f"deleted {path}")
+        else:
+            print(f"a process uses {path}")
+            code = FAILED
+    if not names:
+        for aside in directory.glob("*.damaged"):
+            aside.unlink(missing_ok=True)
+    return code
+
+
+def _export(place: Path, file: Path, name: str | None, *, is_given: bool) -> int:
+    if file.suffix != SUFFIX:
+        raise InvalidConfig("cache export", f"the file has to end with {SUFFIX}, got {file}")
+    done = _exported(place, file, name, is_given=is_given)
+    print(f"{file}: {done.values:,} values of {done.fork}")
+    if done.in_use is not None:
+        print(f"a process uses {done.in_use}: it stays, and the next export takes it again")
+    return SUCCEEDED
+
+
+def _exported(place: Path, file: Path, name: str | None, *, is_given: bool) -> Exported:
+    source = place_of(place)
+    if isinstance(source, ExportPlace):
+        if place.resolve() != file.resolve():
+            problem = f"it would be exported to {place} itself; copy that file afterwards"
+            raise InvalidConfig("--fork-cache", problem)
+        return fold(file)
+    if name is None and not is_given and ExportPlace(file).beside.exists():
+        return fold(file)
+    return export(_chosen(place, name or ""), file)
+
+
+def _chosen(place: Path, name: str) -> Path:
+    """Return the cache with a name, or that begins with it; or the file that is named so."""
+    if name and Path(name).is_file():
+        return Path(name)
+    if isinstance(place_of(place), FilePlace):
+        return place
+    forks = cached_forks(_directory(place))
+    found = [it.path for it in forks if it.path.stem.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(it.path.stem for it in forks) or "none"
+    raise ForkNotChosen(f"{len(found)} forks fit {name!r}; in {place} there are: {listed}")
+
+
+def _directory(place: Path) -> Path:
+    if not isinstance(place_of(place), DirectoryPlace):
+        raise InvalidConfig(
+            "--fork-cache", f"this command needs a directory, and {place} is a file"
+        )
+    return place
+
+
+def _plural(kind: str) -> str:
+    return {"hash": "hashes", "code": "codes"}.get(kind, kind + "s")
+
+
+def _bytes(size: int) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:,} {unit}"
+        size //= 1024
+    return f"{size:,} GiB"

@@ -1,0 +1,115 @@
+"""The command `cache`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from entresol.cli.main import main
+from entresol.fork.cache.rows import Fork
+from tests.support.fork.cached_forks import FORK, OTHER, cache_at, fill
+
+
+@pytest.fixture
+def forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the user's directory, with two forks."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    directory = tmp_path / "entresol" / "forks"
+    for fork in (FORK, OTHER):
+        record(directory, fork)
+    return directory
+
+
+def record(place: Path, fork: Fork) -> None:
+    with closing(cache_at(place, fork)) as cache:
+        fill(cache, fork)
+
+
+def test_forks_are_listed(forks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(cache_at(forks, OTHER)):
+        assert main(["cache", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["FORK", "CHAIN", "BLOCK", "SIZE", "LAST", "USED"]
+    assert lines[1].startswith("1-19000001-bbbbbbbbbbbb  1      19000001")
+    assert lines[1].endswith("in use")
+    assert lines[2].startswith("1-19000000-aaaaaaaaaaaa  1      19000000")
+    assert lines[3].endswith(f"in {forks}")
+
+
+def test_an_empty_directory_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "list", "--fork-cache", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"no forks in {tmp_path}\n"
+
+
+@pytest.mark.usefixtures("forks")
+def test_the_values_of_a_fork_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "show", "1-19000000"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == str(FORK)
+    assert [it.split(maxsplit=1) for it in lines[2:]] == [
+        ["2", "answers"],
+        ["2", "accounts"],
+        ["1", "codes"],
+        ["2", "slots"],
+        ["1", "hashes"],
+        ["1", "responses"],
+        ["1", "responses to eth_getBlockByNumber"],
+    ]
+
+
+@pytest.mark.parametrize("words", [["show", "2"], ["show", "1-"], ["export", "f.jsonl"]])
+def test_a_fork_that_is_not_clear_is_asked_for(
+    forks: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(["cache", *words]) == 1
+    error = capsys.readouterr().err
+    assert f"in {forks} there are: " in error
+    assert FORK.name in error
+
+
+def test_forks_that_are_not_in_use_are_cleared(
+    forks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(cache_at(forks, OTHER)):
+        assert main(["cache", "clear"]) == 1
+    assert "a process uses " in capsys.readouterr().out
+    assert main(["cache", "clear", "1-19000001"]) == 0
+    assert list(forks.iterdir()) == []
+
+
+def test_a_fork_is_exported_and_what_was_read_since_is_added(
+    forks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = forks / "fork.jsonl"
+    assert main(["cache", "export", str(file), "1-19000000"]) == 0
+    assert f"{file}: 9 values of {FORK}\n" == capsys.readouterr().out
+    with closing(cache_at(file)) as cache:
+        cache.put_hashes({5: b"\x05" * 32})
+    assert main(["cache", "export", str(file)]) == 0
+    assert capsys.readouterr().out.startswith(f"{file}: 10 values")
+    assert main(["cache", "show", str(file)]) == 0
+    assert main(["cache", "export", str(file), "--fork-cache", str(file)]) == 0
+
+
+def test_one_file_is_exported(tmp_path: Path) -> None:
+    record(tmp_path / "one.sqlite", FORK)
+    file = str(tmp_path / "one.sqlite")
+    assert main(["cache", "export", str(tmp_path / "f.jsonl"), "--fork-cache", file]) == 0
+    assert main(["cache", "show", "--fork-cache", file]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list", "--fork-cache", "f.jsonl"],
+        ["list", "word"],
+        ["show"],
+        ["export", "f.txt"],
+        ["export"],
+        ["export", "a.jsonl", "--fork-cache", "b.jsonl"],
+    ],
+)
+def test_arguments_that_do_not_fit_are_an_error_of_usage(words: list[str]) -> None:
+    assert main(["cache", *words]) == 2

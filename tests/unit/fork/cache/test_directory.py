@@ -1,0 +1,90 @@
+"""A directory of many forks: the least recently used one goes first, never an open one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from entresol.fork.cache.directory import (
+    cached_forks,
+    default_directory,
+    file_in,
+    in_use,
+    make_room,
+)
+from entresol.fork.cache.rows import Fork
+from entresol.fork.cache.use_lock import delete_unused, lock_file
+from tests.support.fork.cached_forks import FORK, OTHER, cache_at, fill
+
+THIRD = Fork(10, 5, b"\xee" * 32)
+
+
+def recorded(directory: Path, *forks: Fork) -> None:
+    """Write forks to a directory, the first one least recently."""
+    for time, fork in enumerate(forks, 1_000):
+        with closing(cache_at(directory, fork)) as cache:
+            fill(cache, fork)
+        os.utime(lock_file(file_in(directory, fork)), (time, time))
+
+
+def names(directory: Path) -> list[Fork | None]:
+    return [it.fork for it in cached_forks(directory)]
+
+
+def test_the_fork_that_was_used_last_is_listed_first(tmp_path: Path) -> None:
+    recorded(tmp_path, FORK, OTHER, THIRD)
+    assert names(tmp_path) == [THIRD, OTHER, FORK]
+    cache_at(tmp_path, FORK).close()
+    assert names(tmp_path) == [FORK, THIRD, OTHER]
+
+
+def test_the_least_recently_used_fork_goes_first(tmp_path: Path) -> None:
+    recorded(tmp_path, FORK, OTHER, THIRD)
+    size = sum(it.size for it in cached_forks(tmp_path))
+    assert make_room(tmp_path, size)
+    assert len(names(tmp_path)) == 3
+    assert make_room(tmp_path, size - 1)
+    assert names(tmp_path) == [THIRD, OTHER]
+    assert not list(tmp_path.glob(f"{FORK.name}*"))
+
+
+def test_an_open_fork_is_never_deleted(tmp_path: Path) -> None:
+    recorded(tmp_path, FORK, OTHER)
+    with closing(cache_at(tmp_path, FORK)) as cache:
+        assert in_use(file_in(tmp_path, FORK))
+        assert not delete_unused(file_in(tmp_path, FORK))
+        assert not make_room(tmp_path, 1)
+        assert names(tmp_path) == [FORK]
+        assert cache.hashes([FORK.number - 1])
+    assert not in_use(file_in(tmp_path, FORK))
+    assert make_room(tmp_path, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_read_is_listed_and_goes_as_others_do(tmp_path: Path) -> None:
+    file_in(tmp_path, FORK).write_bytes(b"garbage" * 1000)
+    (tmp_path / "notes.txt").write_text("not a fork")
+    assert names(tmp_path) == [None]
+    assert make_room(tmp_path, 1)
+    assert [it.name for it in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_directory_that_is_not_there_has_no_forks(tmp_path: Path) -> None:
+    assert cached_forks(tmp_path / "missing") == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, Path("~/.cache/entresol/forks").expanduser()),
+        ({"XDG_CACHE_HOME": "/caches"}, Path("/caches/entresol/forks")),
+        ({"XDG_CACHE_HOME": "relative"}, Path("~/.cache/entresol/forks").expanduser()),
+    ],
+)
+def test_the_default_is_the_users_cache_directory(
+    environment: dict[str, str], expected: Path
+) -> None:
+    assert default_directory(environment) == expected
