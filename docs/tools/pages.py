@@ -83,6 +83,7 @@ ROOMS: Final = {
     "chain": "One chain of either layer, and its pool",
     "dev": "What only users of anvil and Hardhat need",
     "sequencer": "What is sent, and when blocks are sealed",
+    "fork": "A remote chain below a local one",
     "l1": "The layer 1",
     "rollup": "Between the layers",
     "server": "HTTP, WebSocket and IPC",
