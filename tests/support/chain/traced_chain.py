@@ -24,15 +24,21 @@ _REVERT = "602a5f5260205ffd"
 _CREATE = "6260015f60e81b5f5260f360035360045f5ff0"
 
 
+CODES = {
+    INNER: f"0x{_COUNT}",
+    OUTER: f"0x{_CALL}",
+    REVERTER: f"0x{_REVERT}",
+    FACTORY: f"0x{_CREATE}",
+}
+
+
 class TracedChain:
     """The client of a chain, and the hashes of its transactions."""
 
     def __init__(self, client: ApiClient) -> None:
         self.client = client
-        for address, code in (
-            (INNER, _COUNT), (OUTER, _CALL), (REVERTER, _REVERT), (FACTORY, _CREATE),
-        ):  # fmt: skip
-            client("anvil_setCode", str(address), "0x" + code)
+        for address, code in CODES.items():
+            client("anvil_setCode", str(address), code)
         client("anvil_setBalance", str(OUTER), "0xde0b6b3a7640000")
         self.nested = send(client, 0, to=OUTER, wei=0)
         self.failed = send(client, 1, to=REVERTER, wei=0)

@@ -44,6 +44,11 @@ class SealedBlock(NamedTuple):
             replay_transaction(executor, self.record, index)
         return EvmEnv(executor.overlay, self.rules, executor.env)
 
+    def position_of(self, transaction_hash: Hash32) -> int | None:
+        """Return the position of a transaction; None if the block has it not."""
+        hashes = map(self.record.transaction_hash, range(len(self.record.transactions)))
+        return next((at for at, it in enumerate(hashes) if it == transaction_hash), None)
+
 
 class TracedTransaction(NamedTuple):
     """A transaction of a block with its trace."""

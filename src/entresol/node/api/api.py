@@ -12,6 +12,7 @@ from entresol.node.api.adapters import request_limits
 from entresol.node.api.development import development_namespaces
 from entresol.node.api.ethereum import ethereum_namespaces
 from entresol.node.api.inspection import inspection_namespaces
+from entresol.node.api.past import past_router
 from entresol.node.api.services import ApiServices
 from entresol.node.api.zk_stack import zk_stack_namespaces
 from entresol.node.metrics import MemoryUse
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
     from entresol.rpc.namespaces.chains import ChainControl
+    from entresol.rpc.services.past.executions import StateAt
+    from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
 
@@ -63,8 +66,13 @@ class Api:
         chains: ChainControl | None = None,
         forks: ForkControl | None = None,
         wake: Callable[[], None] | None = None,
+        remote: PastChain | None = None,
+        state_at: StateAt | None = None,
     ) -> None:
-        """Make the methods; `wake` is called in place of notifying subscribers, which needs an event loop."""
+        """Make the methods; `wake` is called in place of notifying subscribers, which needs an event loop.
+
+        A fork has the `remote` that its past is on; `state_at` returns states of that, by default by its tables.
+        """
         self.on_logging_enabled: Listeners[[bool]] = Listeners()
         """Called by `anvil_setLoggingEnabled`."""
         self.on_console: Listeners[[str, ConsoleCalls]] = Listeners()
@@ -80,6 +88,7 @@ class Api:
             limits=limits,
             notified=notified,
             wake=wake,
+            is_fork=remote is not None,
         )
         self.keyring = self.services.keyring
         self.filters = self.services.filters
@@ -100,6 +109,7 @@ class Api:
             )
             namespaces += [] if chains is None else [EntresolChains(chains)]
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
+        self.past = None if remote is None else past_router(self.services, remote, state_at)
         self.dispatcher = Dispatcher(
             namespaces,
             threads=self.services.threads,
@@ -107,6 +117,7 @@ class Api:
             router=router,
             reads=self._native_reads(layer_two),
             flush=self.services.submission.flush,
+            routed=dict if self.past is None else self.past.routed,
         )
         self.services.rendered.invalidated.add(self.dispatcher.invalidate_cache)
 

@@ -29,7 +29,7 @@ def inspection_namespaces(services: ApiServices) -> list[Namespace]:
     chain, rendered, limits = services.chain, services.rendered, services.limits
     resolver, runner = services.resolver, services.runner
     ledger, objects = chain.ledger, RenderedObjects(rendered)
-    traces = TraceRunner(ledger, resolver, trace_limits(limits))
+    traces = TraceRunner(ledger, resolver, trace_limits(limits), services.open_past)
     return [
         DebugTraces(traces, chain.state_trie),
         DebugCallTraces(traces, runner),

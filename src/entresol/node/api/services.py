@@ -27,6 +27,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.native_reads import new_call_errors, new_fee_history, new_state_reads
+from entresol.rpc.services.past.open_past import OpenPast
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain
 from entresol.rpc.services.sealed_records import BatchInclusion
@@ -63,8 +64,10 @@ class ApiServices:
         limits: LimitsConfig | None,
         notified: ShippedEvents | None,
         wake: Callable[[], None] | None,
+        is_fork: bool = False,
     ) -> None:
         self.chain = chain
+        self.open_past = OpenPast() if is_fork else None
         self.sequencer = sequencer
         self.config = config or ApiConfig()
         dialect_of = Dialect.layer_two if is_layer_two else Dialect.layer_one
@@ -81,7 +84,7 @@ class ApiServices:
         # Before filters and subscriptions listen: they read what is cached.
         chain.events.listen(self.rendered.on_event, BlocksReverted, TransactionPending)
         chain.events.listen(self._on_reverted, BlocksReverted)
-        self.resolver = BlockResolver(chain, self.pending_builder.executor)
+        self.resolver = BlockResolver(chain, self.pending_builder.executor, self.open_past)
         self.runner = CallRunner(
             call_limits(self.limits),
             override_limits(self.limits),

@@ -139,11 +139,15 @@ class Dispatcher:
         router: Router | None = None,
         reads: NativeReads | None = None,
         flush: Callable[[], None] = lambda: None,
+        routed: Callable[[Mapping[str, Method]], dict[str, Method]] = dict,
     ) -> None:
-        """Dispatch to the methods of `namespaces`; `flush` is called after a request that is alone and not done."""
+        """Dispatch to the methods of `namespaces`, or to others that `routed` returns in place of them.
+
+        `flush` is called after a request that is alone and not done.
+        """
         self._flush = flush
         self._discovery = Discovery()
-        self._methods = methods_of([*namespaces, self._discovery])
+        self._methods = routed(methods_of([*namespaces, self._discovery]))
         self._discovery.methods = self.methods
         self._limits = limits
         self.metrics = metrics or Metrics()

@@ -157,6 +157,10 @@ class Filters:
         blocks = resolve_range(cursor.wanted, self._head, self._source)
         return cursor.known_empty == SearchedBlocks(blocks, self._reorgs.end)
 
+    def wanted(self, filter_id: int) -> LogFilter:
+        """Return which logs a filter is for."""
+        return self._use_log_cursor(filter_id).wanted
+
     def logs(self, filter_id: int) -> FilterLogs:
         """Return the search for all logs in the range of a filter; its position stays."""
         cursor = self._use_log_cursor(filter_id)

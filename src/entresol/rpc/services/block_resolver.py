@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import State
     from entresol.primitives.headers import Header
     from entresol.primitives.values import Hash32
+    from entresol.rpc.services.past.open_past import OpenPast, PastEnv
     from entresol.rpc.types.block_id import BlockNumber
 
 
@@ -26,9 +27,18 @@ class BlockResolver:
     `UnknownBlock`.
     """
 
-    def __init__(self, chain: Chain, pending: Callable[[], BlockExecutor] | None = None) -> None:
-        """Resolve on a chain; `pending` returns its pending block, by default built at once."""
+    def __init__(
+        self,
+        chain: Chain,
+        pending: Callable[[], BlockExecutor] | None = None,
+        past: OpenPast | None = None,
+    ) -> None:
+        """Resolve on a chain; `pending` returns its pending block, by default built at once.
+
+        A fork has `past`, where a block below it is while a call is about it.
+        """
         self._chain = chain
+        self._past = past
         self._pending = pending or chain.builder.pending
         self._rules = chain.rules.evm_rules()
         self._latest: tuple[Header, EvmEnv] | None = None
@@ -58,8 +68,14 @@ class BlockResolver:
         except UnknownBlock as error:
             raise BlockNotFound(error.block) from None
 
+    def past(self, block: BlockNumber) -> PastEnv | None:
+        """Return the block of the past that a call is about, if this is it."""
+        return None if self._past is None else self._past.named(block)
+
     def state(self, block: BlockNumber) -> State:
         """Return the state after a block."""
+        if self._past is not None and (past := self._past.named(block)) is not None:
+            return past.env.state
         if block.tag is BlockTag.PENDING and self._chain.filler.has_work:
             return self._pending().overlay
         return self._chain.state_after(self.sealed(block))
@@ -70,6 +86,8 @@ class BlockResolver:
             return self.latest_env()
         if block.tag is BlockTag.PENDING:
             return self.pending_env()
+        if self._past is not None and (past := self._past.named(block)) is not None:
+            return past.env
         number = self.sealed(block)
         if number == self._chain.number:
             return self.latest_env()

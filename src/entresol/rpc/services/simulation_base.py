@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.execution.simulation import SimulationBase
+from entresol.primitives.headers import EMPTY_TRIE
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
+    from entresol.rpc.services.past.open_past import PastEnv
 
 
 def simulation_base(chain: Chain, number: int) -> SimulationBase:
@@ -18,6 +20,20 @@ def simulation_base(chain: Chain, number: int) -> SimulationBase:
         state=chain.state_after(number),
         rules=rules.evm_rules(),
         state_root=chain.state_trie.root(header.state_root),
+        trie=chain.state_trie.native,
+        next_base_fee=rules.fees.next,
+        fork_fields=chain.ledger.blob_fees.fork_fields if rules.has_fork_fields else None,
+    )
+
+
+def past_simulation_base(chain: Chain, past: PastEnv) -> SimulationBase:
+    """Return a block of the chain below a fork; roots are of what the simulation changes, as those of the fork are."""
+    rules = chain.rules
+    return SimulationBase(
+        header=past.header,
+        state=past.env.state,
+        rules=past.env.rules,
+        state_root=chain.state_trie.root(EMPTY_TRIE),
         trie=chain.state_trie.native,
         next_base_fee=rules.fees.next,
         fork_fields=chain.ledger.blob_fees.fork_fields if rules.has_fork_fields else None,

@@ -15,6 +15,7 @@ from entresol.errors import (
 )
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.offload import Offload
+from entresol.rpc.services.past.open_past import OpenPast
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
@@ -39,8 +40,14 @@ class TraceRunner:
     """
 
     def __init__(
-        self, ledger: Ledger, resolver: BlockResolver, limits: TraceLimits | None = None
+        self,
+        ledger: Ledger,
+        resolver: BlockResolver,
+        limits: TraceLimits | None = None,
+        past: OpenPast | None = None,
     ) -> None:
+        """Trace what the ledger has; of a fork also the block of the past that a call is about."""
+        self._past = past or OpenPast()
         self._ledger = ledger
         self._blocks = ledger.store
         self._resolver = resolver
@@ -67,20 +74,29 @@ class TraceRunner:
         """Return the number of a sealed block that is to be traced."""
         if block.tag is BlockTag.PENDING:
             raise PendingNotTraceable
-        return self._resolver.inspected(block)
+        past = self._past.named(block)
+        return self._resolver.inspected(block) if past is None else past.number
 
     def is_genesis(self, number: int) -> bool:
         """Return whether a block is the genesis, which was not executed."""
-        return number == self._ledger.first
+        return number == self._ledger.first and self._past.numbered(number) is None
 
     def block(self, number: int) -> SealedBlock:
         """Return a sealed block; the genesis was not executed."""
+        past = self._past.numbered(number)
+        if past is not None and past.sealed is not None:
+            return past.sealed
         if self.is_genesis(number):
             raise GenesisNotTraceable
         return self._ledger.sealed_block(number)
 
     def transaction(self, transaction_hash: Hash32) -> Location:
         """Return a sealed transaction."""
+        past = self._past.current
+        if past is not None and past.sealed is not None:
+            position = past.sealed.position_of(transaction_hash)
+            if position is not None:
+                return Location(past.sealed, position)
         location = self._blocks.locate_transaction(transaction_hash)
         if location is None:
             raise TransactionNotFound
@@ -94,6 +110,6 @@ class TraceRunner:
             return lambda: evm_env
         sealed = self.block(number)
         if index > len(sealed.record.transactions):
-            raise TransactionIndexTooHigh(index, self._blocks.header(number).hash())
+            raise TransactionIndexTooHigh(index, sealed.record.header().hash())
 
         return lambda: sealed.env_before(index)

@@ -84,8 +84,16 @@ class EthCallMany:
     def _env_within(self, block: BlockId, count: int | None) -> Callable[[], EvmEnv]:
         """Return a function that builds the environment after the first `count` transactions of a block."""
         evm_env, blocks = self._resolver.evm_env(block), self._chain.blocks
-        number = evm_env.block.number
-        if count is None or number == blocks.first_number or block.tag is BlockTag.PENDING:
+        number, past = evm_env.block.number, self._resolver.past(block)
+        if past is not None and past.sealed is not None and count is not None:
+            sealed = past.sealed
+            return lambda: sealed.env_before(min(count, len(sealed.record.transactions)))
+        if (
+            count is None
+            or past is not None
+            or number == blocks.first_number
+            or block.tag is BlockTag.PENDING
+        ):
             return lambda: evm_env
         record, parent = blocks.record(number), blocks.header(number - 1)
         if count >= len(record.transactions):

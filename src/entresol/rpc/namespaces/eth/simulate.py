@@ -24,7 +24,7 @@ from entresol.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.blocks import SimulatedBlockInfo
-from entresol.rpc.services.simulation_base import simulation_base
+from entresol.rpc.services.simulation_base import past_simulation_base, simulation_base
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.simulation import BlockStateCalls, SimulationPayload
 
@@ -67,7 +67,11 @@ class EthSimulate:
         self, payload: SimulationPayload, block: BlockId = LATEST
     ) -> Annotated[Raw, list[SimulatedBlockInfo]] | Offload[Raw]:
         """Simulate blocks of calls on top of a block, and return them with the results of the calls."""
-        base = simulation_base(self._chain, self._resolver.sealed(block))
+        past = self._resolver.past(block)
+        if past is None:
+            base = simulation_base(self._chain, self._resolver.sealed(block))
+        else:
+            base = past_simulation_base(self._chain, past)
         wanted = payload.block_state_calls or ()
         self._runner.check_calls(sum(len(it.calls or ()) for it in wanted))
         self._runner.check_block_overrides(*(it.block_overrides for it in wanted))

@@ -21,9 +21,10 @@ from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import TraceFilterObject, check_range, frame_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from entresol._native import ExecutionResult
+    from entresol.execution.trace.block_trace import SealedBlock
     from entresol.execution.trace.budget import TraceBudget
     from entresol.rpc.services.trace_runner import TraceRunner
 
@@ -70,8 +71,8 @@ class TraceFrames:
     @method(BlockNotFound, TraceTooLarge, served_by=ServedBy.BLOCK, past=Past.REPLAY)
     def block(self, block: BlockId) -> Offload[Annotated[TraceWriter, list[SealedFrame]]]:
         """Return the frames of all transactions of a block."""
-        number = self._traces.number(block)
-        return self._traces.run(lambda budget: self._write(budget, range(number, number + 1), _ALL))
+        blocks = list(self._sealed([self._traces.number(block)]))
+        return self._traces.run(lambda budget: self._write(budget, blocks, _ALL))
 
     @method(TransactionNotFound, short=True, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def get(
@@ -106,7 +107,7 @@ class TraceFrames:
         count = None if filter.count is None else int(filter.count)
 
         def work(budget: TraceBudget) -> None:
-            blocks = range(first, last + 1)
+            blocks = self._sealed(range(first, last + 1))
             if after == 0 and count is None:
                 self._write(budget, blocks, options)
             else:
@@ -114,20 +115,24 @@ class TraceFrames:
 
         return self._traces.run(work)
 
-    def _traced(
-        self, budget: TraceBudget, numbers: range, options: bytes
-    ) -> Iterator[ExecutionResult]:
+    def _sealed(self, numbers: Iterable[int]) -> Iterator[SealedBlock]:
+        """Yield the blocks that were executed."""
         for number in numbers:
-            if self._traces.is_genesis(number):
-                continue
-            for traced in trace_block(self._traces.block(number), options, budget):
+            if not self._traces.is_genesis(number):
+                yield self._traces.block(number)
+
+    def _traced(
+        self, budget: TraceBudget, blocks: Iterable[SealedBlock], options: bytes
+    ) -> Iterator[ExecutionResult]:
+        for block in blocks:
+            for traced in trace_block(block, options, budget):
                 if isinstance(traced.outcome, Exception):
                     raise traced.outcome
                 yield traced.outcome
 
-    def _write(self, budget: TraceBudget, numbers: range, options: bytes) -> None:
+    def _write(self, budget: TraceBudget, blocks: Iterable[SealedBlock], options: bytes) -> None:
         budget.writer.write(b"[")
-        for ran in self._traced(budget, numbers, options):
+        for ran in self._traced(budget, blocks, options):
             budget.writer.write_items(ran)
         budget.writer.write(b"]")
 

@@ -1,0 +1,44 @@
+"""The router of history of a fork's methods, with what it reads and executes by."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.services.past.executions import PastExecutions, StateAt, remote_state
+from entresol.rpc.services.past.fee_history import SplitFees
+from entresol.rpc.services.past.logs import SplitLogs
+from entresol.rpc.services.past.places import Places
+from entresol.rpc.services.past.router import PastRouter
+
+if TYPE_CHECKING:
+    from entresol.node.api.services import ApiServices
+    from entresol.rpc.services.past.remote import PastChain
+
+
+def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | None) -> PastRouter:
+    """Return what routes the calls of a fork; `state_at` returns states of the remote."""
+    chain, resolver = services.chain, services.resolver
+    assert services.open_past is not None
+    # What runs on a block of the remote has the remote's chain id, also if the fork has another.
+    rules = msgspec.structs.replace(chain.rules, chain_id=remote.anchor.chain_id).evm_rules()
+    executions = PastExecutions(
+        remote, rules, services.open_past, state_at or partial(remote_state, remote)
+    )
+    logs = SplitLogs(
+        remote, chain, services.rendered.log_cache, services.log_limits, services.filters.wanted
+    )
+    fees = SplitFees(remote, resolver)
+    return PastRouter(
+        remote,
+        Places(remote, chain.blocks, services.pending),
+        splits={
+            "eth_getLogs": logs.get_logs,
+            "eth_getFilterLogs": logs.get_filter_logs,
+            "eth_feeHistory": fees.fee_history,
+        },
+        executions={Past.EXECUTE: executions.execute, Past.REPLAY: executions.replay},
+    )

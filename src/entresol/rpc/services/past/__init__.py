@@ -1,0 +1,1 @@
+"""The past of a fork: what methods return for blocks at or below its anchor."""

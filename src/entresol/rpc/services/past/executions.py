@@ -1,0 +1,186 @@
+"""Execute on the remote's state after a block of the past, or execute the block itself once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+
+from entresol._native import Snapshot
+from entresol.errors import UnknownBlock
+from entresol.errors.fork import RemoteMalformed
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.execution.trace.block_trace import SealedBlock
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.records import BlockRecord, TransactionResult
+from entresol.primitives.values import Address
+from entresol.rpc.services.past.open_past import PastEnv
+from entresol.rpc.services.past.passing import PassedReads
+from entresol.rpc.services.past.remote import block_of, is_null
+from entresol.rpc.services.past.transactions import NotExecutable, stored_transaction
+
+if TYPE_CHECKING:
+    from entresol._native import Rules
+    from entresol.rpc.services.past.open_past import OpenPast
+    from entresol.rpc.services.past.remote import PastBlock, PastChain
+    from entresol.rpc.services.past.router import PastCall
+
+StateAt: TypeAlias = "Callable[[PastBlock], Snapshot]"
+"""Returns the state after a block of the past."""
+
+MAX_STATES: Final = 32
+"""How many states of the past are kept; what was read of them is in their tables, and in the cache."""
+MAX_REPLAYED: Final = 8
+"""How many blocks of the past are kept with their transactions."""
+
+_LOG: Final = (Address.zero(), (), b"")
+_block: Final = msgspec.json.Decoder(dict[str, Any]).decode
+_logs: Final = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
+
+class PastExecutions:
+    """Runs calls on the remote's states.
+
+    Remembers: the states used last, and the blocks executed last. Persists: nothing. Assumes: the event loop. Fails:
+    with `RemoteFailed`, or as the call itself.
+    """
+
+    def __init__(
+        self, remote: PastChain, rules: Rules, open_past: OpenPast, state_at: StateAt
+    ) -> None:
+        self._remote = remote
+        self._rules = rules
+        self._open = open_past
+        self._state_at = state_at
+        self._passed = PassedReads(remote)
+        self._envs: BoundedMap[int, PastEnv] = BoundedMap(MAX_STATES)
+        self._sealed: BoundedMap[int, SealedBlock] = BoundedMap(MAX_REPLAYED)
+
+    async def execute(self, call: PastCall) -> Any:
+        """Run a call on the state after its block, or before one of the block's transactions."""
+        past = await self._env(call.number)
+        if _names_transaction(call):
+            past = past._replace(sealed=await self._block(call.number))
+        return await self._run(call, past)
+
+    async def replay(self, call: PastCall) -> Any:
+        """Execute a block once more; one that cannot be executed here is left to the remote's own method."""
+        try:
+            sealed = await self._block(call.number)
+        except NotExecutable:
+            return await self._passed.of_sealed(call.method, call.arguments, call.number)
+        past = await self._env(call.number)
+        return await self._run(call, past._replace(sealed=sealed))
+
+    async def _run(self, call: PastCall, past: PastEnv) -> Any:
+        with self._open.at(past):
+            return call.run_by_number()
+
+    async def _env(self, number: int) -> PastEnv:
+        known = self._envs.touch(number)
+        if known is not None:
+            return known
+        block = await self._past_block(number)
+        env = EvmEnv(self._state_at(block), self._rules, BlockEnv.of(block.header))
+        past = PastEnv(number, block.hash, block.header, env)
+        self._envs.put(number, past)
+        return past
+
+    async def _past_block(self, number: int) -> PastBlock:
+        block = await self._remote.past_block(number)
+        if block is None:
+            raise UnknownBlock(number)
+        return block
+
+    async def _block(self, number: int) -> SealedBlock:
+        """Return a block with its transactions, on the state of its parent; raise `NotExecutable` if that is in vain."""
+        known = self._sealed.touch(number)
+        if known is not None:
+            return known
+        if number == 0:
+            raise NotExecutable("the first block was not executed")
+        block, parent = await self._past_block(number), await self._env(number - 1)
+        stored = [stored_transaction(it) for it in await self._transactions(block)]
+        counts = await self._log_counts(block, len(stored))
+        record = BlockRecord(
+            header_rlp=block.header.encode(),
+            transactions=tuple(stored),
+            results=tuple(
+                TransactionResult(succeeded=True, gas_used=0, logs=(_LOG,) * it) for it in counts
+            ),
+            changes=(),
+            codes=(),
+        ).with_header(block.header)
+        state = parent.env.state
+        sealed = SealedBlock(record, parent.header, self._rules, state)  # type: ignore[arg-type]
+        self._sealed.put(number, sealed)
+        return sealed
+
+    async def _transactions(self, block: PastBlock) -> list[dict[str, Any]]:
+        name = "eth_getBlockByHash"
+        found = await self._remote.read(
+            name, [str(block.hash), True], is_final=lambda it: block_of(it) == block.number
+        )
+        try:
+            transactions = _block(found)["transactions"]
+            if all(isinstance(it, dict) for it in transactions):
+                return list(transactions)
+        except (msgspec.DecodeError, KeyError, TypeError):
+            pass
+        raise RemoteMalformed(self._remote.host, name, "a block with its transactions is expected")
+
+    async def _log_counts(self, block: PastBlock, count: int) -> list[int]:
+        """Return how many logs each transaction has: those after it count on."""
+        found = await self._remote.read(
+            "eth_getLogs", [{"blockHash": str(block.hash)}], is_final=lambda it: not is_null(it)
+        )
+        counts = [0] * count
+        try:
+            for log in _logs(found):
+                counts[int(log["transactionIndex"], 16)] += 1
+        except (msgspec.DecodeError, KeyError, TypeError, ValueError, IndexError):
+            raise RemoteMalformed(
+                self._remote.host, "eth_getLogs", "logs with their transactions are expected"
+            ) from None
+        return counts
+
+
+class _RemoteState:
+    """The source of a snapshot that knows nothing by itself: everything is in the remote's table."""
+
+    def __init__(self, remote: Any) -> None:
+        self.remote = remote
+
+    def account(self, _address: bytes) -> Any:
+        """Leave an account to the table."""
+        return NotImplemented
+
+    def slot(self, _address: bytes, _slot: bytes) -> Any:
+        """Leave a slot to the table."""
+        return NotImplemented
+
+    def code(self, code_hash: bytes) -> Any:
+        """Leave code to the table."""
+        return b"" if code_hash == EMPTY_CODE_HASH else None
+
+    def block_hash(self, _number: int) -> Any:
+        """Leave a hash to the table."""
+        return NotImplemented
+
+
+def remote_state(remote: PastChain, block: PastBlock) -> Snapshot:
+    """Return the state after a block of the past, of which the remote's table has what was read."""
+    return Snapshot(_RemoteState(remote.table_at(block.number)))
+
+
+def _names_transaction(call: PastCall) -> bool:
+    """Say whether a call starts between transactions of its block."""
+    for argument in call.arguments:
+        if getattr(argument, "tx_index", None) is not None:
+            return True
+        index = getattr(argument, "transaction_index", None)
+        if index is not None and index.count is not None:
+            return True
+    return False

@@ -1,0 +1,115 @@
+"""Fees on both sides of the anchor, as one history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from entresol.chain.fees import MAX_HISTORY_BLOCKS, check_percentiles
+from entresol.chain.finality import BlockTag
+from entresol.errors.fork import RemoteMalformed
+from entresol.offload import Offload, is_awaitable
+from entresol.rpc.services.past.remote import is_null
+
+if TYPE_CHECKING:
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.services.past.remote import PastChain
+    from entresol.rpc.services.past.router import Function
+    from entresol.rpc.types.block_id import BlockNumber
+
+METHOD: Final = "eth_feeHistory"
+_ZERO: Final = Raw(b'"0x0"')
+_NONE: Final = Raw(b"0")
+
+
+class _Fees(msgspec.Struct, rename="camel"):
+    """A fee history; chains without blobs leave their fees out, and some their rewards."""
+
+    oldest_block: str
+    base_fee_per_gas: list[Raw] | None = None
+    gas_used_ratio: list[Raw] | None = None
+    reward: list[Raw] | None = None
+    base_fee_per_blob_gas: list[Raw] | None = None
+    blob_gas_used_ratio: list[Raw] | None = None
+
+
+_fees: Final = msgspec.json.Decoder(_Fees).decode
+
+
+class SplitFees:
+    """The fee history of a fork. Remembers: nothing. Assumes: the event loop. Fails: with `RemoteFailed`."""
+
+    def __init__(self, remote: PastChain, resolver: BlockResolver) -> None:
+        self._remote = remote
+        self._resolver = resolver
+
+    def fee_history(self, function: Function, arguments: Sequence[Any]) -> Any:
+        """Return the fees of a range of blocks, the past ones as the remote says them."""
+        count, newest, percentiles = min(int(arguments[0]), MAX_HISTORY_BLOCKS), *arguments[1:]
+        last, anchor = self._last(newest), self._remote.anchor.number
+        if last - count >= anchor:
+            return function(*arguments)
+        check_percentiles(percentiles or [])
+        ours = max(last - anchor, 0)
+        local = None
+        if ours:
+            local = partial(function, ours, type(newest)(number=last), percentiles)
+        return self._joined(count - ours, min(last, anchor), percentiles or [], local)
+
+    def _last(self, newest: BlockNumber) -> int:
+        if newest.tag is BlockTag.EARLIEST:
+            return 0
+        if newest.number is not None and newest.number <= self._remote.anchor.number:
+            return newest.number
+        return self._resolver.sealed(newest)
+
+    async def _joined(
+        self, count: int, last: int, percentiles: list[float], local: Function | None
+    ) -> Any:
+        params = [hex(count), hex(last), percentiles]
+        past = await self._remote.read(METHOD, params, is_final=lambda it: not is_null(it))
+        if local is None:
+            return past
+        join = partial(self._join, past, len(percentiles))
+        result = local()
+        if is_awaitable(result):
+            result = await result
+        if isinstance(result, Offload):
+            work = result.work
+            return Offload(lambda: join(work()))
+        return join(result)
+
+    def _join(self, past: Raw, percentiles: int, local: Raw) -> Raw:
+        try:
+            below, above = _fees(past), _fees(local)
+        except msgspec.DecodeError as error:
+            raise RemoteMalformed(self._remote.host, METHOD, str(error)) from None
+        blocks = len(below.gas_used_ratio or ())
+        rewards = Raw(b"[" + b",".join([bytes(_ZERO)] * percentiles) + b"]")
+        joined = _Fees(
+            oldest_block=below.oldest_block,
+            base_fee_per_gas=_appended(below.base_fee_per_gas, above.base_fee_per_gas, blocks),
+            gas_used_ratio=_appended(below.gas_used_ratio, above.gas_used_ratio, blocks),
+            reward=_appended(below.reward, above.reward, blocks, rewards),
+            base_fee_per_blob_gas=_appended(
+                below.base_fee_per_blob_gas, above.base_fee_per_blob_gas, blocks
+            ),
+            blob_gas_used_ratio=_appended(
+                below.blob_gas_used_ratio, above.blob_gas_used_ratio, blocks, _NONE
+            ),
+        )
+        return Raw(msgspec.json.encode(joined))
+
+
+def _appended(
+    below: list[Raw] | None, above: list[Raw] | None, blocks: int, missing: Raw = _ZERO
+) -> list[Raw] | None:
+    """Return the figures of `blocks` blocks, and then those above them, which also say what the next block has."""
+    if above is None:
+        return below
+    known = (below or [])[:blocks]
+    return known + [missing] * (blocks - len(known)) + above

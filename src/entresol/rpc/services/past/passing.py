@@ -1,0 +1,206 @@
+"""Pass requests about the past through to the remote, and its JSON back as it came."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from entresol.errors.fork import NoArchive, RemoteMalformed, RemoteRejected
+from entresol.primitives.values import Hash32, Quantity
+from entresol.rpc.jsonrpc.codec import encode
+from entresol.rpc.jsonrpc.past import Named
+from entresol.rpc.services.past.remote import block_of, is_null
+from entresol.rpc.types.number import HexOrInteger, Number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from entresol.rpc.jsonrpc.method import Method
+    from entresol.rpc.services.past.places import UnknownHash
+    from entresol.rpc.services.past.remote import PastChain
+
+_BY_HASH: Final = {
+    "eth_getBlockByNumber": "eth_getBlockByHash",
+    "eth_getBlockTransactionCountByNumber": "eth_getBlockTransactionCountByHash",
+    "eth_getTransactionByBlockNumberAndIndex": "eth_getTransactionByBlockHashAndIndex",
+    "eth_getRawTransactionByBlockNumberAndIndex": "eth_getRawTransactionByBlockHashAndIndex",
+    "eth_getUncleCountByBlockNumber": "eth_getUncleCountByBlockHash",
+    "eth_getUncleByBlockNumberAndIndex": "eth_getUncleByBlockHashAndIndex",
+    "eth_getBlockReceipts": "eth_getBlockReceipts",
+    "ots_getBlockDetails": "ots_getBlockDetailsByHash",
+}
+"""How a block that the remote may still replace is asked for: by its hash, so that it is the one below the fork."""
+_HEADERS: Final = {
+    "eth_getHeaderByNumber": "eth_getBlockByNumber",
+    "erigon_getHeaderByNumber": "eth_getBlockByNumber",
+    "eth_getHeaderByHash": "eth_getBlockByHash",
+}
+"""Few nodes serve headers, and every one serves blocks."""
+_BODY: Final = frozenset(
+    {
+        *("transactions", "uncles", "size", "totalDifficulty", "withdrawals"),
+        *("sealFields", "l1BatchNumber", "l1BatchTimestamp"),
+    }
+)
+"""What a block has that is no part of its header."""
+_SAY_THEIR_BLOCK: Final = frozenset(
+    {"eth_getBlockByHash", "eth_getTransactionByHash", "eth_getTransactionReceipt"}
+)
+"""Methods whose results say themselves whether they are above the anchor."""
+_TRANSACTION: Final = "eth_getTransactionByHash"
+_WORDS: Final = {"eth_getStorageAt": 32}
+_QUANTITIES: Final = frozenset({"eth_getBalance", "eth_getTransactionCount"})
+_DIGITS: Final = re.compile(r"0x[0-9a-fA-F]*")
+_MAX_DIGITS: Final = 64
+
+_NO_STATE: Final = re.compile(
+    r"missing trie node|state .*(not available|unavailable|pruned|not found)|pruned|archive"
+    r"|historical state|old data not available|no state available|required historical"
+    r"|block is too old|too old|distance to target block exceeds"
+)
+"""How nodes say that they have no state of a block; every one words it differently."""
+
+_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_text: Final = msgspec.json.Decoder(str).decode
+
+
+def has_no_state(message: str) -> bool:
+    """Say whether the error of a remote means that it has no state of a block any more."""
+    return _NO_STATE.search(message.lower()) is not None
+
+
+class PassedReads:
+    """Reads of the past by the remote's own methods; what the remote has above the anchor is hidden.
+
+    Remembers: nothing. Persists: results that never change, in the cache of the remote. Assumes: arguments as the
+    method's parameters are typed, or plain bytes and integers of a getter. Fails: with `RemoteFailed`.
+    """
+
+    def __init__(self, remote: PastChain) -> None:
+        self._remote = remote
+
+    async def by_number(self, method: Method, arguments: Sequence[Any], number: int) -> Raw:
+        """Return what the remote has of a block of the past, which is asked for by its hash while it may be replaced."""
+        name, block_hash = _HEADERS.get(method.name, method.name), None
+        if method.named is not None and method.named.kind is Named.BLOCK_HASH:
+            block_hash = Hash32(arguments[method.named.position])
+        elif name in _BY_HASH and (block_hash := self._remote.hash_at(number)) is not None:
+            name = _BY_HASH[name]
+        params = _params(method, arguments, number if block_hash is None else block_hash)
+        return await self._read(method, name, params)
+
+    async def by_hash(
+        self, method: Method, arguments: Sequence[Any], unknown: UnknownHash
+    ) -> Raw | None:
+        """Return what the remote has of a block or transaction; None if it has none, or only above the anchor."""
+        name = _HEADERS.get(method.name, method.name)
+        if name not in _SAY_THEIR_BLOCK and not await self._is_past(unknown):
+            return None
+        result = await self._read(method, name, _params(method, arguments, unknown.hash))
+        if name in _SAY_THEIR_BLOCK and not self._names_past(result):
+            return None
+        return None if is_null(result) else result
+
+    async def state(self, method: Method, arguments: Sequence[Any], number: int) -> Raw:
+        """Return what the remote has of the state after a block; raise `NoArchive` if it has none."""
+        params = _params(method, arguments, number)
+        try:
+            result = await self._remote.read(method.name, params, is_final=_is_there)
+        except RemoteRejected as error:
+            if has_no_state(error.message):
+                raise NoArchive(self._remote.host, number) from None
+            raise
+        return self._typed(method.name, result)
+
+    async def of_sealed(self, method: Method, arguments: Sequence[Any], number: int) -> Raw:
+        """Return what the remote's own method says of a block or a transaction that it has executed."""
+        assert method.named is not None
+        position, kind = method.named
+        is_hash = kind in {Named.TRANSACTION, Named.BLOCK_HASH}
+        named = bytes(arguments[position]) if is_hash else number
+        params = _params(method, arguments, named)
+        return await self._remote.read(method.name, params, is_final=_is_there)
+
+    async def place_of(self, transaction_hash: Hash32) -> int | None:
+        """Return the number of the block of a past transaction; None if there is none, or above the anchor."""
+        found = await self._remote.read(
+            _TRANSACTION, [str(transaction_hash)], is_final=self._names_past
+        )
+        return block_of(found) if self._names_past(found) else None
+
+    async def _is_past(self, unknown: UnknownHash) -> bool:
+        if unknown.is_transaction:
+            return await self.place_of(unknown.hash) is not None
+        return await self._remote.past_block(unknown.hash) is not None
+
+    async def _read(self, method: Method, name: str, params: list[Any]) -> Raw:
+        is_final = self._names_past if name in _SAY_THEIR_BLOCK else _is_there
+        if method.name not in _HEADERS:
+            return await self._remote.read(name, params, is_final=is_final)
+        block = await self._remote.read(name, [params[0], False], is_final=is_final)
+        return _header_of(block, partial(RemoteMalformed, self._remote.host, name))
+
+    def _names_past(self, result: Raw) -> bool:
+        number = block_of(result)
+        return number is not None and number <= self._remote.anchor.number
+
+    def _typed(self, name: str, result: Raw) -> Raw:
+        """Return a number or a word as this node writes it; other results as they are."""
+        if name not in _QUANTITIES and name not in _WORDS:
+            return result
+        try:
+            digits = _text(result)
+        except msgspec.DecodeError:
+            digits = ""
+        if not _DIGITS.fullmatch(digits) or len(digits) - 2 > _MAX_DIGITS:
+            raise RemoteMalformed(self._remote.host, name, "a number of up to 32 bytes is expected")
+        if name in _QUANTITIES:
+            return Raw(b'"0x%x"' % int(digits[2:] or "0", 16))
+        return Raw(b'"0x%064x"' % int(digits[2:] or "0", 16))
+
+
+def _params(method: Method, arguments: Sequence[Any], named: object) -> list[Any]:
+    """Return the parameters for the remote, in one form whatever the client's was: so they are a key of the cache."""
+    position = method.named.position if method.named is not None else 0
+    count = max((at for at, it in enumerate(arguments) if it is not None), default=-1) + 1
+    return [
+        _wire(named if at == position else value, method.parameters[at].hint)
+        for at, value in enumerate(arguments[: max(count, position + 1)])
+    ]
+
+
+def _wire(value: Any, hint: Any) -> Any:
+    """Return an argument as nodes take it: numbers as JSON integers only where this node does, keys as 32 bytes."""
+    match value:
+        case None | bool() | str() | float():
+            return value
+        case bytes():
+            return f"0x{value.hex()}"
+        case int() if isinstance(hint, type) and issubclass(hint, Number):
+            return int(value)
+        case int() if hint is HexOrInteger:
+            return f"{value:#066x}"
+        case int():
+            return hex(value)
+        case list() if hint == list[Quantity]:
+            return [f"{it:#066x}" for it in value]
+        case _:
+            return msgspec.json.decode(encode(value))
+
+
+def _is_there(result: Raw) -> bool:
+    return not is_null(result)
+
+
+def _header_of(block: Raw, malformed: Callable[[str], RemoteMalformed]) -> Raw:
+    if is_null(block):
+        return block
+    try:
+        members = _members(block)
+    except msgspec.DecodeError:
+        raise malformed("a block is an object") from None
+    return Raw(encode({name: it for name, it in members.items() if name not in _BODY}))

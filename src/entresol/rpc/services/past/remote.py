@@ -1,0 +1,113 @@
+"""The remote chain as the past is read from it, and what tells where its objects are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from entresol.errors import MalformedValue
+from entresol.primitives.values import Hash32, Quantity
+
+if TYPE_CHECKING:
+    from entresol.primitives.headers import Header
+
+IsFinal: TypeAlias = Callable[[Raw], bool]
+"""Says of a result whether it never changes, so that it may be kept for ever."""
+
+_NULL: Final = b"null"
+
+
+class AnchorBlock(Protocol):
+    """The block that a fork stands on."""
+
+    @property
+    def chain_id(self) -> int:
+        """The id of the remote chain; that of the fork may be another."""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+
+    @property
+    def hash(self) -> Hash32:
+        """Its hash, as the remote says."""
+
+
+class PastBlock(Protocol):
+    """A block of the remote, at or below the anchor."""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+
+    @property
+    def hash(self) -> Hash32:
+        """Its hash, as the remote says."""
+
+    @property
+    def header(self) -> Header:
+        """What executions need of its header; what the remote does not say has a default."""
+
+
+class PastChain(Protocol):
+    """The remote chain below a fork. Any event loop may read it; every read fails with `RemoteFailed`."""
+
+    @property
+    def host(self) -> str:
+        """Scheme, host and port of the remote."""
+
+    @property
+    def anchor(self) -> AnchorBlock:
+        """The block that the fork stands on."""
+
+    async def read(
+        self, method: str, params: Sequence[object], *, is_final: IsFinal | None = None
+    ) -> Raw:
+        """Return the result of a method as it came; one that `is_final` may come from the cache, and goes there."""
+
+    async def past_block(self, block: int | Hash32) -> PastBlock | None:
+        """Return a block; None if the remote has none, or only above the anchor."""
+
+    def hash_at(self, number: int) -> Hash32 | None:
+        """Return the hash of a block that the remote may still replace; None of those that are final."""
+
+    def table_at(self, number: int) -> Any:
+        """Return the state after a block that `past_block` has returned."""
+
+
+class _Place(msgspec.Struct):
+    """Which block an object says it is of; whatever else it has is not looked at."""
+
+    number: Raw = Raw(_NULL)
+    block_number: Raw = msgspec.field(name="blockNumber", default=Raw(_NULL))
+
+
+_place: Final = msgspec.json.Decoder(_Place).decode
+_text: Final = msgspec.json.Decoder(str).decode
+
+
+def is_null(result: Raw) -> bool:
+    """Say whether the remote has nothing."""
+    return bytes(result).strip() == _NULL
+
+
+def block_of(result: Raw) -> int | None:
+    """Return the number of the block that a block, a transaction or a receipt names; None if it names none."""
+    try:
+        place = _place(result)
+    except msgspec.DecodeError:
+        return None
+    for value in (place.number, place.block_number):
+        if not is_null(value):
+            return _number(value)
+    return None
+
+
+def _number(value: Raw) -> int | None:
+    try:
+        return int(Quantity.parse(_text(value)))
+    except (MalformedValue, msgspec.DecodeError):
+        return None

@@ -1,0 +1,172 @@
+"""The router of history: what a fork does with the past, before its methods run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from entresol.errors.fork import RemoteFailed
+from entresol.offload import is_awaitable
+from entresol.rpc.jsonrpc.method import Method
+from entresol.rpc.jsonrpc.past import Named, NamedParameter, Past
+from entresol.rpc.services.past.passing import PassedReads
+from entresol.rpc.services.past.places import UnknownHash
+
+if TYPE_CHECKING:
+    from entresol.rpc.services.past.places import Place, Places
+    from entresol.rpc.services.past.remote import PastChain
+
+Function: TypeAlias = Callable[..., Any]
+"""The function of a method: its arguments in order, its result now or later."""
+Execution: TypeAlias = "Callable[[PastCall], Awaitable[Any]]"
+Split: TypeAlias = Callable[[Function, Sequence[Any]], Any]
+"""Answers a call whose range the anchor may divide: takes the function, for what is above it, and the arguments."""
+
+MAX_WAITING: Final = 4_096
+"""How many calls wait for the remote at most; a client that asks without end gets an error, and others theirs."""
+
+
+class PastCall(NamedTuple):
+    """A call of a method that names something of the block `number`, which is of the past."""
+
+    method: Method
+    function: Function
+    arguments: Sequence[Any]
+    number: int
+
+    def run(self) -> Any:
+        """Call the function as the client meant it."""
+        return self.function(*self.arguments)
+
+    def run_by_number(self) -> Any:
+        """Call the function with the block by its number, whatever the client named it by."""
+        position, kind = self._named
+        arguments = list(self.arguments)
+        if kind is Named.BLOCK:
+            arguments[position] = type(arguments[position])(number=self.number)
+        elif kind is Named.CONTEXT:
+            context = arguments[position]
+            named = type(context.block_number)(number=self.number)
+            arguments[position] = msgspec.structs.replace(context, block_number=named)
+        return self.function(*arguments)
+
+    @property
+    def _named(self) -> NamedParameter:
+        assert self.method.named is not None
+        return self.method.named
+
+
+class TooManyPastReads(RemoteFailed):
+    """More calls wait for the remote than the node lets wait."""
+
+    def __init__(self) -> None:
+        super().__init__("too many requests wait for the remote: try again later")
+
+
+class PastRouter:
+    """Routes the calls of a fork's methods by what they declare.
+
+    Remembers: how many calls wait for the remote. Persists: nothing. Assumes: the event loop, and that a chain's anchor
+    does not change while it is open. Fails: with `RemoteFailed`, towards the call alone.
+    """
+
+    def __init__(
+        self,
+        remote: PastChain,
+        places: Places,
+        *,
+        splits: Mapping[str, Split] | None = None,
+        executions: Mapping[Past, Execution] | None = None,
+    ) -> None:
+        """Route by where `places` says that something is.
+
+        `splits` answer methods with ranges, by name, and `executions` those that execute something, by their kind.
+        """
+        self._remote = remote
+        self._places = places
+        self._passed = PassedReads(remote)
+        self._splits = splits or {}
+        self._executions = executions or {}
+        self._waiting = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for the remote."""
+        return self._waiting
+
+    def routed(self, methods: Mapping[str, Method]) -> dict[str, Method]:
+        """Return the methods of a fork: those that declare it do something else with the past."""
+        return {name: self._routed(method) for name, method in methods.items()}
+
+    def _routed(self, method: Method) -> Method:
+        if method.past is None or method.past is Past.LOCAL or method.named is None:
+            return method
+        if method.past is Past.SPLIT:
+            return method.routed(lambda function: partial(self._split, method, function))
+        return method.routed(lambda function: partial(self._route, method, function))
+
+    def _split(self, method: Method, function: Function, *arguments: Any) -> Any:
+        split = self._splits.get(method.name)
+        result = function(*arguments) if split is None else split(function, arguments)
+        return self._counted(result) if is_awaitable(result) else result
+
+    def _route(self, method: Method, function: Function, *arguments: Any) -> Any:
+        assert method.named is not None
+        position, kind = method.named
+        # States of the anchor are ours; its block and what is in it are the remote's.
+        last = self._places.anchor - (method.past in _STATES)
+        place = self._places.of(kind, arguments[position], last)
+        if place is None:
+            return function(*arguments)
+        return self._counted(self._answer(method, function, arguments, place))
+
+    async def _answer(
+        self, method: Method, function: Function, arguments: Sequence[Any], place: Place
+    ) -> Any:
+        """Return what the remote has, or what is executed on its state."""
+        found: Any = None
+        if method.past is Past.REMOTE and isinstance(place, UnknownHash):
+            found = await self._passed.by_hash(method, arguments, place)
+        else:
+            number = await self._number(place)
+            if number is not None:
+                return await self._at(method, function, arguments, number)
+        # What is not there is not there in the way that the method says it of its own blocks.
+        return function(*arguments) if found is None else found
+
+    async def _at(
+        self, method: Method, function: Function, arguments: Sequence[Any], number: int
+    ) -> Any:
+        """Return what a method returns of a block of the past."""
+        if method.past is Past.REMOTE:
+            return await self._passed.by_number(method, arguments, number)
+        if method.past is Past.STATE:
+            return await self._passed.state(method, arguments, number)
+        assert method.past is not None
+        call = PastCall(method, function, arguments, number)
+        return await self._executions[method.past](call)
+
+    async def _number(self, place: Place) -> int | None:
+        """Return the number of a block of the past; None if a hash is of none."""
+        if not isinstance(place, UnknownHash):
+            return place
+        if place.is_transaction:
+            return await self._passed.place_of(place.hash)
+        block = await self._remote.past_block(place.hash)
+        return None if block is None else block.number
+
+    async def _counted(self, answer: Awaitable[Any]) -> Any:
+        if self._waiting >= MAX_WAITING:
+            getattr(answer, "close", bool)()
+            raise TooManyPastReads
+        self._waiting += 1
+        try:
+            return await answer
+        finally:
+            self._waiting -= 1
+
+
+_STATES: Final = frozenset({Past.STATE, Past.EXECUTE})

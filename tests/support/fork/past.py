@@ -1,0 +1,144 @@
+"""A fork of a chain in the same process: its past is read from the other chain's API, and counted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from entresol._native import Snapshot
+from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
+from entresol.dev.keyring import Keyring
+from entresol.errors.fork import RemoteRejected
+from entresol.node.api.api import Api
+from entresol.node.config.api_limits import LimitsConfig
+from entresol.primitives.headers import Header
+from entresol.primitives.values import Hash32
+from entresol.rpc.services.past.remote import IsFinal, PastBlock
+from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain.api_client import ACCOUNTS, ApiClient
+from tests.support.chain.dev_chain import GENESIS, RULES
+from tests.support.rpc_client import DispatcherClient
+
+
+class Anchor(NamedTuple):
+    """The block that the fork stands on."""
+
+    chain_id: int
+    number: int
+    hash: Hash32
+
+
+class Block(NamedTuple):
+    """A block of the past."""
+
+    number: int
+    hash: Hash32
+    header: Header
+
+
+class PastOfChain:
+    """The past on another chain's API.
+
+    `asked` counts methods. `results` replaces what a method returns, `errors` lets it fail, and `kept` has what was
+    declared final, by method and parameters; `pinned` is the first block that is asked for by hash.
+    """
+
+    host = "http://remote:8545"
+
+    def __init__(self, client: ApiClient, anchor: int) -> None:
+        self.client = client
+        found = client.chain.blocks.header(anchor)
+        self.anchor = Anchor(RULES.chain_id, anchor, found.hash())
+        self.asked: Counter[str] = Counter()
+        self.params: list[tuple[str, Sequence[object]]] = []
+        self.results: dict[str, Callable[[Sequence[Any], Any], Any]] = {}
+        self.errors: dict[str, tuple[int, str]] = {}
+        self.kept: dict[tuple[str, str], bytes] = {}
+        self.pinned: int | None = None
+
+    async def read(
+        self, method: str, params: Sequence[object], *, is_final: IsFinal | None = None
+    ) -> Raw:
+        """Return what the other chain returns."""
+        self.asked[method] += 1
+        self.params.append((method, params))
+        key = method, json.dumps(params)
+        if is_final is not None and key in self.kept:
+            return Raw(self.kept[key])
+        if method in self.errors:
+            raise RemoteRejected(self.host, method, *self.errors[method])
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        decoded = msgspec.json.decode(await self.client.handle(json.dumps(request).encode()))
+        if "error" in decoded:
+            error = decoded["error"]
+            raise RemoteRejected(self.host, method, error["code"], error["message"])
+        result = decoded["result"]
+        if method in self.results:
+            result = self.results[method](params, result)
+        raw = Raw(msgspec.json.encode(result))
+        if is_final is not None and is_final(raw):
+            self.kept[key] = bytes(raw)
+        return raw
+
+    async def past_block(self, block: int | Hash32) -> PastBlock | None:
+        """Return a block that is not above the anchor."""
+        blocks = self.client.chain.blocks
+        number = blocks.block_number(block) if isinstance(block, bytes) else block
+        if number is None or number > self.anchor.number:
+            return None
+        header = blocks.header(number)
+        return Block(number, header.hash(), header)
+
+    def hash_at(self, number: int) -> Hash32 | None:
+        """Return the hash of a block from `pinned` on."""
+        if self.pinned is None or not self.pinned <= number <= self.anchor.number:
+            return None
+        return self.client.chain.blocks.header(number).hash()
+
+    def table_at(self, number: int) -> Any:
+        """States are read directly."""
+        raise NotImplementedError(number)
+
+    def state_at(self, block: PastBlock) -> Snapshot:
+        """Return the state of the other chain."""
+        return self.client.chain.ledger.state_after(block.number)
+
+
+class ForkClient(DispatcherClient):
+    """Calls the methods of a fork that stands on a block of another chain; its own state is the development one."""
+
+    def __init__(self, remote: PastOfChain, limits: LimitsConfig | None = None) -> None:
+        header = remote.client.chain.blocks.header(remote.anchor.number)
+        genesis = msgspec.structs.replace(GENESIS, number=header.number, timestamp=header.timestamp)
+        self.chain = Chain.open(None, RULES, genesis, clock=Clock(lambda: 1_000.0))
+        self.remote = remote
+        self.api = Api(
+            self.chain,
+            InlineSequencer(self.chain),
+            wake=lambda: None,
+            keyring=Keyring(ACCOUNTS),
+            limits=limits,
+            remote=remote,
+            state_at=remote.state_at,
+        )
+        super().__init__(self.api.dispatcher)
+
+
+@contextmanager
+def forked(
+    client: ApiClient, anchor: int, limits: LimitsConfig | None = None
+) -> Iterator[ForkClient]:
+    """Open a fork of a client's chain, and close it at the end."""
+    fork = ForkClient(PastOfChain(client, anchor), limits)
+    try:
+        yield fork
+    finally:
+        fork.api.close()
+        fork.chain.close()

@@ -1,0 +1,81 @@
+"""Fees of blocks on both sides of the anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.fork.past import ForkClient, forked
+from tests.support.fork.past_chain import ANCHOR, PastBlocks, past_blocks
+from tests.support.rpc_client import RpcError
+
+
+@pytest.fixture(scope="module")
+def past() -> Iterator[PastBlocks]:
+    """Return the chain below the fork."""
+    with past_blocks() as blocks:
+        yield blocks
+
+
+@pytest.fixture
+def fork(past: PastBlocks) -> Iterator[ForkClient]:
+    """Return a fork with three blocks of its own."""
+    with forked(past.client, ANCHOR) as client:
+        client("anvil_mine", 3)
+        yield client
+
+
+def test_a_history_across_the_anchor_is_joined(past: PastBlocks, fork: ForkClient) -> None:
+    found = fork("eth_feeHistory", 6, "latest", [10, 50])
+    below = past.client("eth_feeHistory", 3, hex(ANCHOR), [10, 50])
+    above = fork("eth_feeHistory", 3, "latest", [10, 50])
+    assert found["oldestBlock"] == hex(ANCHOR - 2) == below["oldestBlock"]
+    assert found["gasUsedRatio"] == below["gasUsedRatio"] + above["gasUsedRatio"]
+    assert found["reward"] == below["reward"] + above["reward"]
+    assert found["baseFeePerGas"] == below["baseFeePerGas"][:3] + above["baseFeePerGas"]
+    assert len(found["baseFeePerGas"]) == len(found["baseFeePerBlobGas"]) == 7
+    assert len(found["blobGasUsedRatio"]) == 6
+
+
+def test_a_history_below_the_anchor_is_the_remotes(past: PastBlocks, fork: ForkClient) -> None:
+    for newest in ("0x4", hex(ANCHOR), "earliest"):
+        named = "0x0" if newest == "earliest" else newest
+        expected = past.client("eth_feeHistory", 3, named, [50])
+        assert fork("eth_feeHistory", 3, newest, [50]) == expected
+
+
+def test_a_history_above_the_anchor_does_not_ask_the_remote(fork: ForkClient) -> None:
+    assert len(fork("eth_feeHistory", 3, "latest")["gasUsedRatio"]) == 3
+    assert len(fork("eth_feeHistory", "0x2", hex(ANCHOR + 2))["gasUsedRatio"]) == 2
+    assert not fork.remote.asked
+
+
+def test_a_history_longer_than_the_chain_begins_with_the_first_block(fork: ForkClient) -> None:
+    found = fork("eth_feeHistory", 1_024, "latest")
+    assert found["oldestBlock"] == "0x0"
+    assert len(found["gasUsedRatio"]) == ANCHOR + 1 + 3
+
+
+def test_a_remote_without_blobs_and_rewards_is_completed(fork: ForkClient) -> None:
+    def bare(_params: Any, found: dict[str, Any]) -> dict[str, Any]:
+        return {key: found[key] for key in ("oldestBlock", "baseFeePerGas", "gasUsedRatio")}
+
+    fork.remote.results["eth_feeHistory"] = bare
+    found = fork("eth_feeHistory", 5, "latest", [10, 50])
+    assert found["reward"][:2] == [["0x0", "0x0"]] * 2
+    assert found["baseFeePerBlobGas"][:2] == ["0x0"] * 2
+    assert len(found["reward"]) == 5
+    assert len(found["baseFeePerBlobGas"]) == 6
+
+
+def test_wrong_requests_and_wrong_results_are_rejected(fork: ForkClient) -> None:
+    with pytest.raises(RpcError):
+        fork("eth_feeHistory", 6, "latest", [50, 10])
+    with pytest.raises(RpcError):
+        fork("eth_feeHistory", 6, hex(ANCHOR + 100))
+    assert not fork.remote.asked
+    fork.remote.results["eth_feeHistory"] = lambda _params, _found: {"oldestBlock": 5}
+    with pytest.raises(RpcError, match="wrong result"):
+        fork("eth_feeHistory", 6, "latest")
