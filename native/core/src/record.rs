@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use alloy_consensus::Header;
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, keccak256};
 use alloy_rlp::Decodable;
 
 use crate::msgpack::Reader;
@@ -77,7 +77,7 @@ struct MessageLayout {
 /// The parts of a record that are read: of the transactions and the results, where they begin.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// The header in RLP.
+    /// The header in RLP, perhaps after a hash.
     pub header: &'a [u8],
     transactions: Reader<'a>,
     results: Reader<'a>,
@@ -129,10 +129,30 @@ impl Record<'_> {
     pub fn header_fields(&self) -> Option<Header> {
         decode_header(self.header)
     }
+
+    /// Return the hash of the block.
+    pub fn hash(&self) -> B256 {
+        header_hash(self.header)
+    }
+}
+
+/// How a header begins whose hash is given, not computed: a string of 32 bytes in RLP, where others have a list.
+const GIVEN_HASH: u8 = 0xa0;
+
+/// Return the hash that precedes an encoded header, if it is given: that of the first block of a fork.
+fn given_hash(encoded: &[u8]) -> Option<(B256, &[u8])> {
+    let (hash, header) = encoded.strip_prefix(&[GIVEN_HASH])?.split_first_chunk::<32>()?;
+    (!header.is_empty()).then_some((B256::from(*hash), header))
+}
+
+/// Return the hash of the block with this encoded header.
+pub fn header_hash(encoded: &[u8]) -> B256 {
+    given_hash(encoded).map_or_else(|| keccak256(encoded), |(hash, _)| hash)
 }
 
 /// Decode a header of London or later; None if it is none.
-pub fn decode_header(mut encoded: &[u8]) -> Option<Header> {
+pub fn decode_header(encoded: &[u8]) -> Option<Header> {
+    let mut encoded = given_hash(encoded).map_or(encoded, |(_, header)| header);
     let header = Header::decode(&mut encoded).ok()?;
     (encoded.is_empty() && header.base_fee_per_gas.is_some()).then_some(header)
 }

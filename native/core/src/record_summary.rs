@@ -1,7 +1,7 @@
 //! What settlement methods say of a stored block or of one of its transactions, read without the rest of the record.
 
 use alloy_consensus::{Header, Transaction};
-use alloy_primitives::{Address, B256, keccak256};
+use alloy_primitives::{Address, B256};
 
 use crate::record::Layout;
 use crate::transaction;
@@ -44,7 +44,7 @@ pub fn block(layout: &Layout, stored: &[u8], types: &[u8]) -> Option<BlockSummar
     let transactions = layout.transactions(&record)?;
     let is_typed = |(raw, _): &&(&[u8], Address)| raw.first().is_some_and(|it| types.contains(it));
     Some(BlockSummary {
-        hash: keccak256(record.header),
+        hash: record.hash(),
         header: record.header_fields()?,
         transactions: transactions.len() as u64,
         typed: transactions.iter().filter(is_typed).count() as u64,

@@ -1,7 +1,7 @@
 //! Receipts as JSON, from the stored record of their block.
 
 use alloy_consensus::{Transaction, Typed2718};
-use alloy_primitives::{Address, B256, Bloom, BloomInput, U256, keccak256};
+use alloy_primitives::{Address, B256, Bloom, BloomInput, U256};
 
 use entresol_core::blobs::BlobPrices;
 use entresol_core::record::{Layout, Log, Record, TransactionResult};
@@ -200,7 +200,7 @@ impl<'a> Receipts<'a> {
             blob_base_fee: header.excess_blob_gas.and_then(|it| place.blobs.base_fee(Some(it))),
             timestamp: header.timestamp,
             base_fee: header.base_fee_per_gas?,
-            inclusion: inclusion(keccak256(record.header), header.number, batch),
+            inclusion: inclusion(record.hash(), header.number, batch),
             gas_used: 0,
             logs: 0,
             messages: 0,

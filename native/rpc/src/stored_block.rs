@@ -1,7 +1,5 @@
 //! Blocks with the hashes of their transactions, and headers, from the stored record.
 
-use alloy_primitives::keccak256;
-
 use entresol_core::record::Layout;
 use entresol_core::transaction::stored_hash;
 
@@ -25,7 +23,7 @@ pub fn block(layout: &Layout, stored: &[u8], batch: Option<(u64, u64)>) -> Optio
     let size = size(&header, transactions.iter().map(|(raw, _)| *raw));
     let mut out = Vec::with_capacity(2048 + hashes.len());
     let body = Body { size, transactions: &hashes, batch };
-    put_block(&mut out, &header, Some(keccak256(record.header)), &body);
+    put_block(&mut out, &header, Some(record.hash()), &body);
     out.push(b'}');
     Some(out)
 }
@@ -34,6 +32,6 @@ pub fn block(layout: &Layout, stored: &[u8], batch: Option<(u64, u64)>) -> Optio
 pub fn header(layout: &Layout, stored: &[u8]) -> Option<Vec<u8>> {
     let record = layout.open(stored)?;
     let mut out = Vec::with_capacity(2048);
-    put_header(&mut out, &record.header_fields()?, Some(keccak256(record.header)));
+    put_header(&mut out, &record.header_fields()?, Some(record.hash()));
     Some(out)
 }

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def find_logs(
 
 def logs_of_block(record: BlockRecord, query: LogQuery) -> Iterator[LocatedLog]:
     """Yield the logs of one block that match `query`."""
-    header, block_hash = record.header(), Hash32(keccak256(record.header_rlp))
+    header, block_hash = record.header(), record.hash()
     index = 0
     for position, result in enumerate(record.results):
         accepted = [

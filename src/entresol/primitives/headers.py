@@ -24,6 +24,11 @@ EMPTY_TRIE: Final = Hash32(keccak256(rlp_encode(b"")))
 NO_REQUESTS: Final = Hash32(sha256().digest())
 """The hash of no requests (EIP-7685)."""
 
+GIVEN_HASH: Final = 0xA0
+"""How a header begins whose hash is given, not computed: a string of 32 bytes in RLP, where others have a list."""
+
+_GIVEN_SIZE: Final = 1 + Hash32.size
+
 
 class ForkFields(msgspec.Struct, frozen=True, kw_only=True):
     """The fields that Shanghai, Cancun and Prague added to a header, known before its block is executed.
@@ -62,11 +67,16 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     excess_blob_gas: int | None = None
     parent_beacon_block_root: Hash32 | None = None
     requests_hash: Hash32 | None = None
+    given_hash: Hash32 | None = None
+    """The hash of a block of another chain, which may have fields that are not here; None if it is computed."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """Decode what `encode` writes."""
-        return cls.from_rlp(rlp_decode(data))
+        if not has_given_hash(data):
+            return cls.from_rlp(rlp_decode(data))
+        header = cls.from_rlp(rlp_decode(data[_GIVEN_SIZE:]))
+        return msgspec.structs.replace(header, given_hash=hash_of_header(data))
 
     @classmethod
     def from_rlp(cls, item: RlpItem) -> Self:
@@ -124,8 +134,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def encode(self) -> bytes:
-        """Return the RLP encoding, whose keccak is the block hash."""
-        return rlp_encode(self.to_rlp())
+        """Return the RLP encoding, whose keccak is the block hash; a hash that is given precedes it."""
+        encoded = rlp_encode(self.to_rlp())
+        if self.given_hash is None:
+            return encoded
+        return bytes([GIVEN_HASH]) + self.given_hash + encoded
 
     def _later(self) -> Iterator[bytes]:
         """Yield the fields after London, up to the first that the header does not have."""
@@ -136,8 +149,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
             yield rlp.encode_uint(value) if isinstance(value, int) else value
 
     def hash(self) -> Hash32:
-        """Return the block hash, which is computed on every call."""
-        return Hash32(keccak256(self.encode()))
+        """Return the block hash, which is computed on every call unless it is given."""
+        return hash_of_header(self.encode()) if self.given_hash is None else self.given_hash
 
 
 _LATER: Final = (
@@ -166,5 +179,15 @@ def _read_later(items: list[RlpItem]) -> Iterator[tuple[str, Any]]:
 
 def number_and_timestamp(data: bytes) -> tuple[int, int]:
     """Return number and timestamp of an encoded header without decoding the rest."""
-    items = _read_items(rlp_decode(data))
+    items = _read_items(rlp_decode(data[_GIVEN_SIZE:] if has_given_hash(data) else data))
     return rlp.read_uint(items[8], 64, "number"), rlp.read_uint(items[11], 64, "timestamp")
+
+
+def has_given_hash(data: bytes) -> bool:
+    """Return whether an encoded header has a hash that is given: only the first block of a fork may have one."""
+    return len(data) > _GIVEN_SIZE and data[0] == GIVEN_HASH
+
+
+def hash_of_header(data: bytes) -> Hash32:
+    """Return the block hash of an encoded header; every hash of a block comes from here, or from its pair in the crate."""
+    return Hash32(data[1:_GIVEN_SIZE] if has_given_hash(data) else keccak256(data))

@@ -9,7 +9,7 @@ import msgspec
 
 from entresol._native import RecordLayout, stored_transaction_hash
 from entresol.errors import MalformedValue
-from entresol.primitives.headers import Header
+from entresol.primitives.headers import Header, hash_of_header
 from entresol.primitives.l2_to_l1_logs import PACKED_FIELDS, PACKED_SIZE, L2ToL1Log
 from entresol.primitives.receipts import MAX_TOPICS, Log, Receipt
 from entresol.primitives.transactions import Transaction, load
@@ -111,6 +111,10 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
     def header(self) -> Header:
         """Return the header, which is decoded once."""
         return self._header
+
+    def hash(self) -> Hash32:
+        """Return the block hash, which is computed on every call."""
+        return hash_of_header(self.header_rlp)
 
     @cached_property
     def _header(self) -> Header:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from entresol._native import keccak256
 from entresol.errors import DeadlinePassed, EntresolError
 from entresol.execution.trace.block_trace import trace_block
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
@@ -102,7 +101,7 @@ class TraceLog:
     def _trees(self, block: LoggedBlock) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield the call trees of the transactions to trace, while there is room."""
         sealed = self._sealed_block(block.number)
-        if keccak256(sealed.record.header_rlp) != block.entries[0].block_hash:
+        if sealed.record.hash() != block.entries[0].block_hash:
             return
         room = MAX_BLOCK_LINES
         for traced in trace_block(sealed, CALL_FRAMES, TraceBudget(LIMITS), block.traced):

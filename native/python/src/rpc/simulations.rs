@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use alloy_consensus::Header;
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::B256;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use entresol_core::evm::env::{self, ExecutionEnv};
 use entresol_core::evm::precompiles::MovedPrecompiles;
-use entresol_core::record::decode_header;
+use entresol_core::record::{decode_header, header_hash};
 use entresol_core::state::ProviderError;
 use entresol_core::state::changes::Changes;
 use entresol_core::transaction::DecodeError;
@@ -100,7 +100,7 @@ pub fn simulate<'py>(
     let encoded = base.header_rlp.as_bytes();
     let header = decode_header(encoded)
         .ok_or_else(|| PyValueError::new_err("a header of London or later is expected"))?;
-    let hash = keccak256(encoded);
+    let hash = header_hash(encoded);
     let state = HeadState::of(base.state);
     let env = ExecutionEnv {
         rules: base.rules.get().0,

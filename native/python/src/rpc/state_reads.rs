@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use alloy_primitives::keccak256;
 use parking_lot::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -13,7 +12,7 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::call::{CallRequest, EstimateOptions};
 use entresol_core::evm::env::ExecutionEnv;
-use entresol_core::record::decode_header;
+use entresol_core::record::{decode_header, header_hash};
 use entresol_rpc::call::{self, Outcome};
 use entresol_rpc::fill::{Filling, fill};
 use entresol_rpc::read::{CallKind, Read};
@@ -255,7 +254,7 @@ impl StateReads {
         let encoded: PyBackedBytes = self.head_header.bind(py).call0()?.extract()?;
         let header = decode_header(&encoded)
             .ok_or_else(|| PyRuntimeError::new_err("a header of London or later is expected"))?;
-        let hash = keccak256(&encoded);
+        let hash = header_hash(&encoded);
         let PyHash(state_root) = self.state_root.bind(py).call0()?.extract()?;
         let parent = Arc::new(Parent { header, hash, state_root });
         if let Some(head) = self.head.lock().as_mut() {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from entresol._native import Tracer, keccak256
+from entresol._native import Tracer
 from entresol.errors import DeadlinePassed, TraceTooLarge
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.replay import open_replay, replay_transaction
@@ -101,7 +101,7 @@ def _trace(
         options,
         transaction_hash=transaction.hash,
         transaction_index=index,
-        block_hash=keccak256(block.record.header_rlp),
+        block_hash=block.record.hash(),
         first_log=first_log,
     )
     outcome: TraceOutcome

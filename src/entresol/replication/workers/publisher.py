@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from entresol._native import keccak256
 from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction, load
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address
 from entresol.replication.workers.state_page import MAX_REVERTS, ChainState, Revert, StatePage
 from entresol.storage.store_view import memory_of_record
 
@@ -204,9 +203,7 @@ class ShippedEvents:
         record = BlockRecord.decode(payload)
         header = record.header()
         self._sealed.put(header.number, record)
-        self.events.publish(
-            BlockSealed(header.number, Hash32(keccak256(record.header_rlp)), header)
-        )
+        self.events.publish(BlockSealed(header.number, record.hash(), header))
 
     def on_reverted(self, payload: bytes) -> None:
         """Publish a revert, as `encode_reverted` encodes it."""

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from entresol._native import keccak256, log_json
+from entresol._native import log_json
 from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.records import BlockRecord
 from entresol.rpc.render.receipts import log_context
@@ -43,7 +43,7 @@ class BlockLogs:
     ) -> None:
         """Take a block, and its batch if that is sealed; the logs of a reverted block are `removed`."""
         number, timestamp = number_and_timestamp(record.header_rlp)
-        self._inclusion = BlockInclusion(number, keccak256(record.header_rlp), timestamp, 0, batch)
+        self._inclusion = BlockInclusion(number, record.hash(), timestamp, 0, batch)
         self._record = msgspec.structs.replace(record, changes=(), codes=(), edits=())
         self._removed = removed
         self._logs = tuple(log for result in record.results for log in result.logs)

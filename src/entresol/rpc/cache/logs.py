@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from entresol._native import keccak256
 from entresol.cache_limits import CACHES
 from entresol.primitives.records import BlockRecord
 from entresol.rpc.cache.block_logs import BlockLogs
@@ -74,6 +73,6 @@ class LogCache:
         """Return the logs of a block that was sealed, and may be reverted since."""
         number = record.header().number
         logs = self.logs_of(number)
-        if logs is None or logs.hash != keccak256(record.header_rlp):
+        if logs is None or logs.hash != record.hash():
             return BlockLogs(record, None)
         return logs

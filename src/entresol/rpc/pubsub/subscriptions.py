@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from entresol._native import keccak256
 from entresol.chain.events import BlockSealed, BlocksReverted, Listening, TransactionPending
 from entresol.errors import TooManySubscriptions
 from entresol.listeners import Listeners
@@ -260,11 +259,11 @@ class Subscriptions:
     def _record(self, sealed: BlockSealed) -> BlockRecord | None:
         """Return the record of a block, from a later event if it is reverted since."""
         record = self._records.get_record(sealed.number)
-        if record is not None and keccak256(record.header_rlp) == sealed.hash:
+        if record is not None and record.hash() == sealed.hash:
             return record
         reverted = (it.records for _, it in self._queue if isinstance(it, BlocksReverted))
         found = (record for records in reverted for record in records)
-        return next((it for it in found if keccak256(it.header_rlp) == sealed.hash), None)
+        return next((it for it in found if it.hash() == sealed.hash), None)
 
     def _drop(self, connection: Subscriber) -> None:
         for subscription_id, kind in self._by_connection.pop(connection, {}).items():

@@ -33,7 +33,7 @@ def stored_block_json(stored: bytes, batch: BatchInfo | None) -> bytes:
     if text is not None:
         return text
     record = BlockRecord.decode(stored)
-    return _block(record, _native.keccak256(record.header_rlp), batch, transaction_hashes(record))
+    return _block(record, record.hash(), batch, transaction_hashes(record))
 
 
 def block_json(

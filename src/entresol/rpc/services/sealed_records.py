@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol._native import keccak256
 from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class SealedRecords:
         """Return the header of a record, and what its transactions have in common."""
         header = record.header()
         batch = self._batches.batch_of(header.number)
-        return header, BlockInclusion.of(header, keccak256(record.header_rlp), batch)
+        return header, BlockInclusion.of(header, record.hash(), batch)
 
 
 class BatchInclusion:

@@ -7,7 +7,7 @@ from binascii import Error as Base64Error
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
-from entresol._native import Trie, keccak256
+from entresol._native import Trie
 from entresol.errors import (
     BlockNotFound,
     GenesisNotExecuted,
@@ -204,7 +204,7 @@ class DebugRanges:
         self._ledger.check_executed(number)
         ledger, record = self._ledger, self._ledger.record(number)
         if index and index >= len(record.transactions):
-            raise TransactionIndexTooHigh(index, keccak256(record.header_rlp))
+            raise TransactionIndexTooHigh(index, record.hash())
         parent, before = ledger.header(number - 1), ledger.state_after(number - 1)
         rules = ledger.rules.evm_rules()
         state = state_at_transaction(record, parent, index, rules=rules, snapshot=before)
