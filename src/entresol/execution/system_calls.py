@@ -9,27 +9,69 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol._native import Overlay, Rules
+    from collections.abc import Mapping
+
+    from entresol._native import Account, Overlay, Rules
     from entresol.execution.evm_env import BlockEnv
 
 SYSTEM_ADDRESS: Final = Address.parse("0xfffffffffffffffffffffffffffffffffffffffe")
 BEACON_ROOTS: Final = Address.parse("0x000f3df6d732807ef1319fb7b8bb8522d0beac02")
 HISTORY_STORAGE: Final = Address.parse("0x0000f90827f1c53a10cb7a02335b175320002935")
 
+BEACON_ROOTS_CODE: Final = Hash32.parse(
+    "0xf57acd40259872606d76197ef052f3d35588dadf919ee1f0e3cb9b62d3f4b02c"
+)
+"""The hash of the code that EIP-4788 defines."""
+HISTORY_STORAGE_CODE: Final = Hash32.parse(
+    "0x6e49e66782037c0555897870e29fa5e552daf4719552131a0abce779daec0a5d"
+)
+"""The hash of the code that EIP-2935 defines."""
+
+RING_SIZE: Final = 8_191
+"""How many blocks both contracts remember."""
+
 SYSTEM_CALL_GAS: Final = 30_000_000
 
 
 def make_system_calls(overlay: Overlay, rules: Rules, env: BlockEnv, parent: Hash32) -> None:
-    """Call the system contracts that the block's fork has."""
+    """Call the system contracts that the block's fork has.
+
+    Those with the code that their EIP defines are not called, but written to as that code does it: it reads nothing,
+    and a fork would have to ask its remote for every slot that it overwrites.
+    """
     fields = env.fork_fields
-    if fields.parent_beacon_block_root is not None:
-        _call(overlay, rules, env, BEACON_ROOTS, fields.parent_beacon_block_root)
+    if (root := fields.parent_beacon_block_root) is not None:
+        account = overlay.account(BEACON_ROOTS)
+        if account is not None and account.code_hash == BEACON_ROOTS_CODE:
+            at = env.timestamp % RING_SIZE
+            _write(overlay, BEACON_ROOTS, {at: _word(env.timestamp), at + RING_SIZE: root})
+        else:
+            _call(overlay, rules, env, BEACON_ROOTS, account, root)
     if fields.requests_hash is not None:
-        _call(overlay, rules, env, HISTORY_STORAGE, parent)
+        account = overlay.account(HISTORY_STORAGE)
+        if account is not None and account.code_hash == HISTORY_STORAGE_CODE:
+            _write(overlay, HISTORY_STORAGE, {(env.number - 1) % RING_SIZE: parent})
+        else:
+            _call(overlay, rules, env, HISTORY_STORAGE, account, parent)
 
 
-def _call(overlay: Overlay, rules: Rules, env: BlockEnv, contract: Address, word: Hash32) -> None:
-    account = overlay.account(contract)
+def _write(overlay: Overlay, contract: Address, slots: Mapping[int, bytes]) -> None:
+    for slot, value in slots.items():
+        overlay.set_slot(contract, _word(slot), value)
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32)
+
+
+def _call(
+    overlay: Overlay,
+    rules: Rules,
+    env: BlockEnv,
+    contract: Address,
+    account: Account | None,
+    word: Hash32,
+) -> None:
     if account is None or account.code_hash == EMPTY_CODE_HASH:
         return
     tx_env = TxEnv(

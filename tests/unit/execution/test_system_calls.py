@@ -7,12 +7,18 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from entresol._native import Overlay
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
-from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE, SYSTEM_ADDRESS
-from entresol.primitives.values import Address
+from entresol.execution.system_calls import (
+    BEACON_ROOTS,
+    HISTORY_STORAGE,
+    SYSTEM_ADDRESS,
+    make_system_calls,
+)
+from entresol.primitives.values import Address, Hash32
 from tests.support.evm.assembler import assemble
 
 HISTORY_CODE = bytes.fromhex(
@@ -20,14 +26,22 @@ HISTORY_CODE = bytes.fromhex(
     "611fff81430311604257611fff9006545f5260205ff35b5f5ffd5b5f35611fff60014303065500"
 )
 """The contract that EIP-2935 specifies."""
+BEACON_CODE = bytes.fromhex(
+    "3373fffffffffffffffffffffffffffffffffffffffe14604d57602036146024575f5ffd5b5f358015604957"
+    "62001fff810690815414603c575f5ffd5b62001fff01545f5260205ff35b5f5ffd5b62001fff42064281555f35"
+    "9062001fff015500"
+)
+"""The contract that EIP-4788 specifies."""
 # Stores what it is called with in slot 7.
 RECORDER = assemble("0 calldataload 7 sstore")
 
 
-def open_chain(fork: str, code: bytes = HISTORY_CODE) -> Chain:
+def open_chain(
+    fork: str, code: bytes = HISTORY_CODE, beacon: bytes = assemble("number 3 sstore")
+) -> Chain:
     contracts = {
         HISTORY_STORAGE: GenesisAccount(code=code, nonce=1),
-        BEACON_ROOTS: GenesisAccount(code=assemble("number 3 sstore"), nonce=1),
+        BEACON_ROOTS: GenesisAccount(code=beacon, nonce=1),
     }
     rules = msgspec.structs.replace(ChainRules.layer_1(), fork=fork)
     genesis = Genesis.development(31337, [Address(b"\1" * 20)], 10**18, contracts)
@@ -90,3 +104,21 @@ def test_a_contract_that_reverts_does_not_stop_the_block() -> None:
     chain.builder.seal()
     assert chain.number == 1
     chain.close()
+
+
+@pytest.mark.parametrize("root", [Hash32.zero(), Hash32(b"\5" * 32)])
+@pytest.mark.parametrize("number", [1, 8_191, 8_192, 20_000_000])
+def test_what_is_written_is_what_the_contracts_would_write(number: int, root: Hash32) -> None:
+    """A copy that ends in one more byte has another hash, so it is called."""
+    found = []
+    for suffix in (b"", b"\0"):
+        chain = open_chain("prague", HISTORY_CODE + suffix, BEACON_CODE + suffix)
+        env = chain.ledger.next_block_env(1_700_000_000 + number)
+        fields = msgspec.structs.replace(env.fork_fields, parent_beacon_block_root=root)
+        env = msgspec.structs.replace(env, number=number, fork_fields=fields)
+        overlay = Overlay(chain.ledger.latest)
+        make_system_calls(overlay, chain.rules.evm_rules(), env, Hash32(b"\7" * 32))
+        found.append({it.address: it.storage for it in overlay.changes().accounts})
+        chain.close()
+    assert found[0] == found[1]
+    assert found[0].keys() == {HISTORY_STORAGE, BEACON_ROOTS}
