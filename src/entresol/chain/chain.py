@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from entresol._native import Overlay, Snapshot
+    from entresol._native import Overlay, RemoteTable, Snapshot
     from entresol.chain.edits import BlockSettings
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
@@ -68,9 +68,10 @@ class Chain:
         *,
         clock: Clock | None = None,
         pool: PoolConfig | None = None,
+        remote: RemoteTable | None = None,
     ) -> None:
         self.rules = rules
-        self.ledger = ledger = Ledger(store, rules, genesis)
+        self.ledger = ledger = Ledger(store, rules, genesis, remote=remote)
         self.use = ledger.use
         self.genesis = ledger.genesis
         self.state_trie = ledger.trie
@@ -86,6 +87,8 @@ class Chain:
         """Notified when another block is safe or finalized, without a new block or a revert."""
         self.events = ChainEvents()
         self.clock = clock or Clock()
+        if ledger.anchor is not None:
+            self.clock.start_at(ledger.head.timestamp)
         self.edits = Edits()
         self.next_block = NextBlock(ledger, self.clock, self.edits)
         self.pool = Mempool(
@@ -116,15 +119,19 @@ class Chain:
         shared: bool = False,
         clock: Clock | None = None,
         pool: PoolConfig | None = None,
+        remote: RemoteTable | None = None,
     ) -> Self:
-        """Open the chain in the directory `path`, or a temporary one; `shared` lets other processes read it."""
+        """Open the chain in the directory `path`, or a temporary one; `shared` lets other processes read it.
+
+        That of a fork reads from `remote` what none of its blocks has written.
+        """
         store = (
             Store.temporary(shared=shared)
             if path is None
             else Store.open(path, durable=durable, shared=shared)
         )
         try:
-            return cls(store, rules, genesis, clock=clock, pool=pool)
+            return cls(store, rules, genesis, clock=clock, pool=pool, remote=remote)
         except BaseException:
             store.close()
             raise

@@ -60,6 +60,11 @@ class Clock:
         self._now = now
         self.state = ClockState()
 
+    def start_at(self, timestamp: int) -> None:
+        """Let it be `timestamp` now unless something was set: the time of a fork goes on from its last block."""
+        if self.state == ClockState():
+            self.state = self.at(timestamp)
+
     def now(self) -> int:
         """Return the Unix time in seconds."""
         return int(self._now()) + self.state.offset

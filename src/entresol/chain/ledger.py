@@ -29,10 +29,11 @@ from entresol.storage.store_view import memory_of_record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol._native import Overlay, Snapshot
+    from entresol._native import Overlay, RemoteTable, Snapshot
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.rules import ChainRules
     from entresol.execution.block_executor import ExecutedBlock
+    from entresol.primitives.anchor import Anchor
     from entresol.primitives.headers import ForkFields, Header
     from entresol.primitives.records import BlockRecord
     from entresol.storage.block_rows import Prices
@@ -85,11 +86,20 @@ class Ledger:
     latest: Snapshot
     """The state after the last block."""
 
-    def __init__(self, store: Store, rules: ChainRules, genesis: Genesis | ExpectedGenesis) -> None:
+    def __init__(
+        self,
+        store: Store,
+        rules: ChainRules,
+        genesis: Genesis | ExpectedGenesis,
+        *,
+        remote: RemoteTable | None = None,
+    ) -> None:
+        """Open the chain of a store, or begin one; that of a fork has the state of its `remote` below its own."""
         self.store = store
+        self.remote = store.fork.remote = remote
         self.rules = rules
         self.trie = StateTrie(store, store.loaded)
-        self._snapshots = Snapshots(store)
+        self._snapshots = Snapshots(store, remote=remote)
         self._heads: BoundedMap[int, tuple[Header, Hash32]] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()
         self.use = ChainUse()
@@ -115,6 +125,11 @@ class Ledger:
     def first(self) -> int:
         """The number of the genesis block."""
         return self.store.first_number
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """The block of a remote chain that this one stands on; None if it is no fork."""
+        return self.store.fork.anchor
 
     @property
     def genesis_fields(self) -> ForkFields:
@@ -288,7 +303,7 @@ class Ledger:
     def _advance(self, record: BlockRecord, overlay: Overlay) -> None:
         header = record.header()
         latest = self._snapshots.advance(header.number, overlay)
-        self._set_head(header, Hash32(keccak256(record.header_rlp)), latest)
+        self._set_head(header, record.hash(), latest)
 
     def _set_head(
         self, header: Header, block_hash: Hash32 | None = None, latest: Snapshot | None = None
@@ -300,7 +315,7 @@ class Ledger:
 
     def _init_genesis(self, genesis: Genesis) -> None:
         record, nodes = genesis_block(genesis, self.store, self.trie, self.genesis_fields)
-        self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id)
+        self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id, genesis.anchor)
 
 
 def prevrandao_after(parent: Hash32, number: int) -> Hash32:

@@ -8,6 +8,12 @@ from entresol.errors.base import INTERNAL, EntresolError
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Protocol
+
+    class NamedAnchor(Protocol):
+        """An anchor, which says itself which block of which chain it is."""
+
+        def __str__(self) -> str: ...
 
 
 class StoreFailed(EntresolError):
@@ -93,6 +99,20 @@ class GenesisMismatch(StoreFailed):
         )
         self.path = path
         self.differences = differences
+
+
+class StoreAnchorMismatch(StoreFailed):
+    """The chain in the data directory stands on another block of a remote chain, or on none."""
+
+    def __init__(self, path: Path, found: NamedAnchor | None, expected: NamedAnchor | None) -> None:
+        holds = "a chain that is no fork" if found is None else f"a fork of {found}"
+        given = "no fork is given" if expected is None else f"a fork of {expected} is given"
+        super().__init__(
+            f"{path} holds {holds}, and {given}: give the flags that it was created with, or choose another directory"
+        )
+        self.path = path
+        self.found = found
+        self.expected = expected
 
 
 class WrongParent(StoreFailed):

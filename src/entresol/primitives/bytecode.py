@@ -18,6 +18,14 @@ EMPTY_CODE_HASH: Final = Hash32(_native.keccak256(b""))
 
 EVM_VERSION: Final = 2
 
+_DELEGATION: Final = b"\xef\x01\x00"
+_DELEGATION_SIZE: Final = 23
+
+
+def is_delegation(code: bytes) -> bool:
+    """Return whether code delegates to that of another account (EIP-7702)."""
+    return len(code) == _DELEGATION_SIZE and code.startswith(_DELEGATION)
+
 
 def eravm_hash(code: bytes) -> Hash32:
     """Return the hash under which a factory dependency is published; reject code of another form."""

@@ -12,7 +12,8 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.storage.store_view import StateReader
 
 if TYPE_CHECKING:
-    from entresol._native import Overlay
+    from entresol._native import Overlay, RemoteTable
+    from entresol.storage.store_view import Known
 
 
 MAX_SNAPSHOTS: Final = 32
@@ -46,6 +47,35 @@ class HistoricalState:
         return bytes(32) if found is None else found
 
 
+class ForkedState:
+    """The state after block `number` of a fork: what its blocks have written, and below it what the remote has.
+
+    Only what no block has written or deleted is unknown, `NotImplemented`: the engine asks `remote` for it.
+    """
+
+    def __init__(self, store: StateReader, number: int, remote: RemoteTable) -> None:
+        self._store = store
+        self.number = number
+        self.remote = remote
+
+    def account(self, address: bytes) -> Known[Account | None]:
+        """Return an account, None if it was deleted, or `NotImplemented`."""
+        return self._store.known_account(address, self.number)
+
+    def slot(self, address: bytes, slot: bytes) -> Known[bytes]:
+        """Return a slot's value, big-endian without leading zeros, or `NotImplemented`."""
+        return self._store.known_slot(address, slot, self.number)
+
+    def code(self, code_hash: bytes) -> bytes | None:
+        """Return the code with this hash; None if no block contains it."""
+        return b"" if code_hash == EMPTY_CODE_HASH else self._store.code(code_hash)
+
+    def block_hash(self, number: int) -> Known[bytes]:
+        """Return the hash of an earlier block, `NotImplemented` of one before the anchor."""
+        found = self._store.block_hash(number)
+        return NotImplemented if found is None else found
+
+
 class Snapshots:
     """An LRU cache of snapshots by block number; any thread may read.
 
@@ -53,8 +83,16 @@ class Snapshots:
     stay cached from block to block. Persists: nothing.
     """
 
-    def __init__(self, store: StateReader, max_snapshots: int = MAX_SNAPSHOTS) -> None:
+    def __init__(
+        self,
+        store: StateReader,
+        max_snapshots: int = MAX_SNAPSHOTS,
+        *,
+        remote: RemoteTable | None = None,
+    ) -> None:
+        """Read a store, and below it the remote of a fork."""
         self._store = store
+        self._remote = remote
         self._snapshots: BoundedMap[int, Snapshot] = BoundedMap(max_snapshots)
         self._lock = Lock()
         self._prepared: tuple[Overlay, Snapshot] | None = None
@@ -64,7 +102,7 @@ class Snapshots:
         with self._lock:
             snapshot = self._snapshots.touch(number)
             if snapshot is None:
-                snapshot = Snapshot(HistoricalState(self._store, number))
+                snapshot = Snapshot(self._state(number))
                 self._snapshots.put(number, snapshot)
             return snapshot
 
@@ -74,14 +112,19 @@ class Snapshots:
         if prepared is not None and prepared[0] is overlay:
             snapshot = prepared[1]
         else:
-            snapshot = overlay.seal(HistoricalState(self._store, number))
+            snapshot = overlay.seal(self._state(number))
         with self._lock:
             self._snapshots.put(number, snapshot)
         return snapshot
 
     def prepare(self, number: int, overlay: Overlay) -> None:
         """Prepare what `advance` caches next, after the store has it; any thread may call it."""
-        self._prepared = overlay, overlay.seal(HistoricalState(self._store, number))
+        self._prepared = overlay, overlay.seal(self._state(number))
+
+    def _state(self, number: int) -> HistoricalState | ForkedState:
+        if self._remote is None:
+            return HistoricalState(self._store, number)
+        return ForkedState(self._store, number, self._remote)
 
     def evict_above(self, number: int) -> None:
         """Evict the states of reverted blocks."""

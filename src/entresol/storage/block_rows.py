@@ -145,7 +145,7 @@ def as_published(name: bytes, code: bytes) -> bytes:
 
 def rows_of(db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable[Row]) -> list[Row]:
     """Return every row that is derived from the record of block `number`."""
-    block_hash, key = keccak256(record.header_rlp), tables.number(number)
+    block_hash, key = record.hash(), tables.number(number)
     rows = [
         (tables.HASH_OF_NUMBER + key, block_hash),
         (tables.NUMBER_OF_HASH + block_hash, key),
@@ -166,7 +166,7 @@ def rows_of(db: KeyValueStore, record: BlockRecord, number: int, nodes: Iterable
 
 def keys_of(db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
     """Yield the keys of the rows that block `number` shares with no other: not those of codes and nodes."""
-    yield tables.NUMBER_OF_HASH + keccak256(record.header_rlp)
+    yield tables.NUMBER_OF_HASH + record.hash()
     if not has_contents(record):
         return
     for index, (raw, sender) in enumerate(record.transactions):

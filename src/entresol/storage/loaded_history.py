@@ -54,6 +54,7 @@ _KEPT_TABLES: Final = (
     tables.ROOT,
     tables.BATCH_PATH,
     tables.PATHS,
+    tables.REMOTE_CODE,
 )
 _TABLES_BY_BLOCK: Final = (tables.BATCH_POSITION, tables.PRICES)
 _KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.ROOTS, tables.PENDING_SETTLEMENT)

@@ -7,13 +7,21 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self
 
-from entresol.errors import RebuildInterrupted, StoreDamaged, StoreFailed, WrongParent
+from entresol.errors import (
+    MalformedValue,
+    RebuildInterrupted,
+    StoreDamaged,
+    StoreFailed,
+    WrongParent,
+)
+from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.block_rows import NonEmptyBlocks, Prices, has_contents, keys_of, rows_of
 from entresol.storage.database import recovery
 from entresol.storage.database.directory import Directory
 from entresol.storage.database.key_value import Contents, KeyValueStore, Row
+from entresol.storage.fork_table import anchor_rows
 from entresol.storage.log_index import indexed_row
 from entresol.storage.store_view import StoreView
 
@@ -132,15 +140,29 @@ class Store(StoreView):
             self._directory.close()
 
     def init_genesis(
-        self, record: BlockRecord, nodes: Iterable[Row], identity: bytes, chain_id: int
+        self,
+        record: BlockRecord,
+        nodes: Iterable[Row],
+        identity: bytes,
+        chain_id: int,
+        anchor: Anchor | None = None,
     ) -> None:
-        """Add the genesis block to an empty store, with the hash that identifies the genesis and the chain id."""
-        number = record.header().number
+        """Add the genesis block to an empty store, with the hash that identifies the genesis and the chain id.
+
+        That of a fork is its `anchor`, with what the fork lays over it.
+        """
+        header = record.header()
         if self.head_number is not None:
-            raise WrongParent(number, self.head_number)
-        self.genesis.number = number
-        self.nonempty.reset(None, number)
-        self._append(record, nodes, self.genesis.rows_of(identity, chain_id, number))
+            raise WrongParent(header.number, self.head_number)
+        if header.given_hash != (None if anchor is None else anchor.hash):
+            raise MalformedValue(
+                "the hash of a genesis block is given if and only if it is an anchor's"
+            )
+        self.genesis.number = header.number
+        self.nonempty.reset(None, header.number)
+        self.fork.anchor = anchor
+        rows = self.genesis.rows_of(identity, chain_id, header.number)
+        self._append(record, nodes, [*rows, *anchor_rows(anchor)])
 
     def append(
         self, record: BlockRecord, nodes: Iterable[Row], prices: Prices | None = None
@@ -249,6 +271,7 @@ class Store(StoreView):
                 raise
         self.read_cache.evict_above(-1)
         self.genesis.refresh()
+        self.fork.refresh()
         self.nonempty.reset(self.head_number, self.first_number)
         self.loaded.refresh()
         self.batches.refresh()
@@ -272,7 +295,7 @@ class Store(StoreView):
         total = 0 if self.head_number is None else self.head_number + 1 - first
         for done, record in enumerate(self.records()):
             rows = rows_of(self._db, record, first + done, nodes_of(record))
-            self._db.write(rows, sync=False)
+            self._db.write([*rows, *self.fork.rows_of(record, first + done)], sync=False)
             progress(done + 1, total)
         self._db.write([indexed_row()], [tables.REBUILDING])
 
@@ -295,6 +318,10 @@ class Store(StoreView):
         header = record.header()
         if not self._continues(header.number, header.parent_hash):
             raise WrongParent(header.number, self.head_number)
+        if header.given_hash is not None and self.head_number is not None:
+            raise MalformedValue(
+                f"block {header.number} has a hash that is given: only an anchor has"
+            )
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared[0] is not record:
             prepared = record, self._prepare(record, nodes)
@@ -308,6 +335,7 @@ class Store(StoreView):
             (tables.record_key(number), record.encode()),
             (tables.HEAD, tables.number(number)),
             *rows_of(self._db, record, number, nodes),
+            *self.fork.rows_of(record, number),
         ]
         return self._db.prepared(rows, self._left_by_reverted(number))
 
@@ -331,4 +359,5 @@ class Store(StoreView):
             for it in (tables.PRICES + key, tables.BATCH_POSITION + key)
             if self._db.get(it) is not None
         ]
-        return [*others, *keys_of(self._db, record, number)]
+        shared_with_none = keys_of(self._db, record, number)
+        return [*others, *shared_with_none, *self.fork.keys_of(record, number)]

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from threading import Lock
-from typing import Final, NamedTuple, Protocol, TypeVar
+from types import NotImplementedType
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from entresol._native import Account
 from entresol.cache_limits import CACHES
@@ -20,6 +21,7 @@ from entresol.storage.batch_table import BatchTable
 from entresol.storage.block_rows import PriceTable, as_published
 from entresol.storage.database.directory import Directory
 from entresol.storage.database.key_value import KeyValueStore, Row
+from entresol.storage.fork_table import ForkTable
 from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, OpenLogTable, candidates
@@ -28,6 +30,9 @@ from entresol.storage.tables import StateKeys
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+Known: TypeAlias = V | NotImplementedType
+"""What blocks have written, or `NotImplemented`: unknown here, so that a fork asks its remote."""
 
 
 # What the parts of a record take in memory besides their bytes, roughly.
@@ -175,6 +180,12 @@ class StateReader(Protocol):
     def slot(self, address: bytes, slot: bytes, number: int) -> bytes:
         """Return a slot's value as of block `number`, big-endian without leading zeros."""
 
+    def known_account(self, address: bytes, number: int) -> Known[Account | None]:
+        """Return an account as of block `number`, None if a block deleted it; `NotImplemented` if none has changed it."""
+
+    def known_slot(self, address: bytes, slot: bytes, number: int) -> Known[bytes]:
+        """Return a slot's value as of block `number`; `NotImplemented` if no block has written or cleared it."""
+
     def code(self, code_hash: bytes) -> bytes | None:
         """Return the code with this hash."""
 
@@ -204,6 +215,7 @@ class StoreView:
         self._directory = directory
         self.read_cache = ReadCache()
         self.genesis = GenesisTable(db)
+        self.fork = ForkTable(db, directory.path)
         self.batches = BatchTable(db)
         self.prices = PriceTable(db)
         self.state_keys = StateKeys(db)
@@ -320,9 +332,25 @@ class StoreView:
         found = self._db.last_at_most(prefix + tables.number(number), prefix)
         return b"" if found is None else found[1]
 
+    def known_account(self, address: bytes, number: int) -> Known[Account | None]:
+        """Return an account as of block `number`, None if a block deleted it; `NotImplemented` if none has changed it."""
+        prefix = tables.ACCOUNT + address
+        found = self._db.last_at_most(prefix + tables.number(number), prefix)
+        return NotImplemented if found is None else tables.unpack_account(found[1])
+
+    def known_slot(self, address: bytes, slot: bytes, number: int) -> Known[bytes]:
+        """Return a slot's value as of block `number`; `NotImplemented` if no block has written or cleared it."""
+        prefix = tables.SLOT + address + slot
+        found = self._db.last_at_most(prefix + tables.number(number), prefix)
+        if found is not None:
+            # Clearing writes a row for each slot that blocks have written, and one for all that only the remote has.
+            return found[1]
+        return b"" if self.fork.is_cleared(address, number) else NotImplemented
+
     def code(self, code_hash: bytes) -> bytes | None:
         """Return the code with this hash."""
-        return self._db.get(tables.CODE + code_hash)
+        code = self._db.get(tables.CODE + code_hash)
+        return self.fork.code(code_hash) if code is None else code
 
     def bytecode(self, name: bytes) -> bytes | None:
         """Return the bytecode that a sealed block published under the hash `name`."""

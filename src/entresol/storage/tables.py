@@ -43,6 +43,8 @@ PRICES: Final = b"f"
 ROOT: Final = b"i"
 BATCH_PATH: Final = b"j"
 PATHS: Final = b"x"
+CLEARED: Final = b"d"
+REMOTE_CODE: Final = b"C"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"
@@ -57,6 +59,7 @@ LOADED: Final = META + b"loaded"
 POSITION: Final = META + b"position"
 CONFIRMED: Final = META + b"confirmed"
 LOGS_INDEXED: Final = META + b"openlogs"
+ANCHOR: Final = META + b"anchor"
 
 # The tables that can be rebuilt from the records.
 DERIVED: Final = (
@@ -72,6 +75,7 @@ DERIVED: Final = (
     LOGS,
     PRIORITY,
     OPEN_LOGS,
+    CLEARED,
 )
 
 NUMBER_SIZE: Final = 8
@@ -106,6 +110,11 @@ def account_key(address: bytes, block: int) -> bytes:
 def slot_key(address: bytes, slot: bytes, block: int) -> bytes:
     """Return the key of a slot as of `block`."""
     return SLOT + address + slot + number(block)
+
+
+def cleared_key(address: bytes, block: int) -> bytes:
+    """Return the key that says that `block` cleared the storage of an account of a fork."""
+    return CLEARED + address + number(block)
 
 
 def location_key(transaction_hash: bytes, block: int) -> bytes:

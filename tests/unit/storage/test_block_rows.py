@@ -134,7 +134,8 @@ def test_every_table_but_the_records_can_be_rebuilt() -> None:
     fill(store, random_chain(random.Random(3), 30))
     retained = (tables.RECORD, tables.META)
     before = dump(store)
-    assert {key[:1] for key in before} == {*retained, *tables.DERIVED}
+    # Only a fork has rows of cleared storage.
+    assert {key[:1] for key in before} == {*retained, *tables.DERIVED} - {tables.CLEARED}
     store._db.write([], [key for key in before if not key.startswith(retained)])
     store.rebuild(nodes_of)
     assert dump(store) == before

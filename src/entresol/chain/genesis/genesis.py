@@ -19,6 +19,7 @@ from entresol.chain.genesis.geth_json import (
     within,
 )
 from entresol.errors import InvalidGenesis
+from entresol.primitives.anchor import Anchor
 from entresol.primitives.headers import ForkFields, Header
 from entresol.primitives.values import Address, Data, Hash32, Nonce8, Quantity, Quantity64
 
@@ -39,6 +40,8 @@ class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
     storage: Mapping[Hash32, Hash32] = msgspec.field(default_factory=dict)
     secret_key: Hash32 | None = None
     """Its key, which a file may give so that a development node can sign; it is not part of the state."""
+    keeps_storage: bool = False
+    """On a fork: whether slots that are not listed are those of the remote."""
 
     def __post_init__(self) -> None:
         _check("balance", self.balance, Quantity)
@@ -87,6 +90,8 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
     mix_hash: Hash32 = Hash32.zero()
     nonce: Nonce8 = Nonce8.zero()
     alloc: Mapping[Address, GenesisAccount]
+    anchor: Anchor | None = None
+    """The block of a remote chain that is the genesis block of a fork; the alloc is laid over its state."""
 
     def __post_init__(self) -> None:
         _check("config.chainId", self.chain_id, Quantity64)
@@ -150,6 +155,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         """Return the JSON that `parse` reads, in a canonical form."""
         document = {
             "config": {"chainId": self.chain_id},
+            **({} if self.anchor is None else {"anchor": str(self.anchor)}),
             **self.header_json(),
             "alloc": {
                 str(address): self.alloc[address].to_json() for address in sorted(self.alloc)
@@ -188,7 +194,12 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def header(self, state_root: Hash32, fields: ForkFields = _NO_FIELDS) -> Header:
-        """Return the header of the genesis block, given the root of `state` and the fields of the chain's fork."""
+        """Return the header of the genesis block, given the root of `state` and the fields of the chain's fork.
+
+        That of a fork is its anchor's, but for the root, which covers what the fork has laid over it.
+        """
+        if self.anchor is not None:
+            return msgspec.structs.replace(self.anchor.header, state_root=state_root)
         return Header(
             parent_hash=Hash32.zero(),
             beneficiary=self.beneficiary,

@@ -21,6 +21,7 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
+    from entresol.primitives.anchor import Anchor
     from entresol.primitives.records import BlockRecord, StoredChange
     from entresol.storage.store import Store
 
@@ -74,11 +75,18 @@ def identity(genesis: Genesis) -> bytes:
 def open_genesis(store: Store, expected: ExpectedGenesis) -> Genesis:
     """Return the genesis of the chain in `store`, which is read only if it is not the expected one.
 
-    Raise `GenesisMismatch` with the differences that prevent it.
+    Raise `GenesisMismatch` with the differences that prevent it. A fork is known by its chain id and its anchor; what
+    it laid over that when it was created stays.
     """
+    store.fork.check(expected.genesis.anchor)
     if store.genesis.identity == identity(expected.genesis):
         return expected.genesis
     stored = read_genesis(store, expected.genesis)
+    if stored.anchor is not None:
+        if stored.chain_id != expected.genesis.chain_id:
+            difference = f"config.chainId: {stored.chain_id}, not {expected.genesis.chain_id}"
+            raise GenesisMismatch(store.path, difference)
+        return stored
     found = tuple(islice(expected.check(stored, expected.genesis), SHOWN_DIFFERENCES))
     if found:
         raise GenesisMismatch(store.path, *found)
@@ -92,7 +100,9 @@ def read_genesis(store: Store, expected: Genesis) -> Genesis:
     """
     try:
         stored = _of_record(
-            store.record(store.first_number), store.genesis.chain_id or expected.chain_id
+            store.record(store.first_number),
+            store.genesis.chain_id or expected.chain_id,
+            store.fork.anchor,
         )
     except (MalformedValue, InvalidGenesis, UnknownBlock) as error:
         raise StoreDamaged(store.path, f"its genesis: {error}") from error
@@ -104,7 +114,7 @@ def read_genesis(store: Store, expected: Genesis) -> Genesis:
     return stored
 
 
-def _of_record(record: BlockRecord, chain_id: int) -> Genesis:
+def _of_record(record: BlockRecord, chain_id: int, anchor: Anchor | None) -> Genesis:
     header = record.header()
     codes = {keccak256(code): code for code in record.codes}
     return Genesis(
@@ -118,11 +128,16 @@ def _of_record(record: BlockRecord, chain_id: int) -> Genesis:
         difficulty=header.difficulty,
         mix_hash=header.mix_hash,
         nonce=header.nonce,
-        alloc={Address(change.address): _account(change, codes) for change in record.changes},
+        alloc={
+            Address(change.address): _account(change, codes, anchor) for change in record.changes
+        },
+        anchor=anchor,
     )
 
 
-def _account(change: StoredChange, codes: dict[bytes, bytes]) -> GenesisAccount:
+def _account(
+    change: StoredChange, codes: dict[bytes, bytes], anchor: Anchor | None
+) -> GenesisAccount:
     account = change.account
     if account is None:
         raise MalformedValue(f"account 0x{change.address.hex()} is deleted")
@@ -134,6 +149,7 @@ def _account(change: StoredChange, codes: dict[bytes, bytes]) -> GenesisAccount:
         nonce=account.nonce,
         code=code,
         storage={Hash32(slot): Hash32(value.rjust(32, b"\0")) for slot, value in change.slots},
+        keeps_storage=anchor is not None and not change.destroyed,
     )
 
 

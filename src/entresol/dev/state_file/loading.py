@@ -65,7 +65,7 @@ class _Builder:
     def start(self, genesis: Genesis, identity: bytes, fields: ForkFields) -> None:
         """Append our genesis."""
         record, nodes = genesis_block(genesis, self._store, self._trie, fields)
-        self._store.init_genesis(record, nodes, identity, genesis.chain_id)
+        self._store.init_genesis(record, nodes, identity, genesis.chain_id, genesis.anchor)
 
     def restore(self, part: ChainPart, genesis: Genesis, identity: bytes) -> None:
         """Append the records of our own part; each leads to the state root of its header."""
@@ -141,7 +141,8 @@ class _Builder:
         identity: bytes,
     ) -> None:
         if self._store.head_number is None:
-            self._store.init_genesis(record, nodes, identity, genesis.chain_id)
+            anchor = genesis.anchor
+            self._store.init_genesis(record, nodes, identity, genesis.chain_id, anchor)
         else:
             self._check(record)
             self._store.append(record, nodes)

@@ -15,6 +15,7 @@ from entresol.dev.state_file.loading import (
     build_own,
 )
 from entresol.dev.state_file.reading import read_state_file
+from entresol.dev.state_file.state_file import FileAnchor
 from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import BestBlockMissing, ChainReplaced, LoadRejected
 from entresol.primitives.assets import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
@@ -162,7 +163,8 @@ class NodeState:
         """Return whether only the accounts of a file are taken."""
         if file.part_of(chain.rules.chain_id) is not None:
             return False
-        if chain in self._settling:
+        # The blocks of another node do not follow the anchor of a fork.
+        if chain in self._settling or chain.ledger.anchor is not None:
             return True
         if not file.blocks and file.best is not None and file.best > chain.number:
             raise BestBlockMissing(file.best)
@@ -174,6 +176,7 @@ class NodeState:
         parts = (it.part_of(chain.rules.chain_id) for it in sources)
         part = next((it for it in parts if it is not None), None)
         if part is not None:
+            _check_anchor(chain, part)
             _check_base_token(chain.genesis, part)
             self._check_registered(chain, part)
             self._check_deposits(chain, part, files)
@@ -216,6 +219,19 @@ class NodeState:
             raise LoadRejected(
                 "the file has transactions from L1, and not the L1 that sent them; dump both layers together"
             )
+
+
+def _check_anchor(chain: Chain, part: ChainPart) -> None:
+    """Reject a fork of another block, a fork where there is none, and a chain of its own on a fork."""
+    here, there = FileAnchor.of(chain.ledger.anchor), part.anchor
+    if here != there:
+        raise LoadRejected(
+            f"chain {part.chain_id} is {_named(there)} in the file, and {_named(here)} here: fork the same block to load it"
+        )
+
+
+def _named(anchor: FileAnchor | None) -> str:
+    return "no fork" if anchor is None else f"a fork of {anchor}"
 
 
 def _check_base_token(genesis: Genesis, part: ChainPart) -> None:

@@ -25,6 +25,7 @@ from entresol.dev.state_file.state_file import (
     VERSION,
     ChainPart,
     FileAccount,
+    FileAnchor,
     FileBlock,
     FileResult,
     StateFile,
@@ -290,6 +291,18 @@ def _read_part(item: dict[str, object]) -> ChainPart:
         ),
         edits=edits,
         edited_codes=codes,
+        anchor=optional(item, "anchor", _read_anchor, None),
+    )
+
+
+def _read_anchor(value: object) -> FileAnchor | None:
+    if value is None:
+        return None
+    item = read_object(value)
+    return FileAnchor(
+        required(item, "chainId", read_number),
+        required(item, "number", read_number),
+        required(item, "hash", Hash32.parse),
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import msgspec
 
+from entresol.primitives.anchor import Anchor
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult
 from entresol.primitives.transactions import Transaction
@@ -45,6 +46,22 @@ class FileBlock(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[TransactionResult, ...] = ()
 
 
+class FileAnchor(NamedTuple):
+    """The block of a remote chain that a dumped fork stands on."""
+
+    chain_id: int
+    number: int
+    hash: Hash32
+
+    @classmethod
+    def of(cls, anchor: Anchor | None) -> Self | None:
+        """Return what a file says of an anchor."""
+        return None if anchor is None else cls(anchor.chain_id, anchor.number, anchor.hash)
+
+    def __str__(self) -> str:
+        return f"block {self.number} ({self.hash}) of chain {self.chain_id}"
+
+
 class ChainPart(msgspec.Struct, frozen=True, kw_only=True):
     """A chain with everything that it stores, so that it can be restored exactly."""
 
@@ -55,6 +72,8 @@ class ChainPart(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[StoredChange, ...] = ()
     """State edits since the last block."""
     edited_codes: tuple[bytes, ...] = ()
+    anchor: FileAnchor | None = None
+    """What the chain stands on; None if it is no fork."""
 
 
 class StateFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from entresol._native import Snapshot, keccak256
 from entresol.chain.edits import stored_edits
 from entresol.dev.state_file.bytecode_json import bytecode_fields
 from entresol.dev.state_file.header_json import header_fields
-from entresol.dev.state_file.state_file import VERSION, ChainPart, FileAccount
+from entresol.dev.state_file.state_file import VERSION, ChainPart, FileAccount, FileAnchor
 from entresol.dev.state_file.transaction_json import transaction_fields
 from entresol.errors import DumpInterrupted, StoreFailed, UnknownBlock
 from entresol.state.snapshots import HistoricalState
@@ -48,6 +48,7 @@ class ChainDump:
         self._latest = chain.latest
         self._edited = chain.edits.checkpoint()
         self._rows = tuple(self._store.loaded.rows(self.number))
+        self._anchor = FileAnchor.of(chain.ledger.anchor)
 
     def written(
         self, others: Iterable[ChainDump] = (), *, historical: bool = False
@@ -107,6 +108,7 @@ class ChainDump:
             rows=self._rows,
             edits=self._edits,
             edited_codes=self._stored_edits[1],
+            anchor=self._anchor,
         )
 
     def own_part(self) -> Iterator[tuple[str, Iterable[bytes]]]:
@@ -114,6 +116,10 @@ class ChainDump:
         edits = msgspec.msgpack.encode(self._stored_edits, enc_hook=bytes)
         rows = (["0x" + key.hex(), "0x" + row.hex()] for key, row in self._rows)
         yield "chainId", [_encode(self._chain_id)]
+        if self._anchor is not None:
+            chain_id, number, block_hash = self._anchor
+            anchor = {"chainId": chain_id, "number": number, "hash": str(block_hash)}
+            yield "anchor", [_encode(anchor)]
         yield "records", _array([_encode("0x" + it.encode().hex())] for it in self.records())
         yield "rows", _array([_encode(it)] for it in rows)
         yield "edits", [_encode("0x" + edits.hex() if self._edits else None)]
@@ -146,7 +152,7 @@ class ChainDump:
         """Yield the states of the blocks before the last one, as far as they are known."""
         first = max(self._store.first_number, self._store.loaded.first)
         for number in range(first, self.number):
-            block_hash = "0x" + keccak256(self._store.record(number).header_rlp).hex()
+            block_hash = "0x" + self._store.record(number).hash().hex()
             yield _array([[_encode(block_hash)], self._state(number)])
 
     def _state(self, number: int) -> Iterator[bytes]:

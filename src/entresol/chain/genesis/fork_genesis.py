@@ -1,0 +1,80 @@
+"""The genesis of a fork: its anchor, and what the fork lays over the state of the remote chain there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
+
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.primitives.bytecode import is_delegation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from entresol.primitives.anchor import Anchor
+    from entresol.primitives.values import Address
+
+
+class RemoteAccount(NamedTuple):
+    """An account as the remote has it at the anchor."""
+
+    nonce: int = 0
+    balance: int = 0
+    code: bytes = b""
+
+
+def fork_genesis(
+    anchor: Anchor,
+    *,
+    chain_id: int,
+    funded: Mapping[Address, RemoteAccount],
+    balance: int,
+    contracts: Mapping[Address, GenesisAccount] | None = None,
+    kept: Mapping[Address, RemoteAccount] | None = None,
+) -> Genesis:
+    """Return the genesis of a fork that stands on `anchor`; every account in it is complete, so nothing is read for it.
+
+    Accounts in `funded` have `balance`, and nonce, code and storage as the remote has them; a delegation (EIP-7702) is
+    dropped, because the keys are public and others have swept and delegated them. `contracts` replace what the remote
+    has at their addresses, with its storage. `kept` are accounts as the remote has them, so that it is not asked for
+    them again: those of contracts that every block writes to.
+    """
+    alloc = {address: _kept(it) for address, it in (kept or {}).items()}
+    alloc |= {address: _funded(it, balance) for address, it in funded.items()}
+    # Only then is what the remote has in their storage gone.
+    alloc |= {
+        address: structs.replace(it, keeps_storage=False)
+        for address, it in (contracts or {}).items()
+    }
+    header = anchor.header
+    return Genesis(
+        chain_id=chain_id,
+        number=header.number,
+        timestamp=header.timestamp,
+        gas_limit=header.gas_limit,
+        base_fee=header.base_fee_per_gas,
+        beneficiary=header.beneficiary,
+        extra_data=header.extra_data,
+        difficulty=header.difficulty,
+        mix_hash=header.mix_hash,
+        nonce=header.nonce,
+        alloc=alloc,
+        anchor=anchor,
+    )
+
+
+def delegated(accounts: Mapping[Address, RemoteAccount]) -> Iterable[Address]:
+    """Yield the accounts whose delegation `fork_genesis` drops, so that the start can say so."""
+    return (address for address, it in accounts.items() if is_delegation(it.code))
+
+
+def _kept(account: RemoteAccount) -> GenesisAccount:
+    return GenesisAccount(
+        balance=account.balance, nonce=account.nonce, code=account.code, keeps_storage=True
+    )
+
+
+def _funded(account: RemoteAccount, balance: int) -> GenesisAccount:
+    code = b"" if is_delegation(account.code) else account.code
+    return GenesisAccount(balance=balance, nonce=account.nonce, code=code, keeps_storage=True)

@@ -1,0 +1,158 @@
+"""The anchor of a fork: the block of a remote chain on which it stands, as the remote describes it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+import msgspec
+
+from entresol.errors import MalformedValue
+from entresol.primitives.headers import EMPTY_TRIE, Header
+from entresol.primitives.values import Address, Bloom, FixedBytes, Hash32, Nonce8
+
+INITIAL_BASE_FEE: Final = 10**9
+"""The base fee of a block that has none, which the blocks above it continue from."""
+
+_LARGEST_64: Final = 2**64 - 1
+_LARGEST_256: Final = 2**256 - 1
+_MAX_DIGITS: Final = 80
+_MAX_EXTRA_DATA: Final = 64 * 1024
+
+
+class Anchor(msgspec.Struct, frozen=True, kw_only=True):
+    """A block of a remote chain, known by the hash that the remote gives; nothing of it is hashed here."""
+
+    chain_id: int
+    """The id of the remote chain; that of the fork may be another."""
+    number: int
+    hash: Hash32
+    header: Header
+    """What blocks above need of it."""
+    json: bytes
+    """The block as the remote returned it."""
+
+    @classmethod
+    def of_json(cls, chain_id: int, json: bytes) -> Self:
+        """Read a block; raise `MalformedValue` if it has no number or no hash, and for nothing else that it has."""
+        header = header_of_json(json)
+        assert header.given_hash is not None
+        return cls(
+            chain_id=chain_id,
+            number=header.number,
+            hash=header.given_hash,
+            header=header,
+            json=json,
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Decode what `encode` writes."""
+        try:
+            chain_id, json = _decoder.decode(data)
+        except msgspec.DecodeError as error:
+            raise MalformedValue(f"an anchor is not readable: {error}") from error
+        return cls.of_json(chain_id, json)
+
+    def encode(self) -> bytes:
+        """Return the chain id and the block, in MessagePack."""
+        return msgspec.msgpack.encode((self.chain_id, bytes(self.json)))
+
+    def is_same(self, other: Anchor) -> bool:
+        """Return whether both are the same block; remotes may describe one block differently."""
+        return (self.chain_id, self.hash) == (other.chain_id, other.hash)
+
+    def __str__(self) -> str:
+        return f"block {self.number} ({self.hash}) of chain {self.chain_id}"
+
+
+_decoder: Final = msgspec.msgpack.Decoder(tuple[int, bytes])
+
+
+def header_of_json(json: bytes) -> Header:
+    """Read the header of a remote block, with the hash that the remote gives it.
+
+    Chains have other fields than ours, or lack some: what is missing or has another form is the default.
+    """
+    try:
+        block = msgspec.json.decode(json)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise MalformedValue(f"a remote block is not readable: {error}") from error
+    if not isinstance(block, dict):
+        raise MalformedValue("a remote block is an object")
+    return header_of_block(block)
+
+
+def header_of_block(block: dict[str, Any]) -> Header:
+    """Read the header of a remote block that is decoded already."""
+    number = _number(block, "number", None)
+    block_hash = _fixed(block, "hash", Hash32, None)
+    if number is None or block_hash is None:
+        missing = "number" if number is None else "hash"
+        raise MalformedValue(f"a remote block has a {missing}, got {block.get(missing)!r}"[:200])
+    return Header(
+        parent_hash=_fixed(block, "parentHash", Hash32, Hash32.zero()),
+        ommers_hash=_fixed(block, "sha3Uncles", Hash32, Hash32.zero()),
+        beneficiary=_fixed(block, "miner", Address, Address.zero()),
+        state_root=_fixed(block, "stateRoot", Hash32, Hash32.zero()),
+        transactions_root=_fixed(block, "transactionsRoot", Hash32, Hash32.zero()),
+        receipts_root=_fixed(block, "receiptsRoot", Hash32, Hash32.zero()),
+        logs_bloom=_fixed(block, "logsBloom", Bloom, Bloom.zero()),
+        difficulty=_number(block, "difficulty", 0, _LARGEST_256),
+        number=number,
+        gas_limit=_number(block, "gasLimit", 0),
+        gas_used=_number(block, "gasUsed", 0),
+        timestamp=_number(block, "timestamp", 0),
+        extra_data=_data(block, "extraData"),
+        mix_hash=_fixed(block, "mixHash", Hash32, Hash32.zero()),
+        nonce=_fixed(block, "nonce", Nonce8, Nonce8.zero()),
+        base_fee_per_gas=_number(block, "baseFeePerGas", INITIAL_BASE_FEE),
+        given_hash=block_hash,
+        **_later(block),
+    )
+
+
+def _later(block: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields after London; one that is missing before others that are there has its default."""
+    found: dict[str, Any] = {
+        "withdrawals_root": _fixed(block, "withdrawalsRoot", Hash32, None),
+        "blob_gas_used": _number(block, "blobGasUsed", None),
+        "excess_blob_gas": _number(block, "excessBlobGas", None),
+        "parent_beacon_block_root": _fixed(block, "parentBeaconBlockRoot", Hash32, None),
+        "requests_hash": _fixed(block, "requestsHash", Hash32, None),
+    }
+    defaults = (EMPTY_TRIE, 0, 0, Hash32.zero())
+    last = max((at for at, it in enumerate(found.values()) if it is not None), default=-1)
+    for (name, value), default in list(zip(found.items(), defaults, strict=False))[: max(last, 0)]:
+        found[name] = default if value is None else value
+    return found
+
+
+def _number(block: dict[str, Any], name: str, default: Any, largest: int = _LARGEST_64) -> Any:
+    """Return a number, which may be hexadecimal, decimal or a JSON number; at most `largest`."""
+    value = block.get(name)
+    if isinstance(value, str) and len(value) <= _MAX_DIGITS:
+        try:
+            value = int(value, 16 if value.startswith("0x") else 10)
+        except ValueError:
+            return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return default
+    return min(value, largest)
+
+
+def _fixed(block: dict[str, Any], name: str, kind: type[FixedBytes], default: Any) -> Any:
+    value = block.get(name)
+    try:
+        return kind.parse(value) if isinstance(value, str) else default
+    except MalformedValue:
+        return default
+
+
+def _data(block: dict[str, Any], name: str) -> bytes:
+    value = block.get(name)
+    if not isinstance(value, str) or not value.startswith("0x") or len(value) > _MAX_EXTRA_DATA:
+        return b""
+    try:
+        return bytes.fromhex(value[2:])
+    except ValueError:
+        return b""
