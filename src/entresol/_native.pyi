@@ -5,7 +5,7 @@ take long release the GIL, and everything is thread-safe.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, final, type_check_only
+from typing import Any, Literal, Protocol, TypeAlias, final, type_check_only
 
 from entresol.errors import AccountRejection, InvalidSignature, InvalidTransaction
 from entresol.primitives.transactions import Transaction, ZkTransaction
@@ -34,6 +34,9 @@ class StateProvider(Protocol):
     """The state after one block, stored outside of the engine. It must be immutable.
 
     An exception raised here becomes the cause of `StateUnavailable`. A provider must not refer to its own snapshot.
+
+    It may have an attribute `remote`, a `RemoteTable` or None, which is read once. With a table it is the local part of
+    a state: see `LocalState`.
     """
 
     def account(self, address: bytes, /) -> Account | None: ...
@@ -42,11 +45,76 @@ class StateProvider(Protocol):
         """Return the value of a slot in at most 32 bytes, big-endian; empty is zero."""
     def block_hash(self, number: int, /) -> bytes: ...
 
+@type_check_only
+class LocalState(Protocol):
+    """The part of a state that a fork knows; `NotImplemented` is unknown, and is then read from `remote`."""
+
+    @property
+    def remote(self) -> RemoteTable | None: ...
+    # The type of `NotImplemented` has no name that every type checker knows.
+    def account(self, address: bytes, /) -> Any: ...
+    def code(self, code_hash: bytes, /) -> bytes | None:
+        """Return the code, or None: it is that of an account of `remote`."""
+    def slot(self, address: bytes, slot: bytes, /) -> Any: ...
+    def block_hash(self, number: int, /) -> Any: ...
+
+RemoteKey: TypeAlias = (
+    tuple[Literal["account"], bytes]
+    | tuple[Literal["slot"], bytes, bytes]
+    | tuple[Literal["hash"], int]
+)
+"""What is asked of a remote chain at once: an account is its nonce, its balance and its code."""
+
+@final
+class RemoteTable:
+    """Values of one block of a remote chain, in memory; all snapshots over it share them. Any thread.
+
+    Remembers: about `max_entries` values, and the keys that are wanted. `wake` is called when keys are, from any thread,
+    and not again until some were taken.
+    """
+
+    def __new__(cls, wake: Callable[[], object], *, max_entries: int = 500_000) -> RemoteTable: ...
+    def take_wanted(self, limit: int) -> list[RemoteKey]:
+        """Take at most `limit` keys that somebody wants to know."""
+    def put_accounts(self, values: Sequence[tuple[bytes, int, int, bytes]]) -> None:
+        """Put accounts: address, nonce, balance, code. An empty one is absent."""
+    def put_slots(self, values: Sequence[tuple[bytes, bytes, bytes]]) -> None:
+        """Put slots: address, slot, and the value in at most 32 bytes, big-endian."""
+    def put_hashes(self, values: Sequence[tuple[int, bytes]]) -> None:
+        """Put hashes of blocks: number, hash."""
+    def fail(self, keys: Sequence[RemoteKey], error: BaseException) -> None:
+        """Wake those who wait for keys, with an error, which is raised as it is; the next read asks again."""
+    def want(self, keys: Sequence[RemoteKey], on_known: Callable[[], object] | None = None) -> None:
+        """Ask for keys without waiting; `on_known` is called once all of them are known or failed, on any thread."""
+    def failure(self, keys: Sequence[RemoteKey]) -> BaseException | None:
+        """Return the error of the keys when they were last wanted, if there was one."""
+    def known(self, key: RemoteKey) -> bool:
+        """Return whether the value of a key is known."""
+    def code(self, code_hash: bytes) -> bytes | None:
+        """Return the code whose Keccak-256 is `code_hash`, if an account has it that is known."""
+    @property
+    def entries(self) -> int:
+        """How many values there are."""
+    @property
+    def waiting(self) -> int:
+        """How many threads wait now."""
+    @property
+    def asked(self) -> int:
+        """How many keys were ever asked."""
+
+def wait_for_remote(seconds: float | None, /) -> None:
+    """Let the current thread wait for values of remote chains; with None, a value that is not known raises `StateMissing`.
+
+    A wait ends with `RemoteTimeout` when nothing that it waits for arrived for so many seconds.
+    """
+
 @final
 class Snapshot:
     """The state after one block, read from a provider through a cache that the next snapshot inherits."""
 
-    def __new__(cls, provider: StateProvider, *, cache_entries: int = 1_000_000) -> Snapshot: ...
+    def __new__(
+        cls, provider: StateProvider | LocalState, *, cache_entries: int = 1_000_000
+    ) -> Snapshot: ...
     def account(self, address: bytes) -> Account | None:
         """Return the account at `address`, or None."""
     def code(self, code_hash: bytes) -> bytes:
@@ -86,7 +154,7 @@ class Overlay:
         """Return the changes since the snapshot."""
     def fork(self) -> Overlay:
         """Return an independent copy."""
-    def seal(self, provider: StateProvider) -> Snapshot:
+    def seal(self, provider: StateProvider | LocalState) -> Snapshot:
         """Return the next snapshot; `provider` already contains the changes."""
 
 # --- Execution ---------------------------------------------------------------

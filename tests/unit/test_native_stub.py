@@ -22,6 +22,7 @@ def test_the_stub_agrees_with_the_built_module(tmp_path: Path) -> None:
     aliases = (
         *("Log", "RlpItem", "RlpSource", "ZkHead", "ZkTail", "DecodedZkFields"),
         *("TransactionFacts", "TransactionLocation", "FailureTexts", "NextSimulatedBlock"),
+        "RemoteKey",
     )
     names = ["__all__", *aliases]
     allowed.write_text("".join(f"entresol._native.{name}\n" for name in names), encoding="utf-8")

@@ -16,9 +16,11 @@ use entresol_core::evm::limits::LimitReached;
 use entresol_core::evm::revert_reason::describe_revert;
 use entresol_core::rlp::RlpError;
 use entresol_core::state::ProviderError;
+use entresol_core::state::remote::table::{Missing, TimedOut};
 use entresol_core::transaction::DecodeError;
 
 use super::convert::{PyAddress, PyData, PyLong, PyWord};
+use super::execution::remote_table::{PyKey, RemoteFailure, object_of};
 
 import_exception!(entresol.errors, AccountRejection);
 import_exception!(entresol.errors, CallGasSpent);
@@ -65,6 +67,8 @@ import_exception!(entresol.errors, SimulatedNumberTooLow);
 import_exception!(entresol.errors, SimulatedTimeTooLow);
 import_exception!(entresol.errors, SimulationGasSpent);
 import_exception!(entresol.errors, SimulationTooLong);
+import_exception!(entresol.errors, RemoteTimeout);
+import_exception!(entresol.errors, StateMissing);
 import_exception!(entresol.errors, StateUnavailable);
 import_exception!(entresol.errors, StoreFailed);
 import_exception!(entresol.errors, TipAboveFeeCap);
@@ -140,10 +144,26 @@ pub fn account_rejection(rejection: Rejection) -> PyErr {
 
 /// Return the exception for a failed state provider, with the provider's own as its cause.
 pub fn provider_error(py: Python<'_>, error: &ProviderError) -> PyErr {
+    if let Some(error) = remote_error(py, error) {
+        return error;
+    }
     let Some(cause) = error.0.downcast_ref::<PyErr>() else {
         return StateUnavailable::new_err(error.to_string());
     };
     unavailable(py, "the state provider", cause.clone_ref(py))
+}
+
+/// Return the exception for a value of a remote chain that is not known yet, or that could not be fetched.
+fn remote_error(py: Python<'_>, error: &ProviderError) -> Option<PyErr> {
+    if let Some(missing) = error.0.downcast_ref::<Missing>() {
+        let table = object_of(py, &missing.table)?;
+        return Some(StateMissing::new_err((table.unbind(), (PyKey(missing.key),))));
+    }
+    if let Some(late) = error.0.downcast_ref::<TimedOut>() {
+        return Some(RemoteTimeout::new_err(late.to_string()));
+    }
+    let failure = error.0.downcast_ref::<RemoteFailure>()?;
+    Some(failure.0.clone_ref(py))
 }
 
 /// Return the exception for a `provider` that raised `cause`.

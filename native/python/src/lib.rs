@@ -39,6 +39,8 @@ mod native {
     #[pymodule_export]
     use super::execution::limits::{CancelFlag, Limits};
     #[pymodule_export]
+    use super::execution::remote_table::{RemoteTable, wait_for_remote};
+    #[pymodule_export]
     use super::execution::revert_reason::{describe_revert, revert_reason};
     #[pymodule_export]
     use super::execution::senders::{

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from entresol.errors.base import INTERNAL, EntresolError
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class EngineError(EntresolError):
@@ -13,6 +18,19 @@ class EngineError(EntresolError):
 
 class StateUnavailable(EngineError):
     """The state provider failed; the cause is chained."""
+
+
+class StateMissing(EngineError):
+    """A value of the remote chain below a fork is not known yet; nothing has changed.
+
+    Whoever may wait asks `table`, an `entresol._native.RemoteTable`, for `keys` and tries again. (Errors import nothing
+    of the crate, whose exceptions they are.)
+    """
+
+    def __init__(self, table: Any, keys: tuple[Any, ...]) -> None:
+        super().__init__("a value of the remote chain is not known yet")
+        self.table = table
+        self.keys = keys
 
 
 class EnginePanicked(EngineError):

@@ -3,6 +3,7 @@
 pub mod changes;
 pub mod database;
 pub mod overlay;
+pub mod remote;
 pub mod snapshot;
 
 use std::error::Error;

@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 use revm::bytecode::Bytecode;
 
 use super::changes::Changes;
+use super::remote::rounds;
 use super::{Account, ProviderError, State, StateProvider};
 
 type SharedMap<K, V> =
@@ -22,7 +23,7 @@ const CODE_CACHE_BYTES: usize = 256 << 20;
 /// Caches what it read from its provider and inherits its parent's cache, in maps that share
 /// structure with the parent's: a hot account is read from the provider once, not once a block.
 /// Assumes that the provider is immutable. A provider's error is returned and not cached, so that
-/// the read can be retried.
+/// the read can be retried; nor is the placeholder that a round has instead of it.
 pub struct Snapshot {
     provider: Arc<dyn StateProvider>,
     cache: RwLock<Cache>,
@@ -93,7 +94,10 @@ impl State for Snapshot {
         if let Some(known) = self.cache.read().accounts.get(&address) {
             return Ok(*known);
         }
-        let account = self.provider.account(address)?;
+        let account = match self.provider.account(address) {
+            Ok(account) => account,
+            Err(error) => return rounds::placeholder_account(address, error),
+        };
         if self.has_room() {
             self.cache.write().accounts.insert(address, account);
         }
@@ -107,7 +111,10 @@ impl State for Snapshot {
         if let Some(code) = self.codes.get(hash) {
             return Ok(code);
         }
-        let code = analyse(self.provider.code(hash)?);
+        let code = match self.provider.code(hash) {
+            Ok(code) => analyse(code),
+            Err(error) => return rounds::placeholder(error),
+        };
         self.codes.insert(hash, code.clone());
         Ok(code)
     }
@@ -116,7 +123,10 @@ impl State for Snapshot {
         if let Some(known) = self.cache.read().slot(address, slot) {
             return Ok(known);
         }
-        let value = self.provider.slot(address, slot)?;
+        let value = match self.provider.slot(address, slot) {
+            Ok(value) => value,
+            Err(error) => return rounds::placeholder(error),
+        };
         if self.has_room() {
             self.cache.write().insert_slot(address, slot, value);
         }
@@ -127,7 +137,10 @@ impl State for Snapshot {
         if let Some(known) = self.block_hashes.read().get(&number) {
             return Ok(*known);
         }
-        let hash = self.provider.block_hash(number)?;
+        let hash = match self.provider.block_hash(number) {
+            Ok(hash) => hash,
+            Err(error) => return rounds::placeholder(error),
+        };
         self.block_hashes.write().insert(number, hash);
         Ok(hash)
     }

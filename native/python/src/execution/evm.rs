@@ -5,15 +5,16 @@ use pyo3::prelude::*;
 
 use entresol_core::evm::env::{self, ExecutionEnv};
 use entresol_core::evm::{self, trace};
+use entresol_core::state::remote::mode;
 use entresol_core::state::{ProviderError, State};
 
 use super::env::{BlockEnv, Checks, Rules};
 use super::execution_result::ExecutionResult;
 use super::limits::Limits;
-use super::state::{Overlay, Snapshot};
+use super::state::{Overlay, Snapshot, fetch};
 use super::tx_env::TxEnv;
 use crate::convert::PyHash;
-use crate::errors::{UnknownTracer, execution_error, provider_error};
+use crate::errors::{UnknownTracer, execution_error};
 use crate::gil;
 
 /// A tracer with its options, and the position of the traced transaction.
@@ -53,17 +54,37 @@ pub enum AnyState<'py> {
 }
 
 impl AnyState<'_> {
-    /// Read it with the GIL: to release it takes longer than to read what is in memory.
-    pub fn read<T>(
+    /// Read it with the GIL: to release it takes longer than to read what is in memory. It is released to wait.
+    pub fn read<T, E: Into<ReadError>>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&dyn State) -> Result<T, ProviderError>,
+        work: impl Fn(&dyn State) -> Result<T, E>,
     ) -> PyResult<T> {
-        let read = match self {
-            Self::Snapshot(snapshot) => work(snapshot.get().0.as_ref()),
-            Self::Overlay(overlay) => work(overlay.get().current_for(py).as_ref()),
-        };
-        read.map_err(|error| provider_error(py, &error))
+        loop {
+            let read = mode::without_waiting(|| match self {
+                Self::Snapshot(snapshot) => work(snapshot.get().0.as_ref()),
+                Self::Overlay(overlay) => work(overlay.get().current_for(py).as_ref()),
+            });
+            match read.map_err(E::into) {
+                Ok(value) => return Ok(value),
+                Err(ReadError::Raised(error)) => return Err(error),
+                Err(ReadError::Provider(error)) => fetch(py, error)?,
+            }
+        }
+    }
+}
+
+/// Why something cannot be read.
+pub enum ReadError {
+    /// The state could not be read.
+    Provider(ProviderError),
+    /// Something else raised this.
+    Raised(PyErr),
+}
+
+impl From<ProviderError> for ReadError {
+    fn from(error: ProviderError) -> Self {
+        Self::Provider(error)
     }
 }
 

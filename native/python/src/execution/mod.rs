@@ -5,6 +5,7 @@ pub mod env;
 pub mod evm;
 pub mod execution_result;
 pub mod limits;
+pub mod remote_table;
 pub mod revert_reason;
 pub mod senders;
 pub mod state;

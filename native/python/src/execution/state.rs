@@ -6,13 +6,16 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use entresol_core::state::remote::provider::fetch_missed;
+use entresol_core::state::remote::{mode, rounds};
 use entresol_core::state::{self, ProviderError, State, overlay, snapshot};
 
 use super::account::Account;
 use super::execution_result::{Changes, ExecutionResult, word};
-use super::state_provider::PyStateProvider;
+use super::state_provider;
 use crate::convert::{PyAddress, PyData, PyHash, PyWord};
 use crate::errors::provider_error;
+use crate::gil;
 
 /// The state after one block, read from a provider through a cache.
 #[pyclass(frozen, module = "entresol._native")]
@@ -23,7 +26,7 @@ impl Snapshot {
     #[new]
     #[pyo3(signature = (provider, *, cache_entries = 1_000_000))]
     fn new(provider: &Bound<'_, PyAny>, cache_entries: usize) -> PyResult<Self> {
-        let provider = Arc::new(PyStateProvider::new(provider)?);
+        let provider = state_provider::bind(provider)?;
         Ok(Self(Arc::new(snapshot::Snapshot::new(provider, cache_entries))))
     }
 
@@ -117,7 +120,7 @@ impl Overlay {
 
     /// Set the code, creating the account if there is none, and return its hash.
     fn set_code(&self, py: Python<'_>, address: PyAddress, code: PyData) -> PyResult<PyHash> {
-        self.write(py, |state| state.set_code(address.0, code.0)).map(PyHash)
+        self.write(py, |state| state.set_code(address.0, code.0.clone())).map(PyHash)
     }
 
     /// Write one slot.
@@ -142,8 +145,10 @@ impl Overlay {
             .iter()
             .map(|(k, v)| Ok((k.extract()?, v.extract()?)))
             .collect::<PyResult<_>>()?;
-        let slots = storage.into_iter().map(|(slot, value)| (slot.0.into(), value.0.into()));
-        self.write(py, |state| state.replace_storage(address.0, slots))
+        self.write(py, |state| {
+            let slots = storage.iter().map(|(slot, value)| (slot.0.into(), value.0.into()));
+            state.replace_storage(address.0, slots)
+        })
     }
 
     /// Return the changes since the snapshot.
@@ -158,8 +163,9 @@ impl Overlay {
 
     /// Return the next snapshot; `provider` already contains the changes.
     fn seal(&self, py: Python<'_>, provider: &Bound<'_, PyAny>) -> PyResult<Snapshot> {
-        let provider = Arc::new(PyStateProvider::new(provider)?);
-        self.read(py, |state| state.seal(provider)).map(|snapshot| Snapshot(Arc::new(snapshot)))
+        let provider = state_provider::bind(provider)?;
+        self.read(py, |state| state.seal(Arc::clone(&provider)))
+            .map(|snapshot| Snapshot(Arc::new(snapshot)))
     }
 }
 
@@ -179,25 +185,33 @@ impl Overlay {
     fn read<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&overlay::Overlay) -> Result<T, ProviderError> + Send,
+        work: impl Fn(&overlay::Overlay) -> Result<T, ProviderError> + Send + Sync,
     ) -> PyResult<T> {
         read(py, || work(&self.current()))
     }
 
-    /// Change the current state.
+    /// Change the current state; what fails has changed nothing, and nothing waits with the lock.
     pub fn write<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut overlay::Overlay) -> Result<T, ProviderError> + Send,
+        work: impl Fn(&mut overlay::Overlay) -> Result<T, ProviderError> + Send + Sync,
     ) -> PyResult<T> {
-        read(py, || work(overlay::Overlay::make_mut(&mut self.0.lock())))
+        loop {
+            let written = py.detach(|| {
+                mode::without_waiting(|| work(overlay::Overlay::make_mut(&mut self.0.lock())))
+            });
+            match written {
+                Ok(value) => return Ok(value),
+                Err(error) => fetch(py, error)?,
+            }
+        }
     }
 
     fn edit(
         &self,
         py: Python<'_>,
         address: PyAddress,
-        edit: impl FnOnce(&mut state::Account) + Send,
+        edit: impl Fn(&mut state::Account) + Send + Sync,
     ) -> PyResult<()> {
         self.write(py, |state| {
             let mut account = state.account(address.0)?.unwrap_or_default();
@@ -209,7 +223,20 @@ impl Overlay {
 
 fn read<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce() -> Result<T, ProviderError> + Send,
+    work: impl Fn() -> Result<T, ProviderError> + Send + Sync,
 ) -> PyResult<T> {
-    py.detach(work).map_err(|error| provider_error(py, &error))
+    let read = match mode::patience() {
+        None => py.detach(work),
+        Some(_) => gil::release(py, || rounds::run(None, work)),
+    };
+    read.map_err(|error| provider_error(py, &error))
+}
+
+/// Wait without the GIL for the value that an error says was missed, if this thread waits; otherwise raise the error.
+pub fn fetch(py: Python<'_>, error: ProviderError) -> PyResult<()> {
+    let fetched = match mode::patience() {
+        None => Err(error),
+        Some(_) => gil::release(py, || fetch_missed(error)),
+    };
+    fetched.map_err(|error| provider_error(py, &error))
 }

@@ -5,16 +5,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3::{PyTraverseError, PyVisit};
 
-use entresol_core::state::ProviderError;
 use entresol_rpc::account_read::AccountRead;
 use entresol_rpc::block::Block;
 use entresol_rpc::request::Request;
 
-use super::head::HeadState;
 use super::response::joined;
 use crate::convert::{PyAddress, PyHash, PyWord};
-use crate::errors::provider_error;
-use crate::execution::evm::AnyState;
+use crate::execution::evm::{AnyState, ReadError};
 use crate::trie::PyTrie;
 
 /// Responds to plain reads of accounts and slots without a dispatcher in Python.
@@ -151,24 +148,8 @@ fn json(
     py: Python<'_>,
     state: AnyState<'_>,
     read: AccountRead,
-    storage_root: impl FnOnce(Address) -> PyResult<B256>,
+    storage_root: impl Fn(Address) -> PyResult<B256>,
 ) -> PyResult<Vec<u8>> {
     let storage_root = |address| storage_root(address).map_err(ReadError::Raised);
-    let json = HeadState::of(state).read(py, |state| read.json(state, storage_root));
-    json.map_err(|error| match error {
-        ReadError::Provider(error) => provider_error(py, &error),
-        ReadError::Raised(error) => error,
-    })
-}
-
-/// Why something cannot be read.
-enum ReadError {
-    Provider(ProviderError),
-    Raised(PyErr),
-}
-
-impl From<ProviderError> for ReadError {
-    fn from(error: ProviderError) -> Self {
-        Self::Provider(error)
-    }
+    state.read(py, |state| read.json(state, storage_root))
 }

@@ -83,14 +83,6 @@ impl HeadState {
         }
     }
 
-    /// Run `work` on the state, with the GIL: to release it takes longer than to read what is in memory.
-    pub fn read<T>(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> T) -> T {
-        match self {
-            Self::Snapshot(snapshot) => work(snapshot.as_ref()),
-            Self::Overlay(overlay) => work(overlay.get().current_for(py).as_ref()),
-        }
-    }
-
     /// Run `work` on the state, without the GIL.
     pub fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> T + Send) -> T {
         match self {

@@ -1,0 +1,207 @@
+"""Values of a remote chain below a local state: what is known, what is missed, who waits and who fails."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from entresol import errors
+from entresol._native import Account, Overlay, RemoteTable, Snapshot, has_code
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE
+from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
+from tests.support.fork.local_rows import LocalRows, on_thread, waiting
+from tests.support.hex_data import word
+from tests.support.polling import eventually
+
+CODE = b"\x5f\x54"
+
+
+@pytest.fixture
+def remote() -> Iterator[FakeRemote]:
+    accounts = {ALICE: RemoteAccount(7, 10**18), CONTRACT: RemoteAccount(1, 0, CODE)}
+    with FakeRemote(accounts, {(CONTRACT, 1): 42}) as made:
+        yield made
+
+
+def ignored() -> None:
+    """Wake nobody."""
+
+
+def test_a_miss_names_the_key_and_changes_nothing(remote: FakeRemote) -> None:
+    snapshot = Snapshot(LocalRows(remote.table))
+    with pytest.raises(errors.StateMissing) as missing:
+        snapshot.account(ALICE)
+    assert missing.value.table is remote.table
+    assert missing.value.keys == (("account", ALICE),)
+    with pytest.raises(errors.StateMissing) as missing:
+        snapshot.slot(CONTRACT, word(1))
+    assert missing.value.keys == (("slot", CONTRACT, word(1)),)
+    assert (remote.table.asked, snapshot.cached) == (0, 0)
+
+
+def test_an_overlay_that_misses_is_as_it_was(remote: FakeRemote) -> None:
+    overlay = Overlay(Snapshot(LocalRows(remote.table)))
+    for write in (
+        lambda: overlay.set_balance(ALICE, 5),
+        lambda: overlay.set_code(ALICE, CODE),
+        lambda: overlay.set_slot(ALICE, word(1), word(2)),
+    ):
+        with pytest.raises(errors.StateMissing):
+            write()
+    assert not overlay.changes().accounts
+
+
+def test_a_thread_that_waits_reads_what_the_remote_has(remote: FakeRemote) -> None:
+    snapshot = Snapshot(LocalRows(remote.table))
+    account = on_thread(lambda: snapshot.account(CONTRACT))
+    assert account is not None
+    assert on_thread(lambda: snapshot.code(account.code_hash)) == CODE
+    assert on_thread(lambda: snapshot.slot(CONTRACT, word(1))) == word(42)
+    assert on_thread(lambda: snapshot.slot(CONTRACT, word(2))) == word(0)
+    assert on_thread(lambda: snapshot.account(BOB)) is None
+    assert on_thread(lambda: has_code(snapshot, CONTRACT))
+    # From now on it is known, on every thread.
+    assert snapshot.account(CONTRACT) == account
+    assert (remote.table.asked, remote.table.waiting) == (4, 0)
+
+
+def test_a_local_value_hides_that_of_the_remote(remote: FakeRemote) -> None:
+    local = LocalRows(remote.table)
+    local.accounts = {ALICE: Account(8, 1, EMPTY_CODE), CONTRACT: None}
+    local.slots = {(CONTRACT, word(1)): b""}
+    snapshot = Snapshot(local)
+    assert snapshot.account(ALICE) == Account(8, 1, EMPTY_CODE)
+    assert snapshot.account(CONTRACT) is None
+    assert snapshot.slot(CONTRACT, word(1)) == word(0)
+    assert remote.table.asked == 0
+
+
+def test_a_write_waits_without_the_lock_of_the_overlay(remote: FakeRemote) -> None:
+    overlay = Overlay(Snapshot(LocalRows(remote.table)))
+    with ThreadPoolExecutor(1) as pool:
+        with remote.held():
+            write = pool.submit(waiting(lambda: overlay.set_balance(ALICE, 5)))
+            eventually(lambda: remote.table.waiting == 1)
+            # Neither the GIL nor the lock of the overlay is held meanwhile.
+            with pytest.raises(errors.StateMissing):
+                overlay.set_nonce(ALICE, 1)
+        write.result()
+    assert overlay.account(ALICE) == Account(7, 5, EMPTY_CODE)
+
+
+def test_two_threads_that_miss_one_key_ask_once(remote: FakeRemote) -> None:
+    snapshot = Snapshot(LocalRows(remote.table))
+    with ThreadPoolExecutor(8) as pool:
+        with remote.held():
+            reads = [pool.submit(waiting(lambda: snapshot.account(ALICE))) for _ in range(8)]
+            eventually(lambda: remote.table.waiting == 8)
+        assert {read.result() for read in reads} == {Account(7, 10**18, EMPTY_CODE)}
+    assert remote.asked == {("account", ALICE): 1}
+
+
+def test_a_failure_is_that_of_everyone_who_waits_and_is_not_remembered(remote: FakeRemote) -> None:
+    snapshot = Snapshot(LocalRows(remote.table))
+    remote.failures["account"] = errors.RemoteUnreachable("http://there", "eth_getProof", "gone")
+    with ThreadPoolExecutor(4) as pool:
+        with remote.held():
+            reads = [pool.submit(waiting(lambda: snapshot.account(ALICE))) for _ in range(4)]
+            eventually(lambda: remote.table.waiting == 4)
+        for read in reads:
+            with pytest.raises(errors.RemoteUnreachable):
+                read.result()
+    remote.failures.clear()
+    assert on_thread(lambda: snapshot.account(ALICE)) is not None
+    assert remote.asked == {("account", ALICE): 2}
+
+
+def test_a_wait_has_an_end_and_the_next_read_asks_again(remote: FakeRemote) -> None:
+    snapshot = Snapshot(LocalRows(remote.table))
+    remote.silent.add("account")
+    with pytest.raises(errors.RemoteTimeout, match=f"account 0x{ALICE.hex()}"):
+        on_thread(lambda: snapshot.account(ALICE), 0.02)
+    remote.silent.clear()
+    assert on_thread(lambda: snapshot.account(ALICE)) is not None
+    assert remote.asked == {("account", ALICE): 2}
+
+
+def test_wanted_keys_wake_once_until_some_are_taken() -> None:
+    calls: list[int] = []
+    table = RemoteTable(lambda: calls.append(1))
+    table.want([("account", ALICE), ("hash", 7), ("account", ALICE)])
+    table.want([("slot", BOB, word(1))])
+    assert len(calls) == 1
+    taken = table.take_wanted(2)
+    table.want([("account", BOB), ("hash", 7)])
+    assert len(calls) == 2
+    taken += table.take_wanted(10)
+    assert sorted(taken, key=str) == sorted(
+        [("account", ALICE), ("hash", 7), ("slot", BOB, word(1)), ("account", BOB)], key=str
+    )
+    assert (table.take_wanted(10), table.asked) == ([], 4)
+
+
+def test_a_callback_comes_once_all_keys_are_known_or_failed() -> None:
+    table = RemoteTable(ignored)
+    calls: list[BaseException | None] = []
+    keys: list[Any] = [("account", ALICE), ("slot", ALICE, word(1)), ("hash", 7)]
+    table.want(keys, lambda: calls.append(table.failure(keys)))
+    table.put_accounts([(ALICE, 1, 2, b"")])
+    table.put_hashes([(7, word(7))])
+    assert not calls
+    table.fail(keys[1:2], error := OSError("gone"))
+    assert calls == [error]
+    # Wanted again, the failure is forgotten.
+    table.want(keys, lambda: calls.append(table.failure(keys)))
+    table.put_slots([(ALICE, word(1), b"\x01")])
+    assert calls == [error, None]
+    table.want(keys, lambda: calls.append(None))
+    assert len(calls) == 3
+    assert all(table.known(key) for key in keys)
+
+
+def test_a_hundred_thousand_slots_stay_within_the_entries() -> None:
+    table = RemoteTable(ignored, max_entries=10_000)
+    for start in range(0, 100_000, 1_000):
+        table.put_slots([(CONTRACT, word(slot), b"\x01") for slot in range(start, start + 1_000)])
+        assert table.entries <= 10_000
+    assert table.known(("slot", CONTRACT, word(99_999)))
+    assert not table.known(("slot", CONTRACT, word(0)))
+
+
+def test_an_empty_account_is_absent_and_known() -> None:
+    table = RemoteTable(ignored)
+    table.put_accounts([(BOB, 0, 0, b"")])
+    assert Snapshot(LocalRows(table)).account(BOB) is None
+
+
+@pytest.mark.parametrize(
+    "key", [(), ("account",), ("code", ALICE), ("hash", -1), ("slot", ALICE), 7]
+)
+def test_what_is_no_key_is_rejected(key: Any) -> None:
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        RemoteTable(ignored).want([key])
+
+
+def test_a_slot_of_more_than_32_bytes_is_rejected() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        RemoteTable(ignored).put_slots([(ALICE, word(1), bytes(33))])
+
+
+def test_a_table_that_its_client_owns_is_collected() -> None:
+    class Client:
+        def __init__(self) -> None:
+            self.table = RemoteTable(self.wake)
+
+        def wake(self) -> None: ...
+
+    client = Client()
+    left = weakref.ref(client)
+    client.table.want([("hash", 1)])
+    del client
+    gc.collect()
+    assert left() is None
