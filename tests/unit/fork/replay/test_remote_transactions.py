@@ -1,0 +1,138 @@
+"""Transactions of a remote chain: all of Ethereum's types are read, others are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from entresol.errors import MalformedValue
+from entresol.fork.replay.remote_transactions import NOT_EXECUTED, is_sent_raw, read_transaction
+from entresol.primitives.transactions import BlobTransaction, sign
+from entresol.primitives.values import Address, Hash32
+from tests.support.chain.sample_chain import SECRETS, SENDERS, SampleChain, sample_chain
+
+ETHEREUM = ("legacy", "unprotected", "access_list", "fee_market", "set_code", "creation", "failure")
+
+
+@pytest.fixture(scope="module")
+def sample() -> Iterator[SampleChain]:
+    with sample_chain() as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", ETHEREUM)
+def test_a_transaction_of_ethereum_is_read_as_it_was_sent(sample: SampleChain, name: str) -> None:
+    fields = sample.transaction(name)
+    assert not is_sent_raw(fields)
+    assert read_transaction(fields) == (
+        sample.hashes[name],
+        sample.sent[name].type,
+        sample.sent[name],
+        "",
+    )
+
+
+@pytest.mark.parametrize("name", ETHEREUM)
+def test_a_transaction_without_parity_is_read_by_v_alone(sample: SampleChain, name: str) -> None:
+    fields = {key: value for key, value in sample.transaction(name).items() if key != "yParity"}
+    assert read_transaction(fields).transaction == sample.sent[name]
+
+
+def test_a_transaction_without_a_type_is_a_legacy_one(sample: SampleChain) -> None:
+    fields = {key: value for key, value in sample.transaction("legacy").items() if key != "type"}
+    assert read_transaction(fields).transaction == sample.sent["legacy"]
+
+
+def test_a_transaction_with_data_instead_of_input_is_read(sample: SampleChain) -> None:
+    fields = sample.transaction("access_list")
+    fields["data"] = fields.pop("input")
+    assert read_transaction(fields).transaction == sample.sent["access_list"]
+
+
+def test_a_blob_transaction_is_read() -> None:
+    payload = BlobTransaction(
+        chain_id=1,
+        nonce=3,
+        gas_limit=21_000,
+        to=Address(bytes(20)),
+        max_fee_per_gas=9,
+        max_priority_fee_per_gas=1,
+        max_fee_per_blob_gas=7,
+        blob_hashes=(Hash32(b"\x01" * 32),),
+    )
+    sent = sign(payload, SECRETS[0], sender=SENDERS[0])
+    signed = sent.payload
+    assert isinstance(signed, BlobTransaction)
+    fields: dict[str, Any] = {
+        "type": "0x3",
+        "hash": str(sent.hash),
+        "from": str(SENDERS[0]),
+        "to": "0x" + "00" * 20,
+        "chainId": "0x1",
+        "nonce": "0x3",
+        "gas": hex(21_000),
+        "value": "0x0",
+        "input": "0x",
+        "maxFeePerGas": "0x9",
+        "maxPriorityFeePerGas": "0x1",
+        "maxFeePerBlobGas": "0x7",
+        "blobVersionedHashes": ["0x" + "01" * 32],
+        "accessList": [],
+        "v": hex(signed.y_parity),
+        "r": hex(signed.r),
+        "s": hex(signed.s),
+    }
+    assert read_transaction(fields).transaction == sent
+
+
+def test_a_transaction_of_the_zk_stack_is_read_by_its_raw_bytes(sample: SampleChain) -> None:
+    fields, sent = sample.transaction("deployment"), sample.sent["deployment"]
+    assert is_sent_raw(fields)
+    assert read_transaction(fields, sent.raw).transaction == sent
+    assert "does not have" in read_transaction(fields).note
+    assert "raw bytes are invalid" in read_transaction(fields, b"\x71\xff").note
+
+
+@pytest.mark.parametrize("missing", [("v", "r", "s", "yParity"), ("v", "yParity")])
+def test_a_transaction_without_a_signature_is_impersonated(
+    sample: SampleChain, missing: tuple[str, ...]
+) -> None:
+    fields = sample.transaction("legacy")
+    for name in missing:
+        fields.pop(name, None)
+    found = read_transaction(fields | {"r": "0x0", "s": "0x0"}).transaction
+    assert found is not None
+    assert found.is_impersonated
+    assert (found.hash, found.sender) == (sample.hashes["legacy"], sample.sent["legacy"].sender)
+
+
+@pytest.mark.parametrize("kind", [*NOT_EXECUTED, 0x05, 0x63, 0x80])
+def test_a_type_that_cannot_be_executed_is_named(kind: int) -> None:
+    found = read_transaction({"type": hex(kind), "hash": "0x" + "11" * 32})
+    assert found.transaction is None
+    assert found.note.startswith(f"type {kind:#x}, ")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"hash": None}, "hash"),
+        ({"from": "0x11"}, "from"),
+        ({"nonce": None}, "nonce"),
+        ({"gas": "x"}, "gas"),
+        ({"accessList": {}}, "accessList"),
+        ({"accessList": ["x"]}, "an object"),
+        ({"maxFeePerGas": None}, "maxFeePerGas"),
+        ({"type": {}}, "type"),
+    ],
+)
+def test_what_no_node_responds_with_is_an_error(
+    sample: SampleChain, change: dict[str, Any], problem: str
+) -> None:
+    fields = sample.transaction("failure") | change
+    if change.get("accessList") == {}:
+        fields["accessList"] = {"a": 1}
+    with pytest.raises(MalformedValue, match=problem):
+        read_transaction(fields)
