@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import aiohttp
@@ -242,6 +242,7 @@ class FaultyProxy:
         started.set()
         self._loop.run_forever()
         self._loop.run_until_complete(stop())
+        self._loop.run_until_complete(_cancelled(asyncio.all_tasks(self._loop)))
         self._loop.close()
 
     def end(self) -> None:
@@ -262,6 +263,14 @@ def faulty_proxy(node: str | Node) -> Iterator[FaultyProxy]:
     finally:
         proxy.end()
         thread.join(PATIENCE_SECONDS)
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """End requests that never get a response."""
+    left = [it for it in tasks if it is not asyncio.current_task()]
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 def _dumps(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -17,12 +17,10 @@ from entresol.errors import (
     MalformedValue,
 )
 from entresol.execution.reverts import revert_reason
+from entresol.l1.remote.http_post import HttpPost, NoResponse
 from entresol.l1.remote.log_range import exceeds_range_limit
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Data
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
 
 T = TypeVar("T")
 
@@ -33,7 +31,6 @@ MAX_READ_BYTES: Final = 4 << 20
 UNEXPECTED_RESPONSE: Final = 0
 """The code of a rejection whose response is not what the method returns."""
 
-_PIECE_BYTES: Final = 64 << 10
 _REVERTED: Final = 3
 _OVERLOADED: Final = frozenset({-32005, -32016, 429})
 _UNKNOWN_BLOCK: Final = re.compile(r"\bnot found\b|\bunknown block\b|\bno block\b")
@@ -64,9 +61,8 @@ class JsonRpcClient:
     ) -> None:
         self._endpoint = endpoint
         self._attempts = attempts
-        self._timeout = timeout
         self._sleep = sleep
-        self._session: ClientSession | None = None
+        self._http = HttpPost(endpoint.url, timeout=timeout)
 
     async def fetch(self, decode: Callable[[Any], T], method: str, *params: object) -> T:
         """Return the result of a method, decoded by `decode`; raises `LayerOneMalformed` if that fails."""
@@ -87,7 +83,7 @@ class JsonRpcClient:
             try:
                 response = await self._post(method, params, MAX_RESPONSE_BYTES)
                 return _decode(self._result(method, response))
-            except _NoResponseError as error:
+            except NoResponse as error:
                 failure = self._unreachable(error)
             except LayerOneRejected as rejection:
                 if not _may_lag(params, rejection):
@@ -100,16 +96,14 @@ class JsonRpcClient:
         """Return the result of any method as it came, if it is not long, from one attempt."""
         try:
             return self._result(method, await self._post(method, params, MAX_READ_BYTES))
-        except _NoResponseError as error:
+        except NoResponse as error:
             raise self._unreachable(error) from error
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        await self._http.close()
 
-    def _unreachable(self, error: _NoResponseError) -> LayerOneUnreachable:
+    def _unreachable(self, error: NoResponse) -> LayerOneUnreachable:
         return LayerOneUnreachable(self._endpoint.redacted, self._endpoint.redact(str(error)))
 
     def _result(self, method: str, response: _Response) -> msgspec.Raw:
@@ -124,7 +118,7 @@ class JsonRpcClient:
         if code in _OVERLOADED and not (
             method == "eth_getLogs" and exceeds_range_limit(code, message)
         ):
-            raise _NoResponseError(message)
+            raise NoResponse(message)
         if code == _REVERTED or "execution reverted" in message:
             data = _revert_data(error.get("data"))
             raise ExecutionReverted(data, revert_reason(data) or _after_colon(message))
@@ -136,53 +130,25 @@ class JsonRpcClient:
         try:
             return msgspec.json.decode(body.decode(), type=_Response)
         except UnicodeDecodeError as error:
-            raise _NoResponseError("the response is not UTF-8") from error
+            raise NoResponse("the response is not UTF-8") from error
         except msgspec.ValidationError as error:
-            raise _NoResponseError("the response is not JSON-RPC") from error
+            raise NoResponse("the response is not JSON-RPC") from error
         except (msgspec.DecodeError, RecursionError) as error:
-            raise _NoResponseError(f"HTTP status {status} without JSON") from error
+            raise NoResponse(f"HTTP status {status} without JSON") from error
 
     async def exchange(self, body: bytes, max_bytes: int) -> tuple[int, bytes]:
         """Return the HTTP status and the body of the response to a request."""
-        # Imported here, since a node with the embedded L1 does not need it.
-        import aiohttp  # noqa: PLC0415
-
-        if self._session is None:
-            timeout = aiohttp.ClientTimeout(total=self._timeout)
-            self._session = aiohttp.ClientSession(timeout=timeout)
-        headers = {"Content-Type": "application/json"}
-        try:
-            async with self._session.post(
-                self._endpoint.url, data=body, headers=headers
-            ) as response:
-                if response.status == 429 or response.status >= 500:
-                    raise _NoResponseError(f"HTTP status {response.status}")
-                return response.status, await _read_bounded(response, max_bytes)
-        except TimeoutError as error:
-            raise _NoResponseError(f"no response in {self._timeout:g} seconds") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise _NoResponseError(str(error) or type(error).__name__) from error
-
-
-class _NoResponseError(Exception):
-    """L1 did not respond; a retry may succeed."""
+        response = await self._http.post(body, max_bytes)
+        if response.status == 429 or response.status >= 500:
+            raise NoResponse(f"HTTP status {response.status}")
+        return response.status, response.body
 
 
 def _decode(result: msgspec.Raw) -> Any:
     try:
         return msgspec.json.decode(result)
     except msgspec.DecodeError as error:
-        raise _NoResponseError(f"the result cannot be read: {error}") from error
-
-
-async def _read_bounded(response: ClientResponse, max_bytes: int) -> bytes:
-    """Return the body of a response, unless it is too long."""
-    body = bytearray()
-    async for piece in response.content.iter_chunked(_PIECE_BYTES):
-        body += piece
-        if len(body) > max_bytes:
-            raise _NoResponseError(f"the response has more than {max_bytes} bytes")
-    return bytes(body)
+        raise NoResponse(f"the result cannot be read: {error}") from error
 
 
 def _may_lag(params: Sequence[object], rejection: LayerOneRejected) -> bool:

@@ -64,7 +64,7 @@ async def connect_remote(config: NodeConfig) -> tuple[SettlementLayer, ...]:
         directory.close()
 
 
-class RemoteChain(NamedTuple):
+class ChainToSettle(NamedTuple):
     """An L2 of the node: its settings, its operator's keys, and where its contracts are recorded."""
 
     config: NodeConfig
@@ -89,7 +89,7 @@ class RemoteSetup:
         chains = layer_two_configs(config)
         self._operators = ChainOperators(config, chains)
         self._chains = [
-            RemoteChain(it, keys, ManifestFile(it.chain))
+            ChainToSettle(it, keys, ManifestFile(it.chain))
             for it, keys in zip(chains, self._operators.keys, strict=True)
         ]
         self.l1: LayerOne = RemoteLayerOne(checked_url(config))
@@ -124,7 +124,7 @@ class RemoteSetup:
             )
         )
 
-    async def _base_token(self, chain: RemoteChain, contracts: SettlementContracts) -> BaseToken:
+    async def _base_token(self, chain: ChainToSettle, contracts: SettlementContracts) -> BaseToken:
         """Return what pays for gas: as it was when the chain was created here, or as L1 has registered it."""
         manifest = chain.file.manifest
         if manifest is None:
@@ -132,7 +132,7 @@ class RemoteSetup:
         check_flags(chain.config, manifest.base_token, f"in {chain.file.path or 'this deployment'}")
         return manifest.base_token
 
-    async def _deployment_block(self, chain: RemoteChain, contracts: SettlementContracts) -> int:
+    async def _deployment_block(self, chain: ChainToSettle, contracts: SettlementContracts) -> int:
         manifest = chain.file.manifest
         block = None if manifest is None else manifest.deployment_block
         return await find_deployment_block(self.l1, contracts.chain) if block is None else block
@@ -158,7 +158,7 @@ class RemoteSetup:
         )
         return self._config.l1.deploy_l1 and self._bridgehub is None and is_ours
 
-    async def _discover(self, chain: RemoteChain, l1_chain_id: int) -> SettlementContracts:
+    async def _discover(self, chain: ChainToSettle, l1_chain_id: int) -> SettlementContracts:
         manifest, bridgehub = chain.file.manifest, self._bridgehub
         if bridgehub is None:
             if manifest is None:
@@ -182,7 +182,7 @@ class RemoteSetup:
         await self._register(chain, bridgehub, l1_chain_id)
         return await self._registered(chain, bridgehub)
 
-    async def _register(self, chain: RemoteChain, bridgehub: Address, l1_chain_id: int) -> None:
+    async def _register(self, chain: ChainToSettle, bridgehub: Address, l1_chain_id: int) -> None:
         """Register a chain that the Bridgehub does not know, if the flags say so."""
         if self._registers:
             problem = self._problem_of(l1_chain_id)
@@ -197,7 +197,7 @@ class RemoteSetup:
         """Whether it may create the contract of a chain, and add validators."""
         return self._config.l1.deploy_l1 or self._config.l1.bridgehub_owner_key is not None
 
-    async def _registered(self, chain: RemoteChain, bridgehub: Address) -> SettlementContracts:
+    async def _registered(self, chain: ChainToSettle, bridgehub: Address) -> SettlementContracts:
         contracts, manifest = (
             await find_contracts(self.l1, bridgehub, chain.chain_id),
             chain.file.manifest,

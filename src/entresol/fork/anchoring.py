@@ -1,0 +1,198 @@
+"""Which remote block a fork stands on: named by number, hash or transaction, or the newest of a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from entresol.errors import (
+    AnchorMismatch,
+    AnchorNotFound,
+    MalformedValue,
+    RemoteFailed,
+    RemoteRejected,
+)
+from entresol.fork import results
+from entresol.fork.results import DescribedBlock
+from entresol.fork.settings import ForkSettings
+from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.fork.transport.envelopes import Call
+from entresol.primitives.values import Hash32
+
+BY_NUMBER: Final = "eth_getBlockByNumber"
+BY_HASH: Final = "eth_getBlockByHash"
+BY_TRANSACTION: Final = "eth_getTransactionByHash"
+
+_HASHES_ONLY: Final = False
+_STEPS: Final = 15
+"""How many blocks one round of a search by time looks at."""
+_MAX_ROUNDS: Final = 32
+
+
+class RemoteStart(msgspec.Struct, frozen=True):
+    """What the remote says first: who it is, on which block the fork stands, and what is final."""
+
+    chain_id: int
+    anchor: DescribedBlock
+    finalized: int | None
+    """The number of the finalized block; None if the remote has none."""
+    config: bytes | None
+    """What `eth_config` responded, if it is served."""
+
+
+async def find_start(client: ForkClient, settings: ForkSettings) -> RemoteStart:
+    """Return what the remote says first: one batch, and a second one if the block has to be computed from it."""
+    first = [
+        Call("eth_chainId", ()),
+        Call(BY_NUMBER, ("finalized", _HASHES_ONLY)),
+        Call("eth_config", ()),
+        _first_block(settings),
+    ]
+    chain_id, finalized, config, found = await client.ask(first)
+    return RemoteStart(
+        settings.chain_id
+        if settings.chain_id is not None
+        else results.decoded(client.host, "eth_chainId", _required(chain_id), results.chain_id),
+        await _anchor(client, settings, first[-1], _required(found)),
+        _finalized(client, finalized),
+        None if isinstance(config, RemoteFailed) else bytes(config),
+    )
+
+
+def _first_block(settings: ForkSettings) -> Call:
+    """Return the call that finds the anchor, or what it is counted from."""
+    if settings.block_hash is not None:
+        return Call(BY_HASH, (str(settings.block_hash), _HASHES_ONLY))
+    if settings.transaction_hash is not None:
+        return Call(BY_TRANSACTION, (str(settings.transaction_hash),))
+    number = settings.block_number
+    return Call(
+        BY_NUMBER, ("latest" if number is None or number < 0 else hex(number), _HASHES_ONLY)
+    )
+
+
+async def _anchor(
+    client: ForkClient, settings: ForkSettings, call: Call, raw: bytes
+) -> DescribedBlock:
+    if settings.transaction_hash is not None and settings.block_hash is None:
+        return await _parent_of(client, settings.transaction_hash, raw)
+    number = settings.block_number
+    expected = number if number is not None and number >= 0 else None
+    block = results.described_block(
+        client.host,
+        call.method,
+        raw,
+        number_is=None if settings.block_hash is not None else expected,
+    )
+    if block is None:
+        raise AnchorNotFound(client.host, _name(settings))
+    if settings.block_hash is not None:
+        _check_pinned(client.host, settings, block)
+        return block
+    if number is not None and number < 0:
+        return await block_at(client, max(block.number + number, 0))
+    if number is None and settings.not_after is not None:
+        return await newest_not_after(client, settings.not_after, block)
+    return block
+
+
+async def block_at(client: ForkClient, number: int) -> DescribedBlock:
+    """Return a block by its number."""
+    raw = await client.request(BY_NUMBER, hex(number), _HASHES_ONLY)
+    block = results.described_block(client.host, BY_NUMBER, raw, number_is=number)
+    if block is None:
+        raise AnchorNotFound(client.host, f"block {number}")
+    return block
+
+
+async def newest_not_after(
+    client: ForkClient, timestamp: int, latest: DescribedBlock
+) -> DescribedBlock:
+    """Return the newest block that is not later than a time: each round of requests parts what is left by sixteen."""
+    if latest.header.timestamp <= timestamp:
+        return latest
+    earliest = await block_at(client, 0)
+    if earliest.header.timestamp > timestamp:
+        raise AnchorNotFound(client.host, f"block that is not later than {timestamp}")
+    low, high = earliest, latest.number
+    for _ in range(_MAX_ROUNDS):
+        if high - low.number <= 1:
+            return low
+        for block in await _blocks(client, _between(low.number, high)):
+            if block.header.timestamp <= timestamp:
+                low = block
+            else:
+                high = block.number
+                break
+    raise AnchorNotFound(
+        client.host, f"block that is not later than {timestamp}: its times are not in order"
+    )
+
+
+def _between(low: int, high: int) -> list[int]:
+    """Return numbers between two others, evenly."""
+    steps = min(_STEPS, high - low - 1)
+    return [low + (high - low) * (n + 1) // (steps + 1) for n in range(steps)]
+
+
+async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedBlock]:
+    outcomes = await client.ask([Call(BY_NUMBER, (hex(it), _HASHES_ONLY)) for it in numbers])
+    found = []
+    for number, outcome in zip(numbers, outcomes, strict=True):
+        raw = _required(outcome)
+        block = results.described_block(client.host, BY_NUMBER, raw, number_is=number)
+        if block is None:
+            raise AnchorNotFound(client.host, f"block {number}")
+        found.append(block)
+    return found
+
+
+async def _parent_of(client: ForkClient, transaction: Hash32, raw: bytes) -> DescribedBlock:
+    """Return the parent of a transaction's block."""
+
+    def decode(result: Any) -> int | None:
+        fields = results.mapping(result) if result is not None else {}
+        if fields.get("blockNumber") is None:
+            return None
+        number = results.member(fields, "blockNumber", results.number)
+        if not number:
+            raise MalformedValue("the transaction is in the first block, which has no parent")
+        return number
+
+    number = results.decoded(client.host, BY_TRANSACTION, raw, decode)
+    if number is None:
+        raise AnchorNotFound(client.host, f"transaction {transaction} in a block")
+    return await block_at(client, number - 1)
+
+
+def _check_pinned(host: str, settings: ForkSettings, block: DescribedBlock) -> None:
+    if block.hash != settings.block_hash:
+        raise AnchorMismatch(f"the block that {host} returned", settings.block_hash, block.hash)
+    number = settings.block_number
+    if number is not None and number >= 0 and number != block.number:
+        raise AnchorMismatch(f"the number of block {block.hash}", number, block.number)
+
+
+def _name(settings: ForkSettings) -> str:
+    if settings.block_hash is not None:
+        return f"block {settings.block_hash}"
+    return "latest block" if settings.block_number is None else f"block {settings.block_number}"
+
+
+def _finalized(client: ForkClient, outcome: Outcome) -> int | None:
+    """Return the number of the finalized block; a chain without finality has an error or none."""
+    if isinstance(outcome, RemoteRejected):
+        return None
+    try:
+        block = results.described_block(client.host, BY_NUMBER, _required(outcome))
+    except RemoteFailed:
+        return None
+    return None if block is None else block.number
+
+
+def _required(outcome: Outcome) -> bytes:
+    if isinstance(outcome, RemoteFailed):
+        raise outcome
+    return outcome

@@ -1,0 +1,71 @@
+"""The thread and event loop of a remote's client: it responds while every other thread waits or is busy."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class ClientThread:
+    """An event loop on a thread of its own.
+
+    Any thread may give it work. Fails: with `RuntimeError` once it is stopped.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine there, and block until it has ended."""
+        future = self.begin(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine there."""
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeError("the client of the remote is stopped")
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Call a function there, soon; nothing happens once it is stopped."""
+        try:
+            self._loop.call_soon_threadsafe(call)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+
+    def stop(self, last: Coroutine[Any, Any, None]) -> None:
+        """Cancel what runs there, run one more coroutine, and end the thread."""
+        if self._loop.is_closed():
+            last.close()
+            return
+        asyncio.run_coroutine_threadsafe(self._ended(last), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    async def _ended(self, last: Coroutine[Any, Any, None]) -> None:
+        running = [it for it in asyncio.all_tasks() if it is not asyncio.current_task()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await last
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()

@@ -1,0 +1,171 @@
+"""Blocks of the remote at or below the anchor: which are known by hash, and the hashes that `BLOCKHASH` needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from entresol.errors import RemoteFailed, RemoteMalformed
+from entresol.execution.system_calls import HISTORY_STORAGE
+from entresol.fork import results
+from entresol.fork.anchoring import BY_HASH, BY_NUMBER
+from entresol.fork.block_names import RemoteBlock
+from entresol.fork.results import DescribedBlock
+from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.fork.transport.envelopes import Call
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.values import Hash32
+
+MAX_RECENT: Final = 256
+"""How many blocks below the anchor are known by hash at most; a chain may be far from its last final block."""
+DEFAULT_RECENT: Final = 64
+"""How many if the remote does not say which block is final."""
+HISTORY_WINDOW: Final = 8_191
+"""How many hashes the contract of EIP-2935 has."""
+MAX_LINKED: Final = 1_024
+"""How many headers are read to link a block to those that are known."""
+MAX_CACHED_BYTES: Final = 16 << 20
+
+_HASHES_ONLY: Final = False
+_METHOD: Final = BY_NUMBER
+
+
+class PastBlocks:
+    """The blocks of the remote at or below the anchor.
+
+    Remembers: the hashes of the anchor and of those before it that may still be replaced, more as they are asked for,
+    and blocks that were read last. Assumes: the loop of the client; `hash_at` may be called from any thread.
+    Fails: with `RemoteFailed`; `RemoteMalformed` for headers that are not linked.
+    """
+
+    def __init__(
+        self, client: ForkClient | None, anchor: DescribedBlock, finalized: int | None
+    ) -> None:
+        self._given = client
+        self.anchor = anchor
+        lowest = anchor.number - (DEFAULT_RECENT if finalized is None else MAX_RECENT)
+        if finalized is not None:
+            lowest = max(lowest, min(finalized, anchor.number))
+        self.first_recent = max(lowest, 0)
+        """Blocks from here on are asked for by hash; earlier ones are final."""
+        self._hashes = {anchor.number: anchor.hash}
+        if anchor.number:
+            self._hashes[anchor.number - 1] = anchor.header.parent_hash
+        self._blocks: BoundedMap[Hash32, DescribedBlock] = BoundedMap(max_weight=MAX_CACHED_BYTES)
+        self._blocks.put(anchor.hash, anchor, len(anchor.json))
+
+    @property
+    def _client(self) -> ForkClient:
+        assert self._given is not None, "without a remote only what is known is asked for"
+        return self._given
+
+    def hash_at(self, number: int) -> Hash32 | None:
+        """Return the hash of a block that the remote may still replace; None for one that is final."""
+        return self._hashes.get(number) if number >= self.first_recent else None
+
+    def known_hash(self, number: int) -> Hash32 | None:
+        """Return the hash of a block, if it is known."""
+        return self._hashes.get(number)
+
+    def recent_hashes(self) -> dict[int, Hash32]:
+        """Return what is known of recent blocks, for the cache."""
+        return {number: it for number, it in self._hashes.items() if number >= self.first_recent}
+
+    def take_hashes(self, hashes: Mapping[int, bytes]) -> None:
+        """Take hashes that an earlier start has read, as far as they join those that are known."""
+        while (number := self._low - 1) >= 0 and number in hashes:
+            self._hashes[number] = Hash32(hashes[number])
+
+    def recent_calls(self) -> list[Call]:
+        """Return the calls that read the headers between the last final block and the anchor."""
+        numbers = range(self.first_recent + 1, self.anchor.number)
+        return [Call(_METHOD, (hex(it), _HASHES_ONLY)) for it in numbers]
+
+    def take_recent(self, outcomes: Sequence[Outcome]) -> None:
+        """Take the outcomes of `recent_calls`."""
+        numbers = range(self.first_recent + 1, self.anchor.number)
+        self._extend([self._described(*it) for it in zip(numbers, outcomes, strict=True)])
+
+    async def block(self, wanted: int | Hash32) -> DescribedBlock | None:
+        """Return a block; None if the remote has none, if it is above the anchor, or if it was orphaned."""
+        if isinstance(wanted, int):
+            if not 0 <= wanted <= self.anchor.number:
+                return None
+            known = self.hash_at(wanted)
+            if known is None:
+                return await self._by_number(wanted)
+            wanted = known
+        cached = self._blocks.touch(wanted)
+        if cached is None:
+            cached = await self._by_hash(wanted)
+        return cached
+
+    async def remote_block(self, number: int) -> RemoteBlock:
+        """Return the block whose state is to be read."""
+        block = await self.block(number)
+        if block is None:
+            raise RemoteMalformed(self._client.host, _METHOD, f"there is no block {number}")
+        return RemoteBlock(
+            block.number, block.hash, block.header.state_root, is_final=number < self.first_recent
+        )
+
+    def history_slot(self, number: int) -> tuple[bytes, bytes] | None:
+        """Return the slot of EIP-2935 that has the hash of a block after the anchor, if it has."""
+        if not self.anchor.number - HISTORY_WINDOW <= number < self.anchor.number:
+            return None
+        return bytes(HISTORY_STORAGE), (number % HISTORY_WINDOW).to_bytes(32, "big")
+
+    async def hashes(self, numbers: Sequence[int]) -> dict[int, Hash32]:
+        """Return the hashes of blocks by their headers, linked to those that are known if they are near."""
+        low = self._low
+        if any(low - MAX_LINKED <= it < low for it in numbers):
+            lowest = min(it for it in numbers if it >= low - MAX_LINKED)
+            self._extend(await self._headers(range(lowest + 1, low + 1)))
+        found = {it: self._hashes[it] for it in numbers if it in self._hashes}
+        far = [it for it in numbers if it not in found]
+        return found | {it.number: it.hash for it in await self._headers(far)}
+
+    @property
+    def _low(self) -> int:
+        """The lowest number of those whose hashes are known; they have no gap below the anchor."""
+        return self.anchor.number - len(self._hashes) + 1
+
+    def _extend(self, blocks: list[DescribedBlock]) -> None:
+        """Take headers in ascending order, up to the lowest that is known: each has to be the parent of the next."""
+        for block in reversed(blocks):
+            expected = self._hashes[block.number]
+            if block.hash != expected:
+                problem = f"block {block.number} is {block.hash}, and its child names {expected}"
+                raise RemoteMalformed(self._client.host, _METHOD, problem)
+            if block.number:
+                self._hashes[block.number - 1] = block.header.parent_hash
+
+    async def _headers(self, numbers: Sequence[int]) -> list[DescribedBlock]:
+        calls = [Call(_METHOD, (hex(it), _HASHES_ONLY)) for it in numbers]
+        outcomes = await self._client.ask(calls)
+        return [self._described(*it) for it in zip(numbers, outcomes, strict=True)]
+
+    def _described(self, number: int, outcome: Outcome) -> DescribedBlock:
+        if isinstance(outcome, RemoteFailed):
+            raise outcome
+        block = results.described_block(self._client.host, _METHOD, outcome, number_is=number)
+        if block is None:
+            raise RemoteMalformed(self._client.host, _METHOD, f"there is no block {number}")
+        return block
+
+    async def _by_number(self, number: int) -> DescribedBlock | None:
+        raw = await self._client.request(_METHOD, hex(number), _HASHES_ONLY)
+        block = results.described_block(self._client.host, _METHOD, raw, number_is=number)
+        if block is not None:
+            self._blocks.put(block.hash, block, len(block.json))
+        return block
+
+    async def _by_hash(self, wanted: Hash32) -> DescribedBlock | None:
+        raw = await self._client.request(BY_HASH, str(wanted), _HASHES_ONLY)
+        block = results.described_block(self._client.host, BY_HASH, raw, hash_is=wanted)
+        if block is None or block.number > self.anchor.number:
+            return None
+        if self.hash_at(block.number) not in (None, block.hash):
+            return None
+        self._blocks.put(block.hash, block, len(block.json))
+        return block

@@ -1,0 +1,200 @@
+"""`RemoteChain`: the chain behind a fork's URL, at the block that the fork stands on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from entresol.errors import RemoteUnreachable
+from entresol.fork.block_reads import BlockReads
+from entresol.fork.client_thread import ClientThread
+from entresol.fork.results import DescribedBlock
+from entresol.fork.starting import OpenedRemote, check_same, open_remote
+from entresol.fork.table_feed import TableFeed
+from entresol.fork.transport.attempts import Patience
+from entresol.fork.transport.client import ForkClient
+from entresol.fork.transport.endpoints import Endpoints, host_of
+from entresol.fork.transport.waiting import WaitReport
+from entresol.fork.verify import VerifiedReads
+from entresol.primitives.anchor import Anchor
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from entresol._native import RemoteTable
+    from entresol.fork.cache.cache import ForkCache
+    from entresol.fork.settings import ForkSettings
+
+T = TypeVar("T")
+
+ANCHOR_ENTRIES: Final = 500_000
+PAST_ENTRIES: Final = 50_000
+"""How many values of an earlier block are in memory."""
+PAST_TABLES: Final = 16
+"""How many earlier blocks have a table; the one that was used least recently goes."""
+OFFLINE_HOST: Final = "offline"
+
+
+class RemoteChain:
+    """A remote chain at its anchor. It has a thread and an event loop of its own; any thread may use it.
+
+    Remembers: connections, values of the anchor and of some earlier blocks, what waits. Persists: what it reads, in the
+    cache. Assumes: it is closed. Fails: with `RemoteFailed`, which names host and method, and has no secret.
+    """
+
+    def __init__(
+        self,
+        settings: ForkSettings,
+        cache: ForkCache,
+        thread: ClientThread,
+        client: ForkClient | None,
+        opened: OpenedRemote,
+    ) -> None:
+        self.settings = settings
+        self.anchor: Anchor = opened.anchor
+        self.hardfork: str = opened.hardfork
+        """The EVM fork of the anchor."""
+        self._thread = thread
+        self._client = client
+        self._cache = cache
+        self._opened = opened
+        self._reads = BlockReads(client, cache, opened)
+        self._verified = VerifiedReads(client, opened.past) if self._verifies else None
+        feed = self._feed(self.anchor.number, ANCHOR_ENTRIES)
+        self.table: RemoteTable = feed.table
+        """The state after the anchor."""
+        self._anchor_feed = feed
+        self._feeds: BoundedMap[int, TableFeed] = BoundedMap(PAST_TABLES)
+
+    @classmethod
+    def open(cls, settings: ForkSettings, cache: ForkCache) -> RemoteChain:
+        """Ask the remote, or the cache, for everything that a start needs; blocks until it is there."""
+        host = host_of(settings.urls[0]) if settings.urls else OFFLINE_HOST
+        thread = ClientThread(f"fork {host}")
+        try:
+            client, opened = thread.call(_started(settings, cache, host))
+            return cls(settings, cache, thread, client, opened)
+        except BaseException:
+            thread.stop(_closed(None, cache))
+            raise
+
+    @property
+    def host(self) -> str:
+        """Scheme, host and port of the remote."""
+        return OFFLINE_HOST if self._client is None else self._client.host
+
+    @property
+    def waiting(self) -> WaitReport:
+        """What waits for the remote now, and how long."""
+        return WaitReport(self.host) if self._client is None else self._client.waits.report()
+
+    def table_at(self, number: int) -> RemoteTable:
+        """Return the state after an earlier block."""
+        if number == self.anchor.number:
+            return self.table
+        feed = self._feeds.touch(number)
+        if feed is None:
+            feed = self._feed(number, PAST_ENTRIES)
+            self._feeds.put(number, feed)
+        return feed.table
+
+    def hash_at(self, number: int) -> Hash32 | None:
+        """Return the hash of a block that the remote may still replace; None for one that is final."""
+        return self._opened.past.hash_at(number)
+
+    async def read(
+        self,
+        method: str,
+        params: Sequence[object],
+        *,
+        is_final: Callable[[msgspec.Raw], bool] | None = None,
+    ) -> msgspec.Raw:
+        """Return the result of any method as it came; one that `is_final` may come from the cache, and goes there."""
+        return await self._there(self._read(method, params, is_final))
+
+    async def past_block(self, block: int | Hash32) -> DescribedBlock | None:
+        """Return a block at or below the anchor; None if the remote has none."""
+        return await self._there(self._reads.past_block(block))
+
+    async def set_url(self, url: str) -> None:
+        """Ask another URL from now on, if the same chain with the same anchor is behind it.
+
+        Headers go there only if its host was given at the start.
+        """
+        await self._there(self._set_url(url))
+
+    def close(self) -> None:
+        """Fail what waits, and end the thread; the cache is closed, too."""
+        self._thread.stop(_closed(self._client, self._cache))
+        for number in list(self._feeds):
+            feed = self._feeds.get(number)
+            if feed is not None:
+                feed.close(self.host)
+        self._anchor_feed.close(self.host)
+
+    @property
+    def _verifies(self) -> bool:
+        return self.settings.verify and self._client is not None
+
+    def _feed(self, number: int, max_entries: int) -> TableFeed:
+        return TableFeed(number, self._reads, self._cache, self._thread, max_entries=max_entries)
+
+    async def _there(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            future = self._thread.begin(work)
+        except RuntimeError as error:
+            raise RemoteUnreachable(self.host, "anything", "the fork is closed") from error
+        return await asyncio.wrap_future(future)
+
+    async def _read(
+        self,
+        method: str,
+        params: Sequence[object],
+        is_final: Callable[[msgspec.Raw], bool] | None,
+    ) -> msgspec.Raw:
+        raw = await self._reads.read(method, params, is_final, self._verified)
+        return raw.copy()
+
+    async def _set_url(self, url: str) -> None:
+        if self._client is None:
+            raise RemoteUnreachable(OFFLINE_HOST, "anything", "--offline asks no remote")
+        other = self._client.at(url)
+        try:
+            await check_same(other, self.anchor)
+        except BaseException:
+            await other.close()
+            raise
+        await self._client.use(other)
+
+
+async def _started(
+    settings: ForkSettings, cache: ForkCache, host: str
+) -> tuple[ForkClient | None, OpenedRemote]:
+    client = None if settings.is_offline else make_client(settings, host)
+    try:
+        return client, await open_remote(settings, cache, client)
+    except BaseException:
+        if client is not None:
+            await client.close()
+        raise
+
+
+def make_client(settings: ForkSettings, host: str) -> ForkClient:
+    """Return the client of a fork's settings."""
+    endpoints = Endpoints(
+        settings.urls,
+        headers=settings.headers,
+        timeout=settings.timeout,
+        units_per_second=settings.compute_units_per_second,
+    )
+    patience = Patience(settings.retries, settings.timeout, settings.backoff)
+    return ForkClient(endpoints, patience, batch_size=settings.batch_size, host=host)
+
+
+async def _closed(client: ForkClient | None, cache: ForkCache) -> None:
+    if client is not None:
+        await client.close()
+    cache.close()

@@ -1,0 +1,232 @@
+"""Read accounts and slots of one remote block, in as few requests as it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from entresol._native import keccak256
+from entresol.errors import RemoteFailed, RemoteLied, RemoteMalformed, RemoteRejected
+from entresol.fork import results
+from entresol.fork.block_names import Naming, RemoteBlock, lost_or
+from entresol.fork.proofs import ProvenAccount, check_proofs, proven_account
+from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.fork.transport.envelopes import Call
+from entresol.fork.transport.rejections import is_no_archive
+
+PROVEN_SLOTS: Final = 3
+"""From so many slots of one account on, one proof of all of them costs a remote less than they do."""
+MAX_PROVEN_SLOTS: Final = 1_024
+"""How many slots one proof has; each comes with nodes of some kilobytes."""
+
+AccountKey: TypeAlias = tuple[str, bytes]
+SlotKey: TypeAlias = tuple[str, bytes, bytes]
+StateKey: TypeAlias = AccountKey | SlotKey
+
+
+class FetchedAccount(NamedTuple):
+    """An account of the remote; one that is empty is absent."""
+
+    nonce: int
+    balance: int
+    code: bytes
+
+
+class StateSink(Protocol):
+    """Where values go as soon as they are there."""
+
+    def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
+        """Take accounts."""
+
+    def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
+        """Take the values of slots, without leading zeros."""
+
+    def fail(self, keys: Sequence[StateKey], error: RemoteFailed) -> None:
+        """Take why keys could not be read."""
+
+
+class _Part(NamedTuple):
+    """Calls that belong together, the keys they are for, and what is to be done with their outcomes."""
+
+    keys: list[StateKey]
+    calls: list[Call]
+    take: Callable[[list[bytes]], None]
+    is_proof: bool = False
+
+
+class StateFetch:
+    """Reads the state of one remote block.
+
+    Remembers: whether the remote proves it. Assumes: the loop of the client. Fails: never; keys fail, each with a
+    `RemoteFailed`.
+    """
+
+    def __init__(
+        self,
+        client: ForkClient,
+        block: RemoteBlock,
+        *,
+        naming: Naming,
+        proofs: bool,
+        verify: bool = False,
+    ) -> None:
+        self._client = client
+        self._block = block
+        self._param = block.param(naming)
+        self._guard = block.guard(naming, client.host)
+        self._proofs = proofs
+        self._verify = verify
+
+    async def read(self, keys: Iterable[StateKey], sink: StateSink) -> None:
+        """Read keys; every one of them is put or fails."""
+        slots: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        accounts: dict[bytes, None] = {}
+        for key in keys:
+            if len(key) == 3:
+                slots[key[1]].append(key[2])
+            else:
+                accounts[key[1]] = None
+        parts = list(self._parts(accounts, slots, sink))
+        await asyncio.gather(*(self._piece(it, sink) for it in self._pieces(parts)))
+
+    def _parts(
+        self, accounts: dict[bytes, None], slots: dict[bytes, list[bytes]], sink: StateSink
+    ) -> Iterator[_Part]:
+        for address in dict.fromkeys([*accounts, *slots]):
+            wanted = slots.get(address, [])
+            is_proven = self._verify or (self._proofs and len(wanted) >= PROVEN_SLOTS)
+            with_account = address in accounts
+            if not is_proven:
+                yield from self._plain(address, wanted, sink, with_account=with_account)
+                continue
+            for n in range(0, max(len(wanted), 1), MAX_PROVEN_SLOTS):
+                piece = wanted[n : n + MAX_PROVEN_SLOTS]
+                yield self._proven(address, piece, sink, with_account=with_account and n == 0)
+
+    def _plain(
+        self, address: bytes, slots: list[bytes], sink: StateSink, *, with_account: bool
+    ) -> Iterator[_Part]:
+        """Yield the parts of an account without a proof."""
+        name, host = f"0x{address.hex()}", self._client.host
+        if with_account:
+
+            def take_account(raw: list[bytes]) -> None:
+                balance = results.decoded(host, "eth_getBalance", raw[0], results.balance)
+                nonce = results.decoded(host, "eth_getTransactionCount", raw[1], results.nonce)
+                code = results.decoded(host, "eth_getCode", raw[2], results.code)
+                sink.put_accounts({address: FetchedAccount(nonce, balance, code)})
+
+            methods = ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
+            calls = [Call(method, (name, self._param)) for method in methods]
+            yield _Part([("account", address)], calls, take_account)
+        for slot in slots:
+
+            def take_slot(raw: list[bytes], slot: bytes = slot) -> None:
+                value = results.decoded(host, "eth_getStorageAt", raw[0], results.word)
+                sink.put_slots({(address, slot): value})
+
+            call = Call("eth_getStorageAt", (name, f"0x{slot.hex()}", self._param))
+            yield _Part([("slot", address, slot)], [call], take_slot)
+
+    def _proven(
+        self, address: bytes, slots: list[bytes], sink: StateSink, *, with_account: bool
+    ) -> _Part:
+        """Return the part of an account with its slots in one proof."""
+        name = f"0x{address.hex()}"
+        calls = [Call("eth_getProof", (name, [f"0x{it.hex()}" for it in slots], self._param))]
+        keys: list[StateKey] = [("slot", address, slot) for slot in slots]
+        if with_account:
+            calls.append(Call("eth_getCode", (name, self._param)))
+            keys.append(("account", address))
+
+        def take(raw: list[bytes]) -> None:
+            account = self._account(address, slots, raw[0])
+            if with_account:
+                code = self._code(account, raw[1])
+                fetched = FetchedAccount(account.nonce, account.balance, code)
+                sink.put_accounts({address: fetched})
+            if slots:
+                values = zip(slots, account.slots, strict=True)
+                sink.put_slots({(address, slot): value for slot, value in values})
+
+        return _Part(keys, calls, take, is_proof=True)
+
+    def _account(self, address: bytes, slots: list[bytes], raw: bytes) -> ProvenAccount:
+        method, host = "eth_getProof", self._client.host
+        account = results.decoded(host, method, raw, lambda it: proven_account(it, slots))
+        problem = check_proofs(self._block.state_root, address, slots, account)
+        if problem:
+            raise RemoteLied(host, method, f"account 0x{address.hex()}: {problem}")
+        return account
+
+    def _code(self, account: ProvenAccount, raw: bytes) -> bytes:
+        method, host = "eth_getCode", self._client.host
+        code = results.decoded(host, method, raw, results.code)
+        if code if not account.has_code else keccak256(code) != account.code_hash:
+            problem = f"the code does not have the hash {account.code_hash}"
+            if self._verify:
+                raise RemoteLied(host, method, problem)
+            # Its hash is proven, so that a read without a proof would be no better.
+            raise RemoteMalformed(host, method, problem)
+        return code
+
+    def _pieces(self, parts: list[_Part]) -> Iterator[list[_Part]]:
+        """Yield parts whose calls fit one batch."""
+        size = max(self._client.batch_size - (self._guard is not None), 1)
+        piece: list[_Part] = []
+        count = 0
+        for part in parts:
+            if piece and count + len(part.calls) > size:
+                yield piece
+                piece, count = [], 0
+            piece.append(part)
+            count += len(part.calls)
+        if piece:
+            yield piece
+
+    async def _piece(self, parts: list[_Part], sink: StateSink) -> None:
+        calls = [call for part in parts for call in part.calls]
+        outcomes = iter(await self._client.ask(calls, guard=self._guard))
+        unproven: list[_Part] = []
+        explained: dict[str, RemoteFailed] = {}
+        for part in parts:
+            mine = [next(outcomes) for _ in part.calls]
+            failure = _first_failure(mine)
+            may_do_without = part.is_proof and not self._verify
+            if failure is None:
+                failure = _taken(part, mine)
+                if failure is None:
+                    continue
+            if may_do_without and isinstance(failure, RemoteRejected | RemoteLied):
+                unproven.append(part)
+            else:
+                text = str(failure)
+                if text not in explained:
+                    explained[text] = await lost_or(self._client, self._block, failure)
+                sink.fail(part.keys, explained[text])
+        if unproven:
+            await self._without_proofs(unproven, sink)
+
+    async def _without_proofs(self, parts: list[_Part], sink: StateSink) -> None:
+        """Read one by one what the remote does not prove."""
+        self._proofs = False
+        await self.read([key for part in parts for key in part.keys], sink)
+
+
+def _taken(part: _Part, outcomes: list[Outcome]) -> RemoteFailed | None:
+    """Take the results of a part; return what is wrong with them."""
+    try:
+        part.take([it for it in outcomes if not isinstance(it, RemoteFailed)])
+    except RemoteFailed as error:
+        return error
+    return None
+
+
+def _first_failure(outcomes: list[Outcome]) -> RemoteFailed | None:
+    failures = [it for it in outcomes if isinstance(it, RemoteFailed)]
+    archive = (
+        it for it in failures if isinstance(it, RemoteRejected) and is_no_archive(it.message)
+    )
+    return next(archive, failures[0] if failures else None)

@@ -1,0 +1,220 @@
+"""Fill the table of one remote block with what is wanted: from the cache, else from the remote."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from entresol._native import RemoteTable
+from entresol.errors import EntresolError, RemoteFailed, RemoteUnreachable
+from entresol.fork.cache.rows import CachedAccount
+from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
+
+if TYPE_CHECKING:
+    from entresol.fork.cache.cache import ForkCache
+    from entresol.fork.client_thread import ClientThread
+
+logger = logging.getLogger(__name__)
+
+COLLECT_SECONDS: Final = 0.001
+"""How long more misses are waited for, so that they go in one request."""
+MAX_TAKEN: Final = 4_096
+"""How many keys are fetched at a time."""
+MAX_FETCHES: Final = 16
+"""How many such groups are fetched at the same time; what is wanted meanwhile stays in the table."""
+
+TableKey: TypeAlias = tuple[Any, ...]
+
+
+class BlockSource(Protocol):
+    """What a feed needs of the chain its block is in."""
+
+    async def hash_of(self, number: int) -> bytes:
+        """Return the hash of a block."""
+
+    async def fetch(self, number: int) -> StateFetch | None:
+        """Return how the state after a block is read; None without a remote."""
+
+    async def block_hashes(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        """Return hashes of blocks."""
+
+
+class TableFeed:
+    """Fetches what a `RemoteTable` wants, on the thread of the client.
+
+    Remembers: which groups of keys are being fetched. Fails: never; keys fail, each with an error that a client may
+    see. What comes is put at once, piece by piece.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        source: BlockSource,
+        cache: ForkCache,
+        thread: ClientThread,
+        *,
+        max_entries: int,
+    ) -> None:
+        self.number = number
+        self._source = source
+        self._cache = cache
+        self._thread = thread
+        self._fetches: set[asyncio.Task[None]] = set()
+        self._is_collecting = False
+        self.table = RemoteTable(self._wake, max_entries=max_entries)
+
+    def close(self, host: str) -> None:
+        """Fail what is still wanted."""
+        error = RemoteUnreachable(host, "anything", "the fork is closed")
+        while keys := self.table.take_wanted(MAX_TAKEN):
+            self.table.fail(keys, error)
+
+    def _wake(self) -> None:
+        self._thread.soon(self._collect)
+
+    def _collect(self) -> None:
+        if not self._is_collecting:
+            self._is_collecting = True
+            asyncio.get_running_loop().call_later(COLLECT_SECONDS, self._take)
+
+    def _take(self) -> None:
+        self._is_collecting = False
+        while len(self._fetches) < MAX_FETCHES:
+            keys = self.table.take_wanted(MAX_TAKEN)
+            if not keys:
+                return
+            task = asyncio.get_running_loop().create_task(self._fetch(keys))
+            self._fetches.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._fetches.discard(task)
+        if not task.cancelled():
+            self._take()
+
+    async def _fetch(self, keys: Sequence[TableKey]) -> None:
+        """Fetch keys; all of them are put or failed in the end, whatever happens."""
+        left = set(keys)
+        try:
+            await self._fetched(keys, left)
+            if left:
+                error = RemoteUnreachable("", "the state", "it responded to only a part")
+                self.table.fail(list(left), error)
+        except asyncio.CancelledError:
+            self.table.fail(list(left), RemoteUnreachable("", "the state", "the fork is closed"))
+            raise
+        except EntresolError as error:
+            self.table.fail(list(left), error)
+        except Exception as error:
+            logger.exception("reading the state of the remote failed")
+            failure = RemoteFailed("reading the state of the remote failed; the log has more")
+            failure.__cause__ = error
+            self.table.fail(list(left), failure)
+
+    async def _fetched(self, keys: Sequence[TableKey], left: set[TableKey]) -> None:
+        sink = _Sink(self.table, self._cache, await self._source.hash_of(self.number), left)
+        sink.from_cache(keys)
+        numbers = [key[1] for key in left if key[0] == "hash"]
+        state: list[StateKey] = [key for key in left if key[0] != "hash"]
+        waits: list[Awaitable[None]] = []
+        if numbers:
+            waits.append(self._hashes(numbers, sink))
+        if state:
+            waits.append(self._state(state, sink))
+        await asyncio.gather(*waits)
+
+    async def _state(self, keys: list[StateKey], sink: _Sink) -> None:
+        try:
+            fetch = await self._source.fetch(self.number)
+        except RemoteFailed as error:
+            sink.fail(keys, error)
+            return
+        if fetch is not None:
+            await fetch.read(keys, sink)
+            return
+        for key in keys:
+            sink.fail([key], sink.missing(key))
+
+    async def _hashes(self, numbers: list[int], sink: _Sink) -> None:
+        try:
+            sink.put_hashes(await self._source.block_hashes(numbers))
+        except RemoteFailed as error:
+            sink.fail([("hash", it) for it in numbers], error)
+
+
+class _Sink:
+    """Puts values into table and cache, and counts off what is left."""
+
+    def __init__(
+        self, table: RemoteTable, cache: ForkCache, block: bytes, left: set[TableKey]
+    ) -> None:
+        self._table = table
+        self._cache = cache
+        self._block = block
+        self._left = left
+
+    def from_cache(self, keys: Sequence[TableKey]) -> None:
+        """Put what the cache has."""
+        accounts = [key[1] for key in keys if key[0] == "account"]
+        slots = [(key[1], key[2]) for key in keys if key[0] == "slot"]
+        if accounts:
+            known = self._cache.accounts(self._block, accounts)
+            self._accounts({it: FetchedAccount(*known[it]) for it in known})
+        if slots:
+            self._slots(self._cache.slots(self._block, slots))
+        numbers = [key[1] for key in keys if key[0] == "hash"]
+        if numbers:
+            self._hashes(self._cache.hashes(numbers))
+
+    def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
+        """Put accounts of the remote."""
+        cached = {address: CachedAccount(*it) for address, it in accounts.items()}
+        keys = [("account", address) for address in accounts]
+        if self._is_cached(keys, lambda: self._cache.put_accounts(self._block, cached)):
+            self._accounts(accounts)
+
+    def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
+        """Put slots of the remote."""
+        keys = [("slot", *key) for key in slots]
+        if self._is_cached(keys, lambda: self._cache.put_slots(self._block, slots)):
+            self._slots(slots)
+
+    def put_hashes(self, hashes: dict[int, bytes]) -> None:
+        """Put hashes of blocks of the remote."""
+        keys = [("hash", number) for number in hashes]
+        if self._is_cached(keys, lambda: self._cache.put_hashes(hashes)):
+            self._hashes(hashes)
+
+    def fail(self, keys: Sequence[TableKey], error: EntresolError) -> None:
+        """Let keys fail."""
+        self._left.difference_update(keys)
+        self._table.fail(list(keys), error)
+
+    def missing(self, key: TableKey) -> EntresolError:
+        """Return the error of a key that is not in the cache of a fork without a remote."""
+        if key[0] == "account":
+            return self._cache.missing_account(key[1], self._block)
+        return self._cache.missing_slot(key[1], key[2], self._block)
+
+    def _is_cached(self, keys: Sequence[TableKey], put: Callable[[], None]) -> bool:
+        """Put values into the cache; they fail if it has others, which is what a remote looks like that has changed."""
+        try:
+            put()
+        except EntresolError as error:
+            self.fail(keys, error)
+            return False
+        return True
+
+    def _accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
+        self._left.difference_update(("account", address) for address in accounts)
+        self._table.put_accounts([(address, *it) for address, it in accounts.items()])
+
+    def _slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
+        self._left.difference_update(("slot", *key) for key in slots)
+        self._table.put_slots([(*key, value) for key, value in slots.items()])
+
+    def _hashes(self, hashes: dict[int, bytes]) -> None:
+        self._left.difference_update(("hash", number) for number in hashes)
+        self._table.put_hashes(list(hashes.items()))

@@ -1,0 +1,210 @@
+"""A JSON-RPC client of a remote chain that may be slow, limited, hostile or gone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from entresol.errors import RemoteFailed, RemoteMalformed, RemoteRejected
+from entresol.fork.transport.attempts import Attempts, Patience
+from entresol.fork.transport.endpoints import Endpoints, host_of
+from entresol.fork.transport.envelopes import (
+    UNEXPECTED,
+    Call,
+    RateLimited,
+    TooLarge,
+    decode,
+    encode,
+    name_of,
+)
+from entresol.fork.transport.rate_limit import cost_of
+from entresol.fork.transport.waiting import Waits
+from entresol.l1.remote.http_post import BodyTooLong, NoResponse
+
+IN_FLIGHT: Final = 16
+"""How many HTTP requests are under way at the same time."""
+MAX_BODY: Final = 32 << 20
+"""How long a response may be; a batch with a longer one is halved."""
+
+Outcome: TypeAlias = msgspec.Raw | RemoteFailed
+Guard: TypeAlias = tuple[Call, Callable[[msgspec.Raw], None]]
+"""A call that each batch carries, and the check of its result, which raises to have the batch thrown away."""
+
+
+class ForkClient:
+    """Asks a remote chain.
+
+    Remembers: connections, how large a batch may be, and what waits. Persists: nothing. Assumes: one event loop.
+    Fails: with `RemoteFailed`; none of them has a secret of URL or headers.
+    """
+
+    def __init__(
+        self, endpoints: Endpoints, patience: Patience, *, batch_size: int, host: str
+    ) -> None:
+        self.endpoints = endpoints
+        self.batch_size = batch_size
+        self.waits = Waits(host)
+        self._patience = patience
+        self._in_flight = asyncio.Semaphore(IN_FLIGHT)
+        self._next_id = 1
+
+    @property
+    def host(self) -> str:
+        """Scheme, host and port of the first URL."""
+        return self.waits.host
+
+    async def request(self, method: str, *params: object, max_bytes: int = MAX_BODY) -> msgspec.Raw:
+        """Return the result of a method."""
+        call = Call(method, params)
+        try:
+            (outcome,) = await self._retried([call], max_bytes)
+        except TooLarge as error:
+            raise error.rejection from error
+        if isinstance(outcome, RemoteFailed):
+            raise outcome
+        return outcome
+
+    async def ask(
+        self, calls: Sequence[Call], *, guard: Guard | None = None, max_bytes: int = MAX_BODY
+    ) -> list[Outcome]:
+        """Return the outcomes of calls, in order, in as few batches as the remote takes."""
+        if not calls:
+            return []
+        size = max(self.batch_size - (guard is not None), 1)
+        pieces = [calls[n : n + size] for n in range(0, len(calls), size)]
+        done = await asyncio.gather(*(self._piece(it, guard, max_bytes) for it in pieces))
+        return [outcome for outcomes in done for outcome in outcomes]
+
+    def at(self, url: str) -> ForkClient:
+        """Return a client that asks another URL."""
+        return ForkClient(
+            self.endpoints.with_url(url),
+            self._patience,
+            batch_size=self.batch_size,
+            host=host_of(url),
+        )
+
+    async def use(self, other: ForkClient) -> None:
+        """Ask what another client asks from now on."""
+        old, self.endpoints = self.endpoints, other.endpoints
+        self.waits.host = other.host
+        await old.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.endpoints.close()
+
+    async def _piece(
+        self, calls: Sequence[Call], guard: Guard | None, max_bytes: int
+    ) -> list[Outcome]:
+        try:
+            return await self._guarded(calls, guard, max_bytes)
+        except TooLarge as error:
+            if len(calls) == 1 and guard is None:
+                return [error.rejection]
+            if len(calls) == 1:
+                return await self._apart(calls, guard, max_bytes)
+        except RemoteFailed as error:
+            return [error] * len(calls)
+        half = len(calls) // 2
+        # What one remote has said holds for all batches to come.
+        self.batch_size = max(min(self.batch_size, half), 1)
+        halves = (calls[:half], calls[half:])
+        left, right = await asyncio.gather(
+            *(self._piece(it, guard, max_bytes) for it in halves),
+        )
+        return left + right
+
+    async def _guarded(
+        self, calls: Sequence[Call], guard: Guard | None, max_bytes: int
+    ) -> list[Outcome]:
+        if guard is None:
+            return await self._retried(calls, max_bytes)
+        call, check = guard
+        *outcomes, checked = await self._retried([*calls, call], max_bytes)
+        _check(check, checked)
+        return outcomes
+
+    async def _apart(
+        self, calls: Sequence[Call], guard: Guard | None, max_bytes: int
+    ) -> list[Outcome]:
+        """Ask without a batch; the guard comes after, since a block that is still there was there before."""
+        try:
+            outcomes = await self._retried(calls, max_bytes)
+            if guard is not None:
+                (checked,) = await self._retried([guard[0]], max_bytes)
+                _check(guard[1], checked)
+        except TooLarge as error:
+            return [error.rejection] * len(calls)
+        except RemoteFailed as error:
+            return [error] * len(calls)
+        return outcomes
+
+    async def _retried(self, calls: Sequence[Call], max_bytes: int) -> list[Outcome]:
+        """Return the outcomes of one batch; what the remote's rate limit rejected is sent again."""
+        name = name_of(calls)
+        units = sum(cost_of(it.method) for it in calls)
+        attempts = Attempts(self.endpoints, self._patience, name, units)
+        outcomes: list[Outcome | None] = [None] * len(calls)
+        left = list(range(len(calls)))
+        with self.waits.waiting(name, _later):
+            while left:
+                got = await self._attempt(attempts, [calls[n] for n in left], max_bytes)
+                if got is None:
+                    continue
+                again = [n for n, it in zip(left, got, strict=True) if isinstance(it, RateLimited)]
+                for n, outcome in zip(left, got, strict=True):
+                    outcomes[n] = None if isinstance(outcome, RateLimited) else outcome
+                left = again
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    async def _attempt(
+        self, attempts: Attempts, calls: Sequence[Call], max_bytes: int
+    ) -> list[msgspec.Raw | RemoteRejected | RateLimited] | None:
+        """Return the outcomes of one attempt, or None if there was no response."""
+        async with self._in_flight:
+            endpoint, seconds = await attempts.next()
+            first_id = self._next_id
+            self._next_id += len(calls)
+            limited: RateLimited | None = None
+            problem = ""
+            outcomes = None
+            try:
+                response = await endpoint.http.post(encode(calls, first_id), max_bytes, seconds)
+                outcomes = decode(endpoint, calls, first_id, response, time.time())
+            except BodyTooLong as error:
+                raise _too_long(endpoint.host, calls, str(error)) from error
+            except NoResponse as error:
+                problem = str(error)
+            except RateLimited as error:
+                limited = error
+            # Not in the handlers above: what is raised there has the first error, and its secrets, in its context.
+            if outcomes is not None:
+                endpoint.succeeded()
+                limited = next((it for it in outcomes if isinstance(it, RateLimited)), None)
+            if limited is not None:
+                attempts.rate_limited(endpoint, limited.seconds, str(limited))
+            elif outcomes is None:
+                attempts.no_response(endpoint, problem)
+            return outcomes
+
+
+def _too_long(host: str, calls: Sequence[Call], problem: str) -> TooLarge | RemoteMalformed:
+    """Return the error of a response that is too long: a batch may be halved."""
+    if len(calls) > 1:
+        return TooLarge(RemoteRejected(host, name_of(calls), UNEXPECTED, problem))
+    return RemoteMalformed(host, name_of(calls), problem)
+
+
+def _check(check: Callable[[msgspec.Raw], None], outcome: Outcome) -> None:
+    if isinstance(outcome, RemoteFailed):
+        raise outcome
+    check(outcome)
+
+
+def _later(seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+    return asyncio.get_running_loop().call_later(seconds, call).cancel

@@ -1,0 +1,159 @@
+"""The URLs of a remote: asked in turn, each with its limits; one that fails rests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from entresol.errors import RemoteUnreachable
+from entresol.fork.transport.rate_limit import RateLimit, is_local
+from entresol.l1.remote.http_post import HttpPost
+from entresol.l1.urls import REDACTED, Endpoint, is_http_url
+
+MAX_REST_SECONDS: Final = 30.0
+"""How long an endpoint rests at most that keeps failing."""
+MAX_SECRET_FREE: Final = 300
+"""How much of a text of the remote an error repeats."""
+_MIN_SECRET: Final = 6
+"""Shorter than any key."""
+
+
+class RemoteEndpoint:
+    """One URL of a remote.
+
+    Remembers: connections, how often in a row it failed, and until when it is left alone. Its representation, and
+    everything that it says, has scheme, host and port only.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Sequence[tuple[str, str]] = (),
+        timeout: float,
+        units_per_second: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not is_http_url(url):
+            raise RemoteUnreachable(host_of(url), "anything", "its URL is not http:// or https://")
+        self._url = Endpoint(url)
+        self._secrets = _secrets(headers)
+        self._clock = clock
+        self.host = host_of(url)
+        self.http = HttpPost(url, timeout=timeout, headers=headers, follows_redirects=False)
+        self.limit = RateLimit(None if is_local(url) else units_per_second)
+        self.failures = 0
+        self.rests_until = 0.0
+        """It is not asked until then while another one can be."""
+        self.not_before = 0.0
+        """It is not asked until then at all: it said so."""
+
+    def __repr__(self) -> str:
+        return f"<RemoteEndpoint {self.host}>"
+
+    def redact(self, text: str) -> str:
+        """Return a text of the remote without the secrets of URL and headers, shortened."""
+        text = self._url.redact(text)
+        for secret in self._secrets:
+            text = text.replace(secret, REDACTED)
+        return text if len(text) <= MAX_SECRET_FREE else text[:MAX_SECRET_FREE] + REDACTED
+
+    def succeeded(self) -> None:
+        """Forget its failures."""
+        self.failures = 0
+        self.rests_until = 0.0
+
+    def failed(self, backoff: float) -> None:
+        """Rest: longer with each failure in a row."""
+        self.failures += 1
+        rest = min(backoff * 2 ** min(self.failures - 1, 10), MAX_REST_SECONDS)
+        self.rests_until = self._clock() + rest
+
+    def rate_limited(self, seconds: float) -> None:
+        """Ask nothing for so long."""
+        self.not_before = max(self.not_before, self._clock() + seconds)
+
+
+class Endpoints:
+    """All URLs of a remote, in turn.
+
+    Remembers: whose turn it is, and which hosts were given at the start: headers go only to those.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        headers: Sequence[tuple[str, str]] = (),
+        timeout: float,
+        units_per_second: int | None = None,
+        trusted: frozenset[str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._headers = tuple(headers)
+        self._timeout = timeout
+        self._units = units_per_second
+        self._clock = clock
+        self._trusted = frozenset(map(host_of, urls)) if trusted is None else trusted
+        self._turn = 0
+        self._all = [self._endpoint(url) for url in urls]
+
+    @property
+    def first(self) -> RemoteEndpoint | None:
+        """The one that names the remote in errors and banner; None without any."""
+        return self._all[0] if self._all else None
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def next(self) -> tuple[RemoteEndpoint, float]:
+        """Return whose turn it is, and how many seconds to wait before it may be asked."""
+        now = self._clock()
+        turns = [self._all[(self._turn + n) % len(self._all)] for n in range(len(self._all))]
+        chosen = min(turns, key=lambda it: (max(it.not_before - now, 0.0), it.rests_until > now))
+        self._turn = (self._all.index(chosen) + 1) % len(self._all)
+        return chosen, max(chosen.not_before - now, 0.0)
+
+    def with_url(self, url: str) -> Endpoints:
+        """Return endpoints with only this URL, which gets the headers if its host was given at the start."""
+        return Endpoints(
+            [url],
+            headers=self._headers,
+            timeout=self._timeout,
+            units_per_second=self._units,
+            trusted=self._trusted,
+            clock=self._clock,
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for endpoint in self._all:
+            await endpoint.http.close()
+
+    def _endpoint(self, url: str) -> RemoteEndpoint:
+        return RemoteEndpoint(
+            url,
+            headers=self._headers if host_of(url) in self._trusted else (),
+            timeout=self._timeout,
+            units_per_second=self._units,
+            clock=self._clock,
+        )
+
+
+def _secrets(headers: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the values of headers, and their parts that may be secret (`Bearer …`), the longest first."""
+    parts = {part for _, value in headers for part in (value, *value.split())}
+    return sorted((it for it in parts if len(it) >= _MIN_SECRET), key=len, reverse=True)
+
+
+def host_of(url: str) -> str:
+    """Return scheme, host and port of a URL: all that is shown of it."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return REDACTED
+    named = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{named}" + ("" if port is None else f":{port}")

@@ -1,0 +1,90 @@
+"""One POST to a server that is not trusted: a limit of time and bytes, and errors that may be tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+_PIECE_BYTES: Final = 64 << 10
+
+
+class NoResponse(Exception):  # noqa: N818  # caught where it is known what was asked for
+    """The server did not respond as it should; a retry may succeed."""
+
+
+class BodyTooLong(NoResponse):
+    """The response is longer than it may be; a retry for less may succeed."""
+
+
+class PostResponse(NamedTuple):
+    """What a server responded."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+    """When to come again, as the server says it: seconds, or a date."""
+
+
+class HttpPost:
+    """Posts JSON to one URL.
+
+    Remembers: connections. Persists: nothing. Assumes: one event loop. Fails: with `NoResponse`, whose text may have
+    the secrets of the URL.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float,
+        headers: Sequence[tuple[str, str]] = (),
+        follows_redirects: bool = True,
+    ) -> None:
+        self._url = url
+        self._timeout = timeout
+        self._headers = [("Content-Type", "application/json"), *headers]
+        self._follows_redirects = follows_redirects
+        self._session: ClientSession | None = None
+
+    async def post(self, body: bytes, max_bytes: int, within: float | None = None) -> PostResponse:
+        """Return the response to a body, which has at most `max_bytes`, whatever its status is."""
+        # Imported here, since a node with the embedded L1 does not need it.
+        import aiohttp  # noqa: PLC0415
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession()
+        seconds = self._timeout if within is None else within
+        try:
+            async with self._session.post(
+                self._url,
+                data=body,
+                headers=self._headers,
+                timeout=aiohttp.ClientTimeout(total=seconds),
+                allow_redirects=self._follows_redirects,
+            ) as response:
+                retry_after = response.headers.get("Retry-After")
+                received = await _read_bounded(response, max_bytes)
+                return PostResponse(response.status, received, retry_after)
+        except TimeoutError as error:
+            raise NoResponse(f"no response in {seconds:g} seconds") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise NoResponse(str(error) or type(error).__name__) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+async def _read_bounded(response: ClientResponse, max_bytes: int) -> bytes:
+    """Return the body of a response, unless it is too long."""
+    body = bytearray()
+    async for piece in response.content.iter_chunked(_PIECE_BYTES):
+        body += piece
+        if len(body) > max_bytes:
+            raise BodyTooLong(f"the response has more than {max_bytes} bytes")
+    return bytes(body)

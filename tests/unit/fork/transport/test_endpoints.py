@@ -1,0 +1,92 @@
+"""Several URLs in turn, and what is shown of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.errors import RemoteUnreachable
+from entresol.fork.transport.endpoints import Endpoints, host_of
+
+URLS = ("https://a.example/key", "https://b.example/key", "https://c.example/key")
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Return a clock that stands."""
+    return Clock()
+
+
+@pytest.fixture
+def endpoints(clock: Clock) -> Endpoints:
+    """Return three endpoints."""
+    return Endpoints(URLS, timeout=1.0, clock=clock)
+
+
+def turns(endpoints: Endpoints, count: int) -> str:
+    """Return the letters of the hosts whose turn it is."""
+    return "".join(endpoints.next()[0].host[len("https://")] for _ in range(count))
+
+
+def test_urls_are_asked_in_turn(endpoints: Endpoints) -> None:
+    assert turns(endpoints, 7) == "abcabca"
+
+
+def test_one_that_fails_rests_and_comes_back(endpoints: Endpoints, clock: Clock) -> None:
+    first, _ = endpoints.next()
+    first.failed(backoff=2.0)
+    assert turns(endpoints, 4) == "bcbc"
+    clock.now += 2.0
+    assert "a" in turns(endpoints, 3)
+
+
+def test_one_that_keeps_failing_rests_longer_up_to_a_limit(
+    endpoints: Endpoints, clock: Clock
+) -> None:
+    first, _ = endpoints.next()
+    rests = []
+    for _ in range(8):
+        first.failed(backoff=1.0)
+        rests.append(first.rests_until - clock.now)
+    assert rests == [1, 2, 4, 8, 16, 30, 30, 30]
+    first.succeeded()
+    assert first.rests_until == 0
+
+
+def test_all_that_rest_are_asked_all_the_same(endpoints: Endpoints) -> None:
+    for _ in URLS:
+        endpoints.next()[0].failed(backoff=5.0)
+    assert endpoints.next()[1] == 0
+
+
+def test_one_that_says_when_is_not_asked_before(endpoints: Endpoints, clock: Clock) -> None:
+    limited = [endpoints.next()[0] for _ in URLS]
+    for seconds, endpoint in zip((9.0, 3.0, 6.0), limited, strict=True):
+        endpoint.rate_limited(seconds)
+    chosen, wait = endpoints.next()
+    assert (chosen.host, wait) == ("https://b.example", 3.0)
+    clock.now += 3.0
+    assert endpoints.next()[1] == 0
+
+
+def test_only_scheme_host_and_port_are_shown() -> None:
+    assert host_of("https://user:secret@host.example:8545/v2/secret?key=secret#secret") == (
+        "https://host.example:8545"
+    )
+    assert host_of("http://[::1]:99/secret") == "http://[::1]:99"
+    assert "secret" not in host_of("http://host:secret/")
+
+
+@pytest.mark.parametrize("url", ["ftp://a.example", "ws://a.example", "a.example", "http://"])
+def test_other_schemes_are_rejected(url: str) -> None:
+    with pytest.raises(RemoteUnreachable, match="http"):
+        Endpoints([url], timeout=1.0)
