@@ -30,6 +30,8 @@ class Reopening:
     def __init__(
         self, config: NodeConfig, open_node: Callable[[NodeConfig, Reopening], Awaitable[Node]]
     ) -> None:
+        self.start = config
+        """The settings that the node was started with."""
         self.config = config
         self._open = open_node
         self._node: Node | None = None

@@ -19,6 +19,7 @@ from entresol.node.genesis_config import has_other_contracts
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
+    from entresol._native import RemoteTable
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
@@ -43,12 +44,16 @@ def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) 
 
 
 def open_chain(
-    store: Store, rules: ChainRules, expected: ExpectedGenesis, pool: PoolConfig
+    store: Store,
+    rules: ChainRules,
+    expected: ExpectedGenesis,
+    pool: PoolConfig,
+    remote: RemoteTable | None = None,
 ) -> Chain:
     """Open the chain of a store, which is closed if that fails."""
     with contextlib.ExitStack() as cleanup:
         cleanup.callback(store.close)
-        chain = Chain(store, rules, expected, pool=pool)
+        chain = Chain(store, rules, expected, pool=pool, remote=remote)
         cleanup.pop_all()
     return chain
 
@@ -65,9 +70,13 @@ def pool_config(config: ChainConfig) -> PoolConfig:
 
 
 def start_clock(chain: Chain, config: ChainConfig) -> None:
-    """Let the clock of a chain with a given genesis time continue from its last block, as anvil does."""
+    """Let the clock of a chain with a given genesis time continue from its last block, as anvil does.
+
+    The time of a fork is that of its last block, unless a later one is given.
+    """
     if config.timestamp is not None:
-        chain.clock.set_time(chain.head.timestamp)
+        given = chain.head.timestamp if chain.ledger.anchor is None else config.timestamp
+        chain.clock.set_time(max(chain.head.timestamp, given))
 
 
 def start_mining(chain: Chain, config: ChainConfig) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import GenesisAccount
+from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
@@ -30,6 +31,7 @@ from entresol.node.opening.chain_parts import (
     start_clock,
 )
 from entresol.node.opening.development_keys import OPERATOR, RELAY, operator_of
+from entresol.node.opening.forked_genesis import genesis_of_fork
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.forking.open_fork import OpenFork
     from entresol.primitives.base_token import BaseToken
 
 _CONTRACT_NONCE: Final = 1
@@ -61,6 +64,7 @@ def open_layer_one(
     store: Store | None = None,
     *,
     base_tokens: Sequence[BaseToken] | None = None,
+    fork: OpenFork | None = None,
 ) -> Chain:
     """Open the development L1, on which L2s are registered from genesis; `store` is that of a replica.
 
@@ -81,20 +85,29 @@ def open_layer_one(
     predeploys |= {
         address: GenesisAccount(code=code, nonce=_CONTRACT_NONCE) for address, code in codes.items()
     }
-    expected = LayerOneGenesis(
-        config, deployment, predeploys, layer_twos[0].genesis.timestamp
-    ).expected
+    if fork is None:
+        time_of_l2 = layer_twos[0].genesis.timestamp
+        expected = LayerOneGenesis(config, deployment, predeploys, time_of_l2).expected
+    else:
+        accounts = [it.address for it in development_accounts(config.chain)]
+        expected = ExpectedGenesis(
+            genesis_of_fork(fork, rules.chain_id, accounts, _balance(config), predeploys)
+        )
     blocks, path = config.l1_blocks, data_path(config.chain)
     pool = msgspec.structs.replace(pool_config(config.chain), order=blocks.l1_order)
     folder = None if path is None else path / L1_FOLDER
     is_replica = store is not None
     if folder is not None and not is_replica:
         _check_not_lost(folder, layer_twos)
-    chain = open_chain(store or new_store(config, folder), rules, expected, pool)
+    remote = None if fork is None else fork.remote.table
+    chain = open_chain(store or new_store(config, folder), rules, expected, pool, remote)
     if is_replica:
         return chain
     report_contracts(chain, expected.genesis, "settlement contracts")
     start_clock(chain, config.chain)
+    if layer_twos[0].ledger.anchor is not None:
+        # Both layers have the time of the block that the L2 stands on.
+        chain.clock.start_at(layer_twos[0].head.timestamp)
     if blocks.l1_block_time is not None:
         chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
     elif config.l1.l1_delay:

@@ -8,16 +8,20 @@ import msgspec
 
 from entresol.chain.chain import Chain
 from entresol.chain.edits import BlockSettings
+from entresol.node.config.schema import ETHER
+from entresol.node.dev_features import requested_accounts
 from entresol.node.genesis_config import anvil_genesis
 from entresol.node.opening.chain_parts import pool_config, start_clock, start_mining
+from entresol.node.opening.forked_genesis import genesis_of_fork
 from entresol.node.opening.layer_one import layer_one_rules
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.forking.open_fork import OpenFork
 
 
-def open_layer_one_alone(config: NodeConfig) -> Chain:
-    """Open a temporary L1 that the sections `chain` and `evm` describe, as anvil's chain."""
+def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Chain:
+    """Open a temporary L1 that the sections `chain` and `evm` describe, as anvil's chain, or as a fork."""
     settings, evm = config.chain, config.evm
     rules = msgspec.structs.replace(
         layer_one_rules(config),
@@ -27,10 +31,18 @@ def open_layer_one_alone(config: NodeConfig) -> Chain:
         code_size_limit=None if evm.disable_code_size_limit else evm.code_size_limit,
         max_transactions=settings.max_transactions,
     )
-    genesis = anvil_genesis(config)
-    chain = Chain.open(None, rules, genesis, pool=pool_config(settings))
-    # In anvil the base fee moves from block 2 on.
-    chain.configure(BlockSettings(base_fee=genesis.base_fee))
+    if fork is None:
+        genesis = anvil_genesis(config)
+        chain = Chain.open(None, rules, genesis, pool=pool_config(settings))
+        # In anvil the base fee moves from block 2 on.
+        chain.configure(BlockSettings(base_fee=genesis.base_fee))
+    else:
+        accounts = [it.address for it in requested_accounts(settings)]
+        genesis = genesis_of_fork(fork, settings.chain_id, accounts, settings.balance * ETHER)
+        remote = fork.remote.table
+        chain = Chain.open(None, rules, genesis, pool=pool_config(settings), remote=remote)
+        if "l1_base_fee" in config.given:
+            chain.configure(BlockSettings(base_fee=config.l1_blocks.l1_base_fee))
     start_clock(chain, settings)
     start_mining(chain, settings)
     return chain

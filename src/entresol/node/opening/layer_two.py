@@ -9,9 +9,11 @@ import msgspec
 from entresol.chain.chain import Chain
 from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
 from entresol.chain.genesis.genesis import GenesisAccount
+from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import SettlementContracts
+from entresol.node.dev_features import funding
 from entresol.node.genesis_config import LayerTwoGenesis, load_file
 from entresol.node.opening.chain_parts import (
     data_path,
@@ -22,6 +24,7 @@ from entresol.node.opening.chain_parts import (
     start_clock,
     start_mining,
 )
+from entresol.node.opening.forked_genesis import genesis_of_fork
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address
@@ -31,12 +34,14 @@ from entresol.storage.store import Store
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from entresol._native import RemoteTable
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.node.forking.open_fork import OpenFork
     from entresol.primitives.base_token import BaseToken
 
 
-def open_layer_two(
+def open_layer_two(  # noqa: PLR0913 - independent parts
     config: NodeConfig,
     l1_chain_id: int | None,
     contracts: SettlementContracts | None,
@@ -44,10 +49,12 @@ def open_layer_two(
     *,
     base_token: BaseToken = ETHER_TOKEN,
     neighbours: Mapping[int, BaseToken] | None = None,
+    fork: OpenFork | None = None,
 ) -> tuple[Chain, FeeModel]:
     """Open the L2, with the system contracts in its genesis if it settles on an L1; `store` is that of a replica.
 
-    In a new genesis it knows its `neighbours`, the chains beside it, with what pays for gas there.
+    In a new genesis it knows its `neighbours`, the chains beside it, with what pays for gas there. On a `fork` the system
+    contracts are laid over what the remote has.
     """
     predeploys: Mapping[Address, GenesisAccount] = {}
     if l1_chain_id is not None and contracts is not None:
@@ -59,7 +66,11 @@ def open_layer_two(
             paymaster_balance=None if config.l1.l1_url else config.chain.balance * base_token.unit,
             interop=_interop(l1_chain_id, contracts, neighbours or {}),
         )
-    expected = LayerTwoGenesis(config, predeploys, base_token).expected
+    expected = (
+        LayerTwoGenesis(config, predeploys, base_token).expected
+        if fork is None
+        else _expected_fork(config, predeploys, base_token, fork)
+    )
     genesis = expected.genesis
     if genesis.chain_id == l1_chain_id:
         raise InvalidConfig(
@@ -67,10 +78,26 @@ def open_layer_two(
             f"the L1 has {l1_chain_id}, too; give the development L1 another one by --l1-chain-id, or "
             "start without an L1 by --no-l1",
         )
-    chain, fees = open_with_genesis(config, expected, store=store, base_token=base_token)
+    remote = None if fork is None else fork.remote.table
+    chain, fees = open_with_genesis(
+        config, expected, store=store, base_token=base_token, remote=remote
+    )
     if store is None:
         report_contracts(chain, genesis, "system contracts")
     return chain, fees
+
+
+def _expected_fork(
+    config: NodeConfig,
+    predeploys: Mapping[Address, GenesisAccount],
+    base_token: BaseToken,
+    fork: OpenFork,
+) -> ExpectedGenesis:
+    balance = config.chain.balance * base_token.unit
+    accounts = [it.address for it in funding(config)]
+    return ExpectedGenesis(
+        genesis_of_fork(fork, config.chain.chain_id, accounts, balance, predeploys)
+    )
 
 
 def _interop(
@@ -90,6 +117,7 @@ def open_with_genesis(
     is_synced: bool = True,
     store: Store | None = None,
     base_token: BaseToken = ETHER_TOKEN,
+    remote: RemoteTable | None = None,
 ) -> tuple[Chain, FeeModel]:
     """Open an L2 with this genesis; without `is_synced`, a power cut may undo what something else restores.
 
@@ -109,7 +137,7 @@ def open_with_genesis(
     )
     is_replica = store is not None
     store = store or new_store(config, data_path(settings), is_synced=is_synced)
-    chain = open_chain(store, rules, expected, pool_config(settings))
+    chain = open_chain(store, rules, expected, pool_config(settings), remote)
     if is_replica:
         return chain, fees
     fees.repriced.add(chain.reprice)

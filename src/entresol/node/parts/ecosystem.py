@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.node.explorer.explorer_routes import connect_layers
+from entresol.node.startup.fork_info import ForkInfo
 from entresol.node.startup.info import L1Info, NodeInfo
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from entresol.dev.control import DevControl
     from entresol.node.builder import NodeBuilder
     from entresol.node.chain_service import ChainService
+    from entresol.node.forking.open_forks import OpenForks
     from entresol.node.parts.layers import LayerTwo
     from entresol.node.parts.relay import NodeRelay
     from entresol.node.settlement.rollup import Rollup
@@ -34,7 +36,9 @@ class EcosystemParts:
         control: DevControl,
         l1_chain: Chain | None,
         l1_sequencer: LocalSequencer | None,
+        forks: OpenForks | None = None,
     ) -> None:
+        self._forks = forks
         self.builder = builder
         self.control = control
         self.l1_chain = l1_chain
@@ -78,4 +82,10 @@ class EcosystemParts:
         token = msgspec.structs.replace(it.base_token, ether_price=it.fees.ether_price)
         info = NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1, token)
         relay = None if self.relay is None else self.relay.address
-        return msgspec.structs.replace(info, relay=relay)
+        forks = self._forks
+        return msgspec.structs.replace(
+            info,
+            relay=relay,
+            forked=None if forks is None else ForkInfo.of(forks.l2),
+            l1_forked=None if forks is None else ForkInfo.of(forks.l1),
+        )

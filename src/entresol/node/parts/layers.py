@@ -12,6 +12,7 @@ from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
 from entresol.node.explorer.explorer_routes import explorer_page
+from entresol.node.forking.fork_control import LayerForks
 from entresol.node.metrics import problem_samples
 from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from entresol.node.builder import NodeBuilder
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.forking.open_forks import OpenForks
     from entresol.node.metrics import Sample
+    from entresol.node.reopening import Reopening
     from entresol.node.workers.supervisor import WorkerSupervisor
     from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address
     from entresol.rpc.namespaces.chains import ChainControl
+    from entresol.rpc.types.fork_target import ForkControl
 
 
 class LayerTwo(NamedTuple):
@@ -88,6 +92,8 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
     workers: WorkerSupervisor | None = None,
     chains: ChainControl | None = None,
     relay: RelayPages | None = None,
+    forks: OpenForks | None = None,
+    reopening: Reopening | None = None,
 ) -> ChainService:
     """Return the service of an L2, whose health is that of the whole node; `name` is on its lines of the log."""
     config, chain, fees, _, sequencer, rollup = layer_two
@@ -98,6 +104,9 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
         control=control,
         layer_two=L2Components(fees, rollup),
         chains=chains,
+        forks=None
+        if reopening is None
+        else LayerForks(reopening, "l2", chain, None if forks is None else forks.l2),
     )
     role = None
     if workers is not None:
@@ -107,7 +116,7 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
         if role is not None:
             rollup.sealed.add(role.publisher.batch_sealed)
 
-    hooks = _hooks(builder, name, rollup, workers, (relay, chain.rules.chain_id))
+    hooks = _hooks(builder, name, rollup, workers, (relay, chain.rules.chain_id), forks)
     return builder.serve(
         api,
         config.server,
@@ -124,6 +133,7 @@ def _hooks(
     rollup: Rollup | None,
     workers: WorkerSupervisor | None,
     relayed: tuple[RelayPages | None, int] = (None, 0),
+    forks: OpenForks | None = None,
 ) -> ServiceHooks:
     """Return what the pages of one chain say of the whole node; of several chains each is named."""
     relay, chain_id = relayed
@@ -134,6 +144,7 @@ def _hooks(
             **({} if rollup is None else rollup.report()),
             **({} if relay is None else relay.health(chain_id)),
             **({} if workers is None else workers.health()),
+            **({} if forks is None else forks.health()),
             **({"chains": chains} if chains else {}),
         }
 
@@ -156,6 +167,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
     name: str = "",
     workers: WorkerSupervisor | None = None,
     chains: ChainControl | None = None,
+    forks: ForkControl | None = None,
 ) -> ChainService:
     """Return the service of the development L1; transactions of the senders `hidden` are not logged.
 
@@ -170,6 +182,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         control=control,
         dialect=Dialect.layer_one(config.api, held_seconds=held_seconds),
         chains=chains,
+        forks=forks,
     )
     return builder.serve(
         api,

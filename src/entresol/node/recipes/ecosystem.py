@@ -11,7 +11,8 @@ from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_pr
 from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import remote_reads
-from entresol.node.forks import check_forks
+from entresol.node.forking.fork_control import LayerForks
+from entresol.node.forking.open_forks import OpenForks, open_forks
 from entresol.node.layer_twos import MAX_CHAINS, layer_two_configs
 from entresol.node.opening.development_keys import operator_of
 from entresol.node.opening.layer_one import open_layer_one
@@ -26,6 +27,7 @@ from entresol.node.parts.layers import (
 )
 from entresol.node.parts.part import Closing
 from entresol.node.parts.relay import NodeRelay, relays
+from entresol.node.reopening import Reopening
 from entresol.node.settlement.chain_operators import is_public
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import (
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.forking.open_fork import OpenFork
     from entresol.node.node import Node
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.base_token import BaseToken
@@ -54,16 +57,32 @@ log = logging.getLogger(__name__)
 
 async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node; a remote L1 is connected first, and what the L1 has of the chain is checked."""
-    check_forks(config)
+
+    async def open_node(config: NodeConfig, reopening: Reopening) -> Node:
+        forks = await open_forks(config)
+        try:
+            return await _open_ecosystem(forks, reopening, log)
+        except BaseException:
+            forks.close()
+            raise
+
+    reopening = Reopening(config, open_node)
+    node = await open_node(config, reopening)
+    reopening.attach(node)
+    return node
+
+
+async def _open_ecosystem(forks: OpenForks, reopening: Reopening, log: NodeLog | None) -> Node:
+    config = forks.config
     if not config.l1.l1:
-        return ecosystem(config, log)
+        return ecosystem(config, log, forks=forks, reopening=reopening)
     remote: Sequence[SettlementLayer] = ()
     if config.l1.l1_url is None:
         check_development_l1(config)
     else:
         remote = await connect_remote(config)
     try:
-        node = ecosystem(config, log, remote)
+        node = ecosystem(config, log, remote, forks=forks, reopening=reopening)
     except BaseException:
         for layer in remote:
             await layer.l1.close()
@@ -87,14 +106,24 @@ async def open_ecosystem(config: NodeConfig, log: NodeLog | None = None) -> Node
 
 
 def ecosystem(
-    config: NodeConfig, log: NodeLog | None = None, remote: Sequence[SettlementLayer] = ()
+    config: NodeConfig,
+    log: NodeLog | None = None,
+    remote: Sequence[SettlementLayer] = (),
+    *,
+    forks: OpenForks | None = None,
+    reopening: Reopening | None = None,
 ) -> Node:
-    """Return a node that serves L2s, and the development L1 that they settle on; with `remote`, each on that."""
+    """Return a node that serves L2s, and the development L1 that they settle on; with `remote`, each on that.
+
+    `forks` are the layers that are copies; with `reopening`, clients can make them copies of something else.
+    """
     settles, configs = config.l1.l1, layer_two_configs(config)
+    forks = forks or OpenForks(config)
     tokens = [it.base_token for it in remote] or development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
-        opened, l1_chain = _open_chains(builder, configs, tokens, remote)
+        builder.opened(forks)
+        opened, l1_chain = _open_chains(builder, configs, tokens, remote, forks)
         chains = [chain for chain, _ in opened]
         # Those of chains that are added, too.
         operators = [operator_of(index).address for index in range(MAX_CHAINS)]
@@ -110,7 +139,7 @@ def ecosystem(
 
         # Who seals their blocks, and what runs between them.
         l1_sequencer = None if l1_chain is None else LocalSequencer(l1_chain)
-        parts = EcosystemParts(builder, control, l1_chain, l1_sequencer)
+        parts = EcosystemParts(builder, control, l1_chain, l1_sequencer, forks)
         for index, (it, pair, token) in enumerate(zip(configs, opened, tokens, strict=True)):
             settlement_layer = remote[index] if remote else None
             if l1_chain is not None and l1_sequencer is not None:
@@ -131,7 +160,15 @@ def ecosystem(
         l1_name = "" if l1_chain is None else name_of(l1_chain, len(layer_twos))
         parts.services += [
             serve_layer_two(
-                builder, it, control, name=name, workers=workers, chains=adds, relay=parts.relay
+                builder,
+                it,
+                control,
+                name=name,
+                workers=workers,
+                chains=adds,
+                relay=parts.relay,
+                forks=forks,
+                reopening=_for_layer_two(reopening, configs, remote),
             )
             for it, name in zip(layer_twos, names, strict=True)
         ]
@@ -147,6 +184,9 @@ def ecosystem(
                 name=l1_name,
                 workers=workers,
                 chains=adds,
+                forks=None
+                if reopening is None
+                else LayerForks(reopening, "l1", l1_chain, forks.l1),
             )
         parts.connect(remote_reads(config, remote[0].l1) if remote else None)
 
@@ -158,8 +198,16 @@ def ecosystem(
         builder.add(layer_one, chain=l1_name)
         builder.add(dumper, *(Closing(it.settlement_layer.l1.close) for it in rollups))
         builder.add_each((it.rollup for it in layer_twos), names)
-        builder.add(adder, parts.relay, workers)
+        # The forks stop first: whatever waits for a remote fails then.
+        builder.add(adder, parts.relay, workers, *forks.parts)
         return builder.build(parts.services, info=parts.info, rollups=rollups, layer_one=layer_one)
+
+
+def _for_layer_two(
+    reopening: Reopening | None, configs: Sequence[NodeConfig], remote: Sequence[SettlementLayer]
+) -> Reopening | None:
+    """Return what makes an L2 a copy; one of several, and one that settles elsewhere, stays what it is."""
+    return None if len(configs) > 1 or remote else reopening
 
 
 def _open_chains(
@@ -167,6 +215,7 @@ def _open_chains(
     configs: Sequence[NodeConfig],
     tokens: Sequence[BaseToken],
     remote: Sequence[SettlementLayer],
+    forks: OpenForks,
 ) -> tuple[list[tuple[Chain, FeeModel]], Chain | None]:
     """Open the L2s, which are paid in these tokens, and the development L1 if they settle on one."""
     config = builder.config
@@ -176,16 +225,18 @@ def _open_chains(
     for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
         if remote:
             layer = remote[index]
-            pair = open_layer_two(it, layer.l1_chain_id, layer.contracts, base_token=token)
+            pair = open_layer_two(
+                it, layer.l1_chain_id, layer.contracts, base_token=token, fork=forks.l2
+            )
         else:
             others = {other: tokens[at] for at, other in enumerate(ids) if at != index}
-            pair = _open_development(it, index, token, others)
+            pair = _open_development(it, index, token, others, forks.l2)
         opened.append(pair)
         directory.opened(builder.opened(opened[-1][0]))
     chains = [chain for chain, _ in opened]
     l1_chain = None
     if config.l1.l1 and not remote:
-        l1_chain = builder.opened(open_layer_one(config, chains, base_tokens=tokens))
+        l1_chain = builder.opened(open_layer_one(config, chains, base_tokens=tokens, fork=forks.l1))
     directory.complete(chains, l1_chain)
     for chain, token in zip(chains, tokens, strict=True):
         warn_of_coarse_prices(chain.rules.chain_id, token, chain.next_base_fee())
@@ -193,14 +244,18 @@ def _open_chains(
 
 
 def _open_development(
-    config: NodeConfig, index: int, base_token: BaseToken, neighbours: Mapping[int, BaseToken]
+    config: NodeConfig,
+    index: int,
+    base_token: BaseToken,
+    neighbours: Mapping[int, BaseToken],
+    fork: OpenFork | None,
 ) -> tuple[Chain, FeeModel]:
     """Open an L2 of the development L1, on which it and its neighbours are from genesis."""
     if not config.l1.l1:
-        return open_layer_two(config, None, None)
+        return open_layer_two(config, None, None, fork=fork)
     l1_chain_id, contracts = config.l1.l1_chain_id, development_contracts(index)
     return open_layer_two(
-        config, l1_chain_id, contracts, base_token=base_token, neighbours=neighbours
+        config, l1_chain_id, contracts, base_token=base_token, neighbours=neighbours, fork=fork
     )
 
 

@@ -12,7 +12,7 @@ from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.cluster.joining import join
 from entresol.node.cluster.member_health import MemberHealth
-from entresol.node.forks import check_forks
+from entresol.node.config.forking.resolving import planned_forks
 from entresol.node.parts.part import Closing
 from entresol.node.parts.relay import relays
 from entresol.node.settlement.l2_components import L2Components, SettledView
@@ -51,7 +51,7 @@ WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, 
 
 async def open_member(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node that has joined its cluster."""
-    check_forks(config)
+    planned_forks(config)  # Each is rejected.
     relays(config)
     joined = await join(config)
     try:

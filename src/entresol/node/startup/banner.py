@@ -63,7 +63,10 @@ def _rows(info: NodeInfo) -> Iterator[str]:
     yield from _prices(info)
     yield f"Gas limit    {info.gas_limit:,}"
     yield f"Fork         {info.fork}"
-    yield f"Genesis      {info.genesis_timestamp}, the Unix time of block 0"
+    if info.forked is None:
+        yield f"Genesis      {info.genesis_timestamp}, the Unix time of block 0"
+    else:
+        yield from info.forked.rows()
     yield f"Head         block {info.head:,}"
     yield f"Accounts     {info.unlocked}"
     if not info.is_layer_one:
@@ -111,6 +114,10 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
     yield f"HTTP         {l1.endpoint.redacted}"
     if l1.extra_url is not None:
         yield f"HTTP         {l1.extra_url}"
+    if info.l1_forked is not None:
+        yield from info.l1_forked.rows()
+    if info.forked is not None or info.l1_forked is not None:
+        yield "Bridge       this node's own, not the one that the real chains have"
     yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
     for it in (info, *info.others):
         assert it.l1 is not None

@@ -18,6 +18,7 @@ from entresol.node.dev_features import (
     serves_dev_methods,
     settles_remotely,
 )
+from entresol.node.startup.fork_info import ForkInfo
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER
 from entresol.primitives.values import Address
@@ -103,6 +104,10 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     derivation_path: str = DEVELOPMENT_PATH
     is_layer_one: bool = False
     """Whether the chain is an L1 alone."""
+    forked: ForkInfo | None = None
+    """What the chain is a copy of."""
+    l1_forked: ForkInfo | None = None
+    """What the development L1 is a copy of."""
     relay: Address | None = None
     """The account of the relay, if there is one."""
     others: tuple[NodeInfo, ...] = ()
@@ -196,6 +201,8 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "base_token": msgspec.to_builtins(_token_entry(self.base_token), enc_hook=str),
             "l1": None if self.l1 is None else self.l1.to_json(),
+            **({} if self.forked is None else {"fork": self.forked.to_json()}),
+            **({} if self.l1_forked is None else {"l1_fork": self.l1_forked.to_json()}),
             **self._chains(),
         }
 

@@ -1,0 +1,144 @@
+"""What clients do to the fork of a layer: reset it to another block, end it, ask another URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import structs
+
+from entresol.errors import ControlRejected, InvalidConfig, MalformedValue
+from entresol.node.config.forking.resolving import planned_forks
+from entresol.node.config.forking.section import ForkConfig, L1ForkConfig
+from entresol.node.config.state_files import StateFilesConfig
+from entresol.node.forking.client_urls import check_client_url, host_of
+from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
+
+if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
+    from entresol.node.config.forking.resolving import PlannedFork
+    from entresol.node.config.schema import NodeConfig
+    from entresol.node.forking.open_fork import OpenFork
+    from entresol.node.reopening import Reopening
+    from entresol.rpc.types.fork_target import ForkTarget
+
+
+class LayerForks:
+    """The fork of one layer, or that it is none, for the methods that are about forks.
+
+    Remembers: nothing; the node does. Persists: nothing. Assumes: the event loop of the node. Fails: with an error that
+    has no secret; then the chain is as it was.
+    """
+
+    def __init__(
+        self,
+        reopening: Reopening,
+        layer: Literal["l1", "l2"],
+        chain: Chain,
+        fork: OpenFork | None,
+    ) -> None:
+        self._reopening = reopening
+        self._layer = layer
+        self._chain = chain
+        self._fork = fork
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether the chain is a fork."""
+        return self._fork is not None
+
+    @property
+    def network(self) -> ForkedNetwork | None:
+        """The block that the chain stands on."""
+        if self._fork is None:
+            return None
+        anchor = self._fork.remote.anchor
+        return ForkedNetwork(
+            chain_id=anchor.chain_id, fork_block_number=anchor.number, fork_block_hash=anchor.hash
+        )
+
+    @property
+    def config(self) -> NodeForkConfig:
+        """Where it reads, without secrets."""
+        if self._fork is None:
+            return NodeForkConfig()
+        remote = self._fork.remote
+        return NodeForkConfig(
+            fork_url=remote.host,
+            fork_block_number=remote.anchor.number,
+            fork_retry_backoff=int(remote.settings.backoff * 1000),
+        )
+
+    async def reset(self, target: ForkTarget | None) -> None:
+        """Stand on another block, with nothing above it; None ends the fork. Both layers of a pair start anew."""
+        try:
+            if target is None:
+                await self._reopening.reopen(self._ended())
+                return
+            if target.url is None and self._fork is None:
+                raise MalformedValue(
+                    "Forking not enabled and RPC URL not provided to start forking"
+                )
+            if target.url is not None:
+                await check_client_url(target.url, self._reopening.ports)
+            await self._reopening.reopen(self._forked(target))
+        except InvalidConfig as error:
+            raise ControlRejected(str(error)) from error
+
+    async def set_url(self, url: str) -> None:
+        """Read from another URL, which has to have the same chain and block; nothing if this is no fork."""
+        if self._fork is None:
+            return
+        await check_client_url(url, self._reopening.ports)
+        await self._fork.remote.set_url(url)
+
+    def _ended(self) -> NodeConfig:
+        """Return the settings without this fork; the chain keeps its id."""
+        start, name = self._base(), "chain_id" if self._layer == "l2" else "l1_chain_id"
+        section: Any = start.chain if self._layer == "l2" else start.l1
+        ids: dict[str, Any] = {name: self._chain.rules.chain_id}
+        changed: dict[str, Any] = (
+            {"chain": structs.replace(section, **ids), "fork": ForkConfig()}
+            if self._layer == "l2"
+            else {"l1": structs.replace(section, **ids), "l1_fork": L1ForkConfig()}
+        )
+        return structs.replace(start, given=start.given | {name}, **changed)
+
+    def _forked(self, target: ForkTarget) -> NodeConfig:
+        """Return the settings with a fork of this block; headers go only to hosts that were given at the start."""
+        base = self._base()
+        begun = self._begun()
+        assert target.url is not None or self._fork is not None
+        urls = (target.url,) if target.url is not None else self._fork.remote.settings.urls  # type: ignore[union-attr]
+        hosts = set() if begun is None else {host_of(it) for it in begun.settings.urls}
+        is_given = all(host_of(it) in hosts for it in urls)
+        section: Any = base.fork if self._layer == "l2" else base.l1_fork
+        at_start: Any = (
+            self._reopening.start.fork if self._layer == "l2" else self._reopening.start.l1_fork
+        )
+        prefix = "" if self._layer == "l2" else "l1_"
+        changed: dict[str, Any] = {
+            f"{prefix}fork_url": tuple(urls),
+            f"{prefix}fork_block_number": target.block,
+            f"{prefix}fork_block_hash": None,
+            f"{prefix}fork_transaction_hash": None,
+            f"{prefix}fork_chain_id": None,
+            f"{prefix}fork_header": getattr(at_start, f"{prefix}fork_header") if is_given else (),
+        }
+        name = "fork" if self._layer == "l2" else "l1_fork"
+        return structs.replace(base, **{name: structs.replace(section, **changed)})
+
+    def _begun(self) -> PlannedFork | None:
+        planned = planned_forks(self._reopening.start)
+        return planned.l2 if self._layer == "l2" else planned.l1
+
+    def _base(self) -> NodeConfig:
+        """Return the settings of the start, with the forks of now, and without a state file to load again."""
+        start, now = self._reopening.start, self._reopening.config
+        files = start.state_files
+        kept = StateFilesConfig(
+            dump_state=files.dump_state or files.state,
+            l1_dump_state=files.l1_dump_state or files.l1_state,
+            state_interval=files.state_interval,
+            preserve_historical_states=files.preserve_historical_states,
+        )
+        return structs.replace(start, fork=now.fork, l1_fork=now.l1_fork, state_files=kept)

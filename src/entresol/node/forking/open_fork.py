@@ -1,0 +1,127 @@
+"""An open fork: its remote chain, the development accounts there, and what waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from entresol._native import Snapshot, wait_for_remote
+from entresol.chain.genesis.fork_genesis import RemoteAccount, delegated
+from entresol.primitives.values import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from entresol._native import RemoteTable
+    from entresol.fork.remote_chain import RemoteChain
+
+log = logging.getLogger(__name__)
+
+SLOW_SECONDS: Final = 3.0
+"""What waits longer for the remote makes the node degraded."""
+
+
+class OpenFork:
+    """A part of a node: a remote chain, and what the node reads of it itself.
+
+    It stops before the parts that wait for it, which fail then. Remembers: the remote. Persists: nothing; the cache does. Fails: with `RemoteFailed`.
+    """
+
+    def __init__(self, remote: RemoteChain) -> None:
+        self.remote = remote
+        self._known: dict[Address, RemoteAccount] = {}
+        self._is_closed = False
+
+    @property
+    def timestamp(self) -> int:
+        """The Unix time of the block that it stands on."""
+        return self.remote.anchor.header.timestamp
+
+    def accounts(self, addresses: Iterable[Address]) -> dict[Address, RemoteAccount]:
+        """Return accounts as the remote has them, all asked for at once; it blocks, unless they were read before."""
+        asked = list(addresses)
+        wanted = [it for it in dict.fromkeys(asked) if it not in self._known]
+        if wanted:
+            self._known |= self._read(wanted)
+        return {it: self._known[it] for it in asked}
+
+    def _read(self, wanted: list[Address]) -> dict[Address, RemoteAccount]:
+        table, seconds = self.remote.table, self.remote.settings.timeout
+        known = threading.Event()
+        table.want([("account", bytes(it)) for it in wanted], known.set)
+        known.wait(seconds)
+        wait_for_remote(seconds)
+        try:
+            snapshot = Snapshot(_Unwritten(table))
+            return {it: _account(snapshot, it) for it in wanted}
+        finally:
+            wait_for_remote(None)
+
+    def funded(self, addresses: Iterable[Address]) -> dict[Address, RemoteAccount]:
+        """Return the development accounts as the remote has them, and say whose delegation is cleared."""
+        found = self.accounts(addresses)
+        for address in delegated(found):
+            log.warning(
+                "%s is delegated to a contract on the remote, since its key is public: the fork clears that",
+                address.checksummed(),
+            )
+        return found
+
+    @property
+    def problem(self) -> str | None:
+        """What waits for the remote, if it does so for long."""
+        report = self.remote.waiting
+        return str(report) if report.seconds >= SLOW_SECONDS else None
+
+    def health(self) -> dict[str, Any]:
+        """Return what `/health` says of the fork."""
+        anchor, report = self.remote.anchor, self.remote.waiting
+        return {
+            "remote": self.remote.host,
+            "chainId": anchor.chain_id,
+            "blockNumber": anchor.number,
+            "blockHash": str(anchor.hash),
+            "waiting": report.requests,
+            "waitingSeconds": round(report.seconds, 3),
+        }
+
+    async def start(self) -> None:
+        """Do nothing: it is open."""
+
+    async def stop(self) -> None:
+        """Close the remote without blocking the event loop."""
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
+
+    def close(self) -> None:
+        """Close the remote, once: whatever waits for it fails."""
+        if not self._is_closed:
+            self._is_closed = True
+            self.remote.close()
+
+
+class _Unwritten:
+    """A state in which nothing was written: all of it is the remote's."""
+
+    def __init__(self, remote: RemoteTable) -> None:
+        self.remote = remote
+
+    def account(self, address: bytes) -> Any:  # noqa: ARG002 - the engine's interface
+        return NotImplemented
+
+    def slot(self, address: bytes, slot: bytes) -> Any:  # noqa: ARG002 - the engine's interface
+        return NotImplemented
+
+    def code(self, code_hash: bytes) -> bytes | None:  # noqa: ARG002 - the engine's interface
+        return None
+
+    def block_hash(self, number: int) -> Any:  # noqa: ARG002 - the engine's interface
+        return NotImplemented
+
+
+def _account(snapshot: Snapshot, address: Address) -> RemoteAccount:
+    found = snapshot.account(bytes(address))
+    if found is None:
+        return RemoteAccount()
+    return RemoteAccount(found.nonce, found.balance, snapshot.code(found.code_hash))

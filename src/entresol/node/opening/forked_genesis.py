@@ -1,0 +1,38 @@
+"""The genesis of a layer that is a fork: its anchor, development accounts, and contracts of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.chain.genesis.fork_genesis import fork_genesis
+from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+    from entresol.node.forking.open_fork import OpenFork
+    from entresol.primitives.values import Address
+
+
+def genesis_of_fork(
+    fork: OpenFork,
+    chain_id: int,
+    funded: Iterable[Address],
+    balance: int,
+    contracts: Mapping[Address, GenesisAccount] | None = None,
+) -> Genesis:
+    """Return the genesis of a fork: `funded` accounts keep nonce and code, and `contracts` replace what is there.
+
+    All accounts are asked for at once, also those that every block writes to.
+    """
+    accounts = list(funded)
+    found = fork.funded((*accounts, BEACON_ROOTS, HISTORY_STORAGE))
+    return fork_genesis(
+        fork.remote.anchor,
+        chain_id=chain_id,
+        funded={it: found[it] for it in accounts},
+        balance=balance,
+        contracts=contracts,
+        kept={it: found[it] for it in (BEACON_ROOTS, HISTORY_STORAGE) if found[it].code},
+    )
