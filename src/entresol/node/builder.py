@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
     from entresol.rpc.namespaces.chains import ChainControl
+    from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
     from entresol.server.config import ServerConfig
@@ -122,8 +123,9 @@ class NodeBuilder:
         dialect: Dialect | None = None,
         chains: ChainControl | None = None,
         forks: ForkControl | None = None,
+        remote: PastChain | None = None,
     ) -> Api:
-        """Return the methods of a chain, as the configuration has them."""
+        """Return the methods of a chain, as the configuration has them; a fork has its past on a `remote`."""
         config = self.config
         api = Api(
             chain,
@@ -139,6 +141,7 @@ class NodeBuilder:
             dialect=dialect,
             chains=chains,
             forks=forks,
+            remote=remote,
         )
         return self.opened(api)
 

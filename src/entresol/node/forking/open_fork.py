@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from entresol._native import RemoteTable
     from entresol.fork.remote_chain import RemoteChain
+    from entresol.node.forking.first_block import FirstBlock
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ class OpenFork:
 
     def __init__(self, remote: RemoteChain) -> None:
         self.remote = remote
+        self.first_block: FirstBlock | None = None
+        """What is executed at the start, before anything else."""
         self._known: dict[Address, RemoteAccount] = {}
         self._is_closed = False
 

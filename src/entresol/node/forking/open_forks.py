@@ -19,9 +19,11 @@ from entresol.fork.remote_chain import RemoteChain
 from entresol.node.config.api import worker_count
 from entresol.node.config.forking.resolving import PlannedForks, planned_forks
 from entresol.node.dev_features import development_accounts
+from entresol.node.forking.first_block import read_first_block
 from entresol.node.forking.open_fork import OpenFork
 from entresol.node.forking.stored_anchor import stored_anchor
 from entresol.node.opening.chain_parts import L1_FOLDER, data_path
+from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.fork.settings import ForkSettings
@@ -66,7 +68,14 @@ async def open_forks(config: NodeConfig, *, is_alone: bool = False) -> OpenForks
     if not planned:
         return OpenForks(config)
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(None, _open, config, planned, is_alone)
+    forks = await loop.run_in_executor(None, _open, config, planned, is_alone)
+    try:
+        for fork in forks.parts:
+            fork.first_block = await read_first_block(fork.remote)
+    except BaseException:
+        forks.close()
+        raise
+    return forks
 
 
 def _open(config: NodeConfig, planned: PlannedForks, is_alone: bool) -> OpenForks:  # noqa: FBT001 - on a thread
@@ -88,6 +97,7 @@ def _open(config: NodeConfig, planned: PlannedForks, is_alone: bool) -> OpenFork
         forks = OpenForks(config, l2, l1)
         # On this thread, which may wait for them.
         written = (
+            Address.zero(),
             BEACON_ROOTS,
             HISTORY_STORAGE,
             *(it.address for it in development_accounts(config.chain)),

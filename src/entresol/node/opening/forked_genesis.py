@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING
 
 from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
+from entresol.node.forking.first_block import seal_first_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from entresol.chain.chain import Chain
     from entresol.chain.genesis.genesis import Genesis, GenesisAccount
     from entresol.node.forking.open_fork import OpenFork
     from entresol.primitives.values import Address
+
+
+def begin_fork(chain: Chain, fork: OpenFork | None) -> None:
+    """Execute what a fork has to before anything else."""
+    if fork is not None and fork.first_block is not None:
+        seal_first_block(chain, fork.first_block)
 
 
 def genesis_of_fork(

@@ -31,7 +31,7 @@ from entresol.node.opening.chain_parts import (
     start_clock,
 )
 from entresol.node.opening.development_keys import OPERATOR, RELAY, operator_of
-from entresol.node.opening.forked_genesis import genesis_of_fork
+from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import StoredBatchInfo
@@ -89,9 +89,9 @@ def open_layer_one(
         time_of_l2 = layer_twos[0].genesis.timestamp
         expected = LayerOneGenesis(config, deployment, predeploys, time_of_l2).expected
     else:
-        accounts = [it.address for it in development_accounts(config.chain)]
+        funded = [it.address for it in development_accounts(config.chain)]
         expected = ExpectedGenesis(
-            genesis_of_fork(fork, rules.chain_id, accounts, _balance(config), predeploys)
+            genesis_of_fork(fork, rules.chain_id, funded, _balance(config), predeploys)
         )
     blocks, path = config.l1_blocks, data_path(config.chain)
     pool = msgspec.structs.replace(pool_config(config.chain), order=blocks.l1_order)
@@ -103,6 +103,7 @@ def open_layer_one(
     chain = open_chain(store or new_store(config, folder), rules, expected, pool, remote)
     if is_replica:
         return chain
+    begin_fork(chain, fork)
     report_contracts(chain, expected.genesis, "settlement contracts")
     start_clock(chain, config.chain)
     if layer_twos[0].ledger.anchor is not None:

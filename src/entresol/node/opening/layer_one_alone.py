@@ -12,7 +12,7 @@ from entresol.node.config.schema import ETHER
 from entresol.node.dev_features import requested_accounts
 from entresol.node.genesis_config import anvil_genesis
 from entresol.node.opening.chain_parts import pool_config, start_clock, start_mining
-from entresol.node.opening.forked_genesis import genesis_of_fork
+from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.node.opening.layer_one import layer_one_rules
 
 if TYPE_CHECKING:
@@ -45,4 +45,5 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
             chain.configure(BlockSettings(base_fee=config.l1_blocks.l1_base_fee))
     start_clock(chain, settings)
     start_mining(chain, settings)
+    begin_fork(chain, fork)
     return chain

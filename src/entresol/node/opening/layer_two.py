@@ -24,7 +24,7 @@ from entresol.node.opening.chain_parts import (
     start_clock,
     start_mining,
 )
-from entresol.node.opening.forked_genesis import genesis_of_fork
+from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address
@@ -82,6 +82,7 @@ def open_layer_two(  # noqa: PLR0913 - independent parts
     chain, fees = open_with_genesis(
         config, expected, store=store, base_token=base_token, remote=remote
     )
+    begin_fork(chain, fork)
     if store is None:
         report_contracts(chain, genesis, "system contracts")
     return chain, fees

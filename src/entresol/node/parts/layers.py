@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address
     from entresol.rpc.namespaces.chains import ChainControl
-    from entresol.rpc.types.fork_target import ForkControl
 
 
 class LayerTwo(NamedTuple):
@@ -107,6 +106,7 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
         forks=None
         if reopening is None
         else LayerForks(reopening, "l2", chain, None if forks is None else forks.l2),
+        remote=None if forks is None or forks.l2 is None else forks.l2.remote,
     )
     role = None
     if workers is not None:
@@ -167,13 +167,15 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
     name: str = "",
     workers: WorkerSupervisor | None = None,
     chains: ChainControl | None = None,
-    forks: ForkControl | None = None,
+    forks: OpenForks | None = None,
+    reopening: Reopening | None = None,
 ) -> ChainService:
     """Return the service of the development L1; transactions of the senders `hidden` are not logged.
 
     With a `name`, its pages speak for all chains of the node, as those of the L2s do.
     """
     config, l1 = builder.config, builder.config.l1
+    fork = None if forks is None else forks.l1
     held_seconds = CACHED_SECONDS if l1.l1_delay is None else 0.0
     api = builder.api(
         chain,
@@ -182,7 +184,8 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         control=control,
         dialect=Dialect.layer_one(config.api, held_seconds=held_seconds),
         chains=chains,
-        forks=forks,
+        forks=None if reopening is None else LayerForks(reopening, "l1", chain, fork),
+        remote=None if fork is None else fork.remote,
     )
     return builder.serve(
         api,

@@ -11,7 +11,6 @@ from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_pr
 from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.explorer.explorer_routes import remote_reads
-from entresol.node.forking.fork_control import LayerForks
 from entresol.node.forking.open_forks import OpenForks, open_forks
 from entresol.node.layer_twos import MAX_CHAINS, layer_two_configs
 from entresol.node.opening.development_keys import operator_of
@@ -184,9 +183,8 @@ def ecosystem(
                 name=l1_name,
                 workers=workers,
                 chains=adds,
-                forks=None
-                if reopening is None
-                else LayerForks(reopening, "l1", l1_chain, forks.l1),
+                forks=forks,
+                reopening=reopening,
             )
         parts.connect(remote_reads(config, remote[0].l1) if remote else None)
 

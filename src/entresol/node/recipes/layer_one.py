@@ -61,6 +61,7 @@ def _layer_one(forks: OpenForks, reopening: Reopening, log: NodeLog | None) -> N
             control=control,
             dialect=dialect,
             forks=LayerForks(reopening, "l2", chain, forks.l2),
+            remote=None if forks.l2 is None else forks.l2.remote,
         )
         service = builder.serve(
             api,

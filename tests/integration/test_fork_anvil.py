@@ -1,0 +1,292 @@
+"""`entresol anvil --fork-url` in place of anvil, at a real anvil: what devnode tools rely on."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.anvil import Anvil, running_anvil
+from tests.support.fork.remote_anvil import (
+    ANVIL,
+    CHAIN_ID,
+    STRANGER,
+    RemoteAnvil,
+    remote_anvil,
+)
+from tests.support.rpc_client import RpcError
+
+ETHER = 10**18
+
+
+@pytest.fixture(scope="module")
+def remote() -> Iterator[RemoteAnvil]:
+    with remote_anvil() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def process(remote: RemoteAnvil, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Anvil]:
+    cache = tmp_path_factory.mktemp("cache")
+    flags = ("-f", f"{remote.url}@{remote.number}", "--fork-cache", str(cache))
+    with running_anvil(*flags, program=ANVIL) as node:
+        yield node
+
+
+@pytest.fixture
+def fork(process: Anvil, remote: RemoteAnvil) -> Anvil:
+    """Return the fork as it was at the start."""
+    process("anvil_reset", {"forking": {"jsonRpcUrl": remote.url, "blockNumber": remote.number}})
+    return process
+
+
+@pytest.fixture
+def peer(remote: RemoteAnvil) -> Iterator[Anvil]:
+    """Return anvil's own fork of the same block."""
+    with running_anvil("-f", remote.url, "--fork-block-number", str(remote.number)) as node:
+        yield node
+
+
+def send(node: Anvil, **fields: str) -> dict[str, Any]:
+    sent = node("eth_sendTransaction", {"from": node("eth_accounts")[0], **fields})
+    receipt: dict[str, Any] = node("eth_getTransactionReceipt", sent)
+    return receipt
+
+
+def test_it_starts_as_anvils_fork_does(fork: Anvil, peer: Anvil, remote: RemoteAnvil) -> None:
+    for method in ("eth_chainId", "eth_blockNumber", "net_version", "eth_accounts"):
+        assert fork(method) == peer(method), method
+    assert (
+        fork("eth_getBlockByNumber", "latest", False)["hash"] == remote.block(remote.number)["hash"]
+    )
+    for account in remote.accounts[:2]:
+        for method in ("eth_getTransactionCount", "eth_getBalance", "eth_getCode"):
+            assert fork(method, account, "latest") == peer(method, account, "latest"), method
+
+
+def test_the_first_local_block_follows_the_rules_of_the_anchor(
+    fork: Anvil, peer: Anvil, remote: RemoteAnvil
+) -> None:
+    blocks = []
+    for node in (fork, peer):
+        node("anvil_mine", "0x1")
+        blocks.append(node("eth_getBlockByNumber", "latest", False))
+    ours, theirs = blocks
+    anchor = remote.block(remote.number)
+    for field in ("number", "parentHash", "gasLimit", "baseFeePerGas"):
+        assert ours[field] == theirs[field], field
+    assert ours["parentHash"] == anchor["hash"]
+    # The clock goes on from the anchor.
+    assert 0 < int(ours["timestamp"], 16) - int(anchor["timestamp"], 16) < 60
+
+
+def test_development_accounts_keep_nonces(fork: Anvil, remote: RemoteAnvil) -> None:
+    assert fork("eth_getBalance", remote.accounts[0], "latest") == hex(10_000 * ETHER)
+    nonce = remote.node("eth_getTransactionCount", remote.accounts[0], hex(remote.number))
+    assert fork("eth_getTransactionCount", remote.accounts[0], "latest") == nonce
+
+
+def test_state_is_local_over_remote(fork: Anvil, remote: RemoteAnvil) -> None:
+    call = {"to": remote.counter}
+    assert int(fork("eth_call", call, "latest"), 16) == 4
+    assert send(fork, to=remote.counter)["logs"][0]["data"].endswith("04")
+    assert int(fork("eth_getStorageAt", remote.counter, "0x0", "latest"), 16) == 4
+    assert int(fork("eth_getStorageAt", remote.counter, "0x0", hex(remote.number)), 16) == 3
+    assert fork("eth_getCode", remote.counter, "latest") == remote.node(
+        "eth_getCode", remote.counter, "latest"
+    )
+    send(fork, to=STRANGER, value="0x5")
+    assert fork("eth_getBalance", STRANGER, "latest") == hex(12)
+
+
+def test_what_is_deleted_does_not_fall_through(fork: Anvil, remote: RemoteAnvil) -> None:
+    fork("anvil_setStorageAt", remote.counter, "0x0", "0x" + "00" * 32)
+    assert int(fork("eth_getStorageAt", remote.counter, "0x0", "latest"), 16) == 0
+    assert int(fork("eth_call", {"to": remote.counter}, "latest"), 16) == 1
+    fork("anvil_setBalance", STRANGER, "0x0")
+    assert fork("eth_getBalance", STRANGER, "latest") == "0x0"
+    fork("anvil_setCode", remote.counter, "0x")
+    assert fork("eth_getCode", remote.counter, "latest") == "0x"
+
+
+def test_the_past_is_the_remotes(fork: Anvil, remote: RemoteAnvil) -> None:
+    fork("anvil_mine", "0x2")
+    sent = remote.calls[0]
+    for method, *params in (
+        ("eth_getTransactionByHash", sent),
+        ("eth_getTransactionReceipt", sent),
+        ("eth_getBlockByNumber", "0x1", True),
+        ("eth_getBlockByHash", remote.block(2)["hash"], False),
+        ("eth_getBalance", STRANGER, "0x1"),
+        ("eth_getStorageAt", remote.counter, "0x0", "0x2"),
+    ):
+        assert fork(method, *params) == remote.node(method, *params), method
+    assert int(fork("eth_call", {"to": remote.counter}, "0x2"), 16) == 2
+
+
+def test_what_the_remote_has_above_the_anchor_is_hidden(fork: Anvil, remote: RemoteAnvil) -> None:
+    later = remote.node("eth_getTransactionReceipt", remote.calls[3])
+    assert fork("eth_getTransactionByHash", remote.calls[3]) is None
+    assert fork("eth_getTransactionReceipt", remote.calls[3]) is None
+    assert fork("eth_getBlockByHash", later["blockHash"], False) is None
+    assert fork("eth_getBlockByNumber", later["blockNumber"], False) is None
+
+
+def test_logs_and_fees_are_joined_across_the_anchor(fork: Anvil, remote: RemoteAnvil) -> None:
+    send(fork, to=remote.counter)
+    wanted = {"fromBlock": "0x0", "toBlock": "latest", "address": remote.counter}
+    counts = [int(it["data"], 16) for it in fork("eth_getLogs", wanted)]
+    assert counts == [1, 2, 3, 4]
+    fees = fork("eth_feeHistory", "0x4", "latest", [])
+    assert int(fees["oldestBlock"], 16) == remote.number - 2
+    assert fees["baseFeePerGas"][0] == remote.block(remote.number - 2)["baseFeePerGas"]
+
+
+def test_a_rollback_ends_at_the_anchor(fork: Anvil, remote: RemoteAnvil) -> None:
+    fork("anvil_mine", "0x3")
+    fork("anvil_rollback", 3)
+    assert int(fork("eth_blockNumber"), 16) == remote.number
+    with pytest.raises(RpcError):
+        fork("anvil_rollback", 1)
+
+
+def test_the_node_says_what_it_is_a_fork_of(fork: Anvil, remote: RemoteAnvil) -> None:
+    anchor = remote.block(remote.number)
+    network = {
+        "chainId": CHAIN_ID,
+        "forkBlockNumber": remote.number,
+        "forkBlockHash": anchor["hash"],
+    }
+    assert fork("anvil_metadata")["forkedNetwork"] == network
+    assert fork("hardhat_metadata")["forkedNetwork"] == network
+    assert fork("anvil_nodeInfo")["forkConfig"] == {
+        "forkUrl": remote.url,
+        "forkBlockNumber": remote.number,
+        "forkRetryBackoff": 1000,
+    }
+
+
+def test_a_reset_forgets_blocks_pool_edits_and_snapshots(fork: Anvil, remote: RemoteAnvil) -> None:
+    snapshot = fork("evm_snapshot")
+    send(fork, to=remote.counter)
+    fork("anvil_setBalance", STRANGER, "0x99")
+    fork("anvil_reset", {"forking": {"blockNumber": 3}})
+    assert fork("eth_blockNumber") == "0x3"
+    assert fork("eth_getBalance", STRANGER, "latest") == "0x0"
+    assert fork("evm_revert", snapshot) is False
+    assert fork("eth_blockNumber") == "0x3"
+    assert int(fork("eth_call", {"to": remote.counter}, "latest"), 16) == 3
+
+
+@pytest.mark.parametrize("method", ["anvil_reset", "hardhat_reset"])
+def test_a_reset_without_a_number_stands_on_the_latest_block(
+    fork: Anvil, remote: RemoteAnvil, method: str
+) -> None:
+    fork(method, {"forking": {"jsonRpcUrl": remote.url}})
+    assert fork("eth_blockNumber") == remote.node("eth_blockNumber")
+    fork(method, {"forking": {"blockNumber": hex(2)}})
+    assert fork("eth_blockNumber") == "0x2"
+    fork(method, {"forking": {}})
+    assert fork("eth_blockNumber") == remote.node("eth_blockNumber")
+
+
+@pytest.mark.parametrize("method", ["anvil_reset", "hardhat_reset"])
+def test_a_reset_without_options_ends_the_fork_and_keeps_the_chain_id(
+    fork: Anvil, method: str
+) -> None:
+    fork(method)
+    assert (fork("eth_blockNumber"), fork("eth_chainId")) == ("0x0", hex(CHAIN_ID))
+    assert fork("eth_getBalance", STRANGER, "latest") == "0x0"
+    assert fork("anvil_metadata")["forkedNetwork"] is None
+    assert "forkedNetwork" not in fork("hardhat_metadata")
+    assert send(fork, to=STRANGER, value="0x1")["status"] == "0x1"
+
+
+def test_a_reset_that_fails_leaves_the_fork_as_it_was(fork: Anvil, remote: RemoteAnvil) -> None:
+    fork("anvil_mine", "0x1")
+    for options in (
+        {"forking": {"blockNumber": 10**9}},
+        {"forking": {"jsonRpcUrl": "ws://127.0.0.1:1"}},
+        {"forking": {"jsonRpcUrl": "file:///etc/passwd"}},
+        {"forking": {"jsonRpcUrl": 5}},
+        {"forking": {"jsonRpcUrl": fork.url}},
+        {"forking": {"jsonRpcUrl": fork.url.replace("127.0.0.1", "localhost")}},
+    ):
+        with pytest.raises(RpcError) as rejection:
+            fork("anvil_reset", options)
+        assert rejection.value.code in {-32000, -32602}, options
+        assert int(fork("eth_blockNumber"), 16) == remote.number + 1
+
+
+def test_another_url_of_the_same_chain_can_be_set(fork: Anvil, remote: RemoteAnvil) -> None:
+    other = remote.url.replace("127.0.0.1", "localhost")
+    assert fork("anvil_setRpcUrl", other) is None
+    assert fork("anvil_nodeInfo")["forkConfig"]["forkUrl"] == other
+    assert int(fork("eth_call", {"to": remote.counter}, "latest"), 16) == 4
+    with pytest.raises(RpcError, match="the node itself"):
+        fork("anvil_setRpcUrl", fork.url)
+    with running_anvil() as stranger, pytest.raises(RpcError):
+        fork("anvil_setRpcUrl", stranger.url)
+
+
+def test_a_node_that_is_no_fork_becomes_one(remote: RemoteAnvil) -> None:
+    with running_anvil(program=ANVIL) as node:
+        with pytest.raises(RpcError, match="Forking not enabled"):
+            node("anvil_reset", {"forking": {"blockNumber": 1}})
+        assert node("anvil_setRpcUrl", remote.url) is None
+        node("anvil_reset", {"forking": {"jsonRpcUrl": remote.url, "blockNumber": 4}})
+        assert (node("eth_blockNumber"), node("eth_chainId")) == ("0x4", hex(CHAIN_ID))
+
+
+def test_secrets_of_url_and_headers_are_nowhere(remote: RemoteAnvil, tmp_path: Path) -> None:
+    output, written = tmp_path / "output", tmp_path / "config.json"
+    url = remote.url.replace("http://", "http://user:s3cr3tk3y@")
+    flags = ("--fork-url", url, "--fork-header", "x-key: s3cr3th34d3r", "--no-storage-caching")
+    with running_anvil(*flags, "--config-out", str(written), program=ANVIL, output=output) as node:
+        shown = [output.read_text(), written.read_text(), json.dumps(node("anvil_nodeInfo"))]
+        for page in ("/health", "/metrics", "/openrpc.json"):
+            with urllib.request.urlopen(node.url + page, timeout=10) as response:
+                shown.append(response.read().decode())
+        with pytest.raises(RpcError) as rejection:
+            node(
+                "anvil_reset",
+                {"forking": {"jsonRpcUrl": "http://u:s3cr3tk3y@127.0.0.1:1/s3cr3tk3y"}},
+            )
+        shown += [str(rejection.value), output.read_text()]
+        assert f"chain {CHAIN_ID}" in shown[0]
+        assert remote.url in shown[0] or "127.0.0.1" in shown[0]
+    assert not [it for it in shown if "s3cr3t" in it]
+
+
+def test_the_transactions_of_a_block_up_to_one_are_the_first_local_block(
+    remote: RemoteAnvil,
+) -> None:
+    flags = ("-f", remote.url, "--fork-transaction-hash", remote.calls[1], "--no-storage-caching")
+    with running_anvil(*flags, program=ANVIL) as node:
+        theirs = remote.node("eth_getTransactionReceipt", remote.calls[1])
+        ours = node("eth_getTransactionReceipt", remote.calls[1])
+        assert ours["blockNumber"] == theirs["blockNumber"] == node("eth_blockNumber")
+        for field in ("status", "gasUsed", "effectiveGasPrice", "transactionIndex"):
+            assert ours[field] == theirs[field], field
+        assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 3
+        assert (
+            node("anvil_metadata")["forkedNetwork"]["forkBlockNumber"]
+            == int(ours["blockNumber"], 16) - 1
+        )
+
+
+def test_a_recorded_fork_runs_without_its_remote(tmp_path: Path) -> None:
+    cache = str(tmp_path / "fork.sqlite")
+    with remote_anvil() as remote:
+        flags = ("--fork-url", f"{remote.url}@{remote.number}", "--fork-cache", cache)
+        with running_anvil(*flags, program=ANVIL) as node:
+            assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 4
+    with running_anvil("--offline", "--fork-cache", cache, program=ANVIL) as node:
+        assert node("eth_chainId") == hex(CHAIN_ID)
+        assert send(node, to=remote.counter)["logs"][0]["data"].endswith("04")
+        with pytest.raises(RpcError, match="is not in the cache of the fork"):
+            node("eth_getBalance", "0x" + "77" * 20, "latest")
