@@ -13,9 +13,6 @@ from msgspec import structs
 from entresol.errors import InvalidConfig
 from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
-from entresol.fork.cache.cache import Recording
-from entresol.fork.cache.open_cache import CacheSettings, open_cache
-from entresol.fork.remote_chain import RemoteChain
 from entresol.node.config.api import worker_count
 from entresol.node.config.forking.resolving import PlannedForks, planned_forks
 from entresol.node.dev_features import development_accounts
@@ -120,6 +117,11 @@ def _is_pinned(settings: ForkSettings) -> bool:
 def _open_one(
     planned: PlannedFork, folder: Path | None, command: str, not_after: int | None
 ) -> OpenFork:
+    # Only nodes with forks need them.
+    from entresol.fork.cache.cache import Recording  # noqa: PLC0415
+    from entresol.fork.cache.open_cache import CacheSettings, open_cache  # noqa: PLC0415
+    from entresol.fork.remote_chain import RemoteChain  # noqa: PLC0415
+
     settings = planned.settings
     stored = stored_anchor(folder)
     if stored is not None and not _is_pinned(settings):
