@@ -11,6 +11,7 @@ from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.services.past.executions import PastExecutions, StateAt, remote_state
 from entresol.rpc.services.past.fee_history import SplitFees
 from entresol.rpc.services.past.logs import SplitLogs
+from entresol.rpc.services.past.overlay import OverlayChecks
 from entresol.rpc.services.past.places import Places
 from entresol.rpc.services.past.router import PastRouter
 
@@ -41,4 +42,5 @@ def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | No
             "eth_feeHistory": fees.fee_history,
         },
         executions={Past.EXECUTE: executions.execute, Past.REPLAY: executions.replay},
+        overlays=OverlayChecks(chain, resolver).by_method(),
     )

@@ -186,7 +186,6 @@ class Method:
         other = copy(self)
         other.function = route(self.function)
         other.may_be_awaited = True
-        other.reads_natively = self.past is not Past.SPLIT
         return other
 
     @property

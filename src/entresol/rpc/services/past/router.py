@@ -80,16 +80,19 @@ class PastRouter:
         *,
         splits: Mapping[str, Split] | None = None,
         executions: Mapping[Past, Execution] | None = None,
+        overlays: Mapping[str, Split] | None = None,
     ) -> None:
         """Route by where `places` says that something is.
 
-        `splits` answer methods with ranges, by name, and `executions` those that execute something, by their kind.
+        `splits` answer methods with ranges, by name, and `executions` those that execute something, by their kind;
+        `overlays` call methods, by name, that would prove more of the fork's own blocks than it has.
         """
         self._remote = remote
         self._places = places
         self._passed = PassedReads(remote)
         self._splits = splits or {}
         self._executions = executions or {}
+        self._overlays = overlays or {}
         self._waiting = 0
 
     @property
@@ -102,11 +105,16 @@ class PastRouter:
         return {name: self._routed(method) for name, method in methods.items()}
 
     def _routed(self, method: Method) -> Method:
+        overlay = self._overlays.get(method.name)
+        if overlay is not None:
+            method = method.routed(lambda function: partial(_through, overlay, function))
+            method.reads_natively = False
         if method.past is None or method.past is Past.LOCAL or method.named is None:
             return method
-        if method.past is Past.SPLIT:
-            return method.routed(lambda function: partial(self._split, method, function))
-        return method.routed(lambda function: partial(self._route, method, function))
+        route = self._split if method.past is Past.SPLIT else self._route
+        routed = method.routed(lambda function: partial(route, method, function))
+        routed.reads_natively = method.reads_natively and method.past is not Past.SPLIT
+        return routed
 
     def _split(self, method: Method, function: Function, *arguments: Any) -> Any:
         split = self._splits.get(method.name)
@@ -167,6 +175,10 @@ class PastRouter:
             return await answer
         finally:
             self._waiting -= 1
+
+
+def _through(overlay: Split, function: Function, *arguments: Any) -> Any:
+    return overlay(function, arguments)
 
 
 _STATES: Final = frozenset({Past.STATE, Past.EXECUTE})
