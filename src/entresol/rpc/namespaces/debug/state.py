@@ -75,7 +75,10 @@ class DebugState:
         past=Past.REMOTE,
     )
     def execution_witness(self, block: BlockId) -> Offload[WitnessResult]:
-        """Return the trie nodes, codes and headers that suffice to execute a block again."""
+        """Return the trie nodes, codes and headers that suffice to execute a block again.
+
+        A fork has none of its own blocks: most of those nodes are the remote's.
+        """
         return Offload(partial(self._execution_witness, block))
 
     def _execution_witness(self, block: BlockId) -> WitnessResult:

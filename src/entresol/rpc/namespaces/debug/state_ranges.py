@@ -137,7 +137,8 @@ class DebugRanges:
     ) -> Offload[StorageRange]:
         """Return slots of an account before a transaction of a block, in the order of their hashes.
 
-        At most 1,024 at once: `nextKey` is where the next range starts, and null at the end.
+        At most 1,024 at once: `nextKey` is where the next range starts, and null at the end. Above the anchor of a fork
+        these are the slots that the fork has changed.
         """
         wanted = min(int(max_result), MAX_SLOTS)
         return Offload(
@@ -174,7 +175,8 @@ class DebugRanges:
         """Return up to 256 accounts after a block, in the order of their hashes, from `start` on.
 
         `next` is where the next range starts, in base64 as in geth; `start` takes it so, or in hex. An account whose
-        address is not known is left out, or with `incompletes` named by its hash.
+        address is not known is left out, or with `incompletes` named by its hash. Above the anchor of a fork these are
+        the accounts that the fork has changed.
         """
         wanted = int(max_results) if 0 < max_results <= MAX_ACCOUNTS else MAX_ACCOUNTS
         options = {"no_code": no_code, "no_storage": no_storage, "unnamed": incompletes}

@@ -129,7 +129,10 @@ class EthState:
     def get_account(
         self, address: Address, block: BlockId = LATEST
     ) -> Annotated[Raw, AccountState] | None:
-        """Return balance, nonce, code hash and storage root of an account, or null if there is none."""
+        """Return balance, nonce, code hash and storage root of an account, or null if there is none.
+
+        The storage root of a fork's contract covers the slots that the fork has changed.
+        """
         state, root = (
             self._resolver.state(block),
             self._resolver.state_root(self._resolver.sealed(block)),
@@ -159,7 +162,10 @@ class EthState:
     def get_proof(
         self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
     ) -> AccountResult | Offload[AccountResult]:
-        """Return an account and some of its slots with Merkle proofs against the block's state root."""
+        """Return an account and some of its slots with Merkle proofs against the block's state root.
+
+        On a fork that root covers what the fork has changed: a block above the anchor has proofs of that alone.
+        """
         check_slots(len(storage_keys), self._max_slots)
         root = self._blocks.header(self._resolver.sealed(block)).state_root
         if len(storage_keys) <= POLICY.proof_slots:

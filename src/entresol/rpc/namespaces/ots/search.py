@@ -35,7 +35,10 @@ class OtsSearch:
     def search_transactions_before(
         self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
-        """Return transactions of an address in blocks before `block`; 0 stands for the end of the chain."""
+        """Return transactions of an address in blocks before `block`; 0 stands for the end of the chain.
+
+        On a fork, those above its anchor.
+        """
         check_page(int(size))
         head = self._ledger.number
         newest = head if block == 0 else min(int(block) - 1, head)
@@ -50,7 +53,10 @@ class OtsSearch:
     def search_transactions_after(
         self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
-        """Return transactions of an address in blocks after `block`; 0 stands for the start of the chain."""
+        """Return transactions of an address in blocks after `block`; 0 stands for the start of the chain.
+
+        On a fork, those above its anchor.
+        """
         check_page(int(size))
         head = self._ledger.number
 

@@ -98,7 +98,7 @@ class TraceFrames:
         """Return the frames of up to 300 blocks that are from or to some addresses.
 
         With addresses of both kinds one of them has to match, with the mode `intersection` both. `after` frames are
-        skipped, and at most `count` are returned.
+        skipped, and at most `count` are returned. On a fork these are blocks above its anchor.
         """
         first = self._traces.number(filter.from_block or _EARLIEST)
         last = self._traces.number(filter.to_block or _LATEST)

@@ -218,16 +218,16 @@ class ZksBatches:
     @method(served_by=ServedBy.REPLICA)
     def get_finality_status(self) -> FinalityStatus:
         """Return the last sealed, committed, executed and finalized blocks and batches."""
-        finality = self._chain.finality
+        finality, first = self._chain.finality, self._chain.ledger.first
         batches = self._batch_status.batches
         executed = batches.get(batches.last_settled(SettlementStep.EXECUTE))
         return FinalityStatus(
             last_sealed_block=self._chain.number,
-            last_committed_block=finality.safe,
+            last_committed_block=max(finality.safe, first),
             last_committed_batch=self._batch_number(finality.safe),
-            last_executed_block=0 if executed is None else executed.last_block,
+            last_executed_block=first if executed is None else executed.last_block,
             last_executed_batch=0 if executed is None else executed.number,
-            last_finalized_block=finality.finalized,
+            last_finalized_block=max(finality.finalized, first),
             last_finalized_batch=self._batch_number(finality.finalized),
         )
 

@@ -158,7 +158,8 @@ class ZksProofs:
         """Return an account and some of its slots after a batch, with Merkle proofs.
 
         The tree is the Ethereum state trie whose root is the `stateRoot` of the batch's last block, so
-        the proofs are lists of RLP nodes and not the hashes of a binary tree.
+        the proofs are lists of RLP nodes and not the hashes of a binary tree. On a fork it covers what the fork has
+        changed, and there are proofs of that alone.
         """
         check_slots(len(keys), self._max_slots)
         batch = self._batches.get(l1_batch_number)

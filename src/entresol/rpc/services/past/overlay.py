@@ -20,6 +20,7 @@ WITNESS: Final = "debug_executionWitness"
 PROOF: Final = "eth_getProof"
 ACCOUNT: Final = "eth_getAccount"
 BATCH_PROOF: Final = "zks_getProof"
+FRAMES: Final = "trace_filter"
 
 
 class OverlayChecks:
@@ -39,6 +40,7 @@ class OverlayChecks:
             BATCH_PROOF: self.batch_proof,
             ACCOUNT: self.account,
             WITNESS: self.witness,
+            FRAMES: self.frames,
         }
 
     def proof(self, function: Function, arguments: Sequence[Any]) -> Any:
@@ -74,6 +76,13 @@ class OverlayChecks:
         raise NotCovered(
             WITNESS, "a witness has nodes of the remote's state trie, which is not here"
         )
+
+    def frames(self, function: Function, arguments: Sequence[Any]) -> Any:
+        """Return the frames of blocks of the fork; reject a range that begins below it."""
+        wanted, first = arguments[0].from_block, self._chain.ledger.first
+        if wanted is not None and wanted.number is not None and wanted.number < first:
+            raise NotCovered(FRAMES, f"it searches the fork's own blocks, from {first} on")
+        return function(*arguments)
 
     @staticmethod
     def _checked(method: str, state: State, address: Address, result: Any) -> Any:
