@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from entresol._native import Snapshot
-from entresol.errors import UnknownBlock
+from entresol.errors import MalformedValue, UnknownBlock
 from entresol.errors.fork import RemoteMalformed
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.trace.block_trace import SealedBlock
+from entresol.fork.replay.remote_transactions import read_transaction
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.records import BlockRecord, TransactionResult
+from entresol.primitives.transactions import load
 from entresol.primitives.values import Address
 from entresol.rpc.services.past.open_past import PastEnv
 from entresol.rpc.services.past.passing import PassedReads
 from entresol.rpc.services.past.remote import block_of, is_null
-from entresol.rpc.services.past.transactions import NotExecutable, stored_transaction
 
 if TYPE_CHECKING:
-    from entresol._native import Rules
+    from entresol._native import RemoteTable, Rules
     from entresol.rpc.services.past.open_past import OpenPast
     from entresol.rpc.services.past.remote import PastBlock, PastChain
     from entresol.rpc.services.past.router import PastCall
@@ -38,6 +39,10 @@ MAX_REPLAYED: Final = 8
 _LOG: Final = (Address.zero(), (), b"")
 _block: Final = msgspec.json.Decoder(dict[str, Any]).decode
 _logs: Final = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
+
+class NotExecutable(Exception):  # noqa: N818  # it becomes a request to the remote
+    """A block that cannot be executed here; the text says why."""
 
 
 class PastExecutions:
@@ -102,7 +107,7 @@ class PastExecutions:
         if number == 0:
             raise NotExecutable("the first block was not executed")
         block, parent = await self._past_block(number), await self._env(number - 1)
-        stored = [stored_transaction(it) for it in await self._transactions(block)]
+        stored = [_stored(it) for it in await self._transactions(block)]
         counts = await self._log_counts(block, len(stored))
         record = BlockRecord(
             header_rlp=block.header.encode(),
@@ -147,10 +152,25 @@ class PastExecutions:
         return counts
 
 
+def _stored(fields: dict[str, Any]) -> tuple[bytes, Address]:
+    """Return the bytes and the sender of a transaction; raise `NotExecutable` if blocks here cannot have it."""
+    try:
+        read = read_transaction(fields)
+    except MalformedValue as error:
+        raise NotExecutable(f"transaction {fields.get('hash')}: {error}") from None
+    sent = read.transaction
+    if sent is None:
+        raise NotExecutable(f"transaction {read.hash}: {read.note}")
+    # One that nobody signed may have another hash at the remote than its bytes have here.
+    if load(sent.raw, sent.sender).hash != read.hash:
+        raise NotExecutable(f"transaction {read.hash} has no signature")
+    return sent.raw, sent.sender
+
+
 class _RemoteState:
     """The source of a snapshot that knows nothing by itself: everything is in the remote's table."""
 
-    def __init__(self, remote: Any) -> None:
+    def __init__(self, remote: RemoteTable) -> None:
         self.remote = remote
 
     def account(self, _address: bytes) -> Any:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol.errors.fork import NoArchive, RemoteMalformed, RemoteRejected
+from entresol.fork.transport.rejections import is_no_archive
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.past import Named
@@ -57,20 +58,8 @@ _QUANTITIES: Final = frozenset({"eth_getBalance", "eth_getTransactionCount"})
 _DIGITS: Final = re.compile(r"0x[0-9a-fA-F]*")
 _MAX_DIGITS: Final = 64
 
-_NO_STATE: Final = re.compile(
-    r"missing trie node|state .*(not available|unavailable|pruned|not found)|pruned|archive"
-    r"|historical state|old data not available|no state available|required historical"
-    r"|block is too old|too old|distance to target block exceeds"
-)
-"""How nodes say that they have no state of a block; every one words it differently."""
-
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _text: Final = msgspec.json.Decoder(str).decode
-
-
-def has_no_state(message: str) -> bool:
-    """Say whether the error of a remote means that it has no state of a block any more."""
-    return _NO_STATE.search(message.lower()) is not None
 
 
 class PassedReads:
@@ -111,7 +100,7 @@ class PassedReads:
         try:
             result = await self._remote.read(method.name, params, is_final=_is_there)
         except RemoteRejected as error:
-            if has_no_state(error.message):
+            if is_no_archive(error.message):
                 raise NoArchive(self._remote.host, number) from None
             raise
         return self._typed(method.name, result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -12,6 +12,7 @@ from entresol.errors import MalformedValue
 from entresol.primitives.values import Hash32, Quantity
 
 if TYPE_CHECKING:
+    from entresol._native import RemoteTable
     from entresol.primitives.headers import Header
 
 IsFinal: TypeAlias = Callable[[Raw], bool]
@@ -74,7 +75,7 @@ class PastChain(Protocol):
     def hash_at(self, number: int) -> Hash32 | None:
         """Return the hash of a block that the remote may still replace; None of those that are final."""
 
-    def table_at(self, number: int) -> Any:
+    def table_at(self, number: int) -> RemoteTable:
         """Return the state after a block that `past_block` has returned."""
 
 

@@ -13,7 +13,6 @@ from msgspec import Raw
 
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.services.past import router
-from entresol.rpc.services.past.passing import has_no_state
 from entresol.rpc.services.past.remote import block_of
 from tests.support.chain.dev_chain import ALICE, LOGGER
 from tests.support.fork.past import ForkClient, forked
@@ -198,7 +197,6 @@ def test_the_state_of_the_anchor_is_the_forks(past: PastBlocks, fork: ForkClient
     ],
 )
 def test_a_remote_without_old_states_is_explained(fork: ForkClient, message: str) -> None:
-    assert has_no_state(message)
     fork.remote.errors["eth_getBalance"] = (-32000, message)
     with pytest.raises(RpcError, match="no state of block 4: it is no archive node; pin a newer"):
         fork("eth_getBalance", str(ALICE), "0x4")
