@@ -89,14 +89,6 @@ class BuildFirst(Exception):  # noqa: N818  # no error
             return call()
 
 
-async def built_first(call: Callable[[], _T]) -> _T:
-    """Return what `call` returns, after building what it needs."""
-    try:
-        return call()
-    except BuildFirst as first:
-        return await first.then(call)
-
-
 class OffloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How much work stays on the event loop, and how the rest shares the interpreter with it."""
 

@@ -13,6 +13,7 @@ from entresol.chain.edits import BlockSettings
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint
+from entresol.errors import StateMissing
 from entresol.execution.state_edits import apply_changes
 from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, with_sidecar
 from entresol.primitives.values import Hash32
@@ -173,7 +174,11 @@ class History:
         chain.configure(BlockSettings())
         chain.filler.priority.replace(())
         chain.filler.roots.replace()
-        chain.pool.reset(self._next.latest, self._next.base_fee())
+        try:
+            chain.pool.reset(self._next.latest, self._next.base_fee())
+        except StateMissing:
+            # A fork does not know the senders of the pool here, and the blocks are replaced already.
+            chain.pool.clear(self._next.latest)
         clock.state = clock.at(max(ledger.head.timestamp, clock.now()))
         head = ledger.head
         chain.events.publish(BlocksReverted(reverted.records, -1, reverted.size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.chain.ledger import RevertedBlocks
+from entresol.errors import StateMissing
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
@@ -145,10 +146,18 @@ class RevertPlan:
         self._reverted = self._chain.ledger.reverted_by(self.number)
         self._is_prepared = True
 
-    def apply(self) -> None:
-        """Revert the chain; what is not prepared is prepared now."""
+    def finish_preparing(self) -> None:
+        """Prepare what is not prepared."""
         if not self._is_prepared:
             self.prepare()
+
+    def drop_pool(self) -> None:
+        """Restore no transactions."""
+        self._restore_pool = None
+
+    def apply(self) -> None:
+        """Revert the chain; what is not prepared is prepared now."""
+        self.finish_preparing()
         self._chain.history.unwind(self._mark(), self._pool, self._reverted)
         self._on_applied()
 
@@ -188,11 +197,21 @@ class ReturnPlan:
         self._prepare()
         self._is_prepared = True
 
-    def apply(self) -> None:
-        """Replace the chain by the one before, and revert that to the checkpoint."""
+    def finish_preparing(self) -> None:
+        """Prepare what is not prepared."""
         if not self._is_prepared:
             self.prepare()
-        self._return_to(self._reverted).apply()
+
+    def apply(self) -> None:
+        """Replace the chain by the one before, and revert that to the checkpoint."""
+        self.finish_preparing()
+        plan = self._return_to(self._reverted)
+        try:
+            plan.finish_preparing()
+        except StateMissing:
+            # A fork does not know the senders of the pool there, and the chain is replaced already.
+            plan.drop_pool()
+        plan.apply()
 
 
 class NodeRevertPlan:
@@ -223,7 +242,9 @@ class NodeRevertPlan:
             it.prepare()
 
     def apply(self) -> None:
-        """Revert the chains, one after the other."""
+        """Revert the chains, one after the other, once all are prepared: preparing may fail."""
+        for it in self._plans:
+            it.finish_preparing()
         for it in self._plans:
             it.apply()
         self._finish()

@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from entresol._native import Changes, Checks, Rules
     from entresol.execution.console import ConsoleCalls
     from entresol.execution.trace.tracing import Tracing
-    from entresol.execution.work_budget import RejectedTransaction, WorkBudget
+    from entresol.execution.work_budget import ColdTransaction, RejectedTransaction, WorkBudget
     from entresol.state.state_trie import StateTrie
 
 
+TOO_MANY_MESSAGES: Final = "more messages to L1, or longer bundles, than a batch can have"
 _STATUS: Final = MessageLoad(logs=1)
 """The log that a priority transaction adds to its messages."""
-
 _Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
 """The engine's result of a transaction, and what the block records of it."""
 
@@ -141,7 +141,7 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
 
 
 class BlockExecutor:
-    """Builds one block, transaction by transaction; `rejected` is what it could have included."""
+    """Builds one block; `rejected` is what it could have included, `cold` what one of a fork lacks values for."""
 
     def __init__(
         self,
@@ -156,6 +156,7 @@ class BlockExecutor:
         """Open a block; `limits` bound steps before executions, if this node decides what the block includes."""
         self.env = env
         self.rejected: list[RejectedTransaction] = []
+        self.cold: tuple[ColdTransaction, ...] = ()
         self.gas_used = 0
         self.console = BlockConsole()
         self.overlay = overlay_on(state)
@@ -338,11 +339,10 @@ class BlockExecutor:
         result = self._result_of(ran)
         if exceeds_batch(_load_of(result).plus(_STATUS)):
             # With its status log they would exceed a batch, and no later block could settle.
-            failure = ExecutionHalted(
-                "more messages to L1, or longer bundles, than a batch can have"
-            )
-            self._failures[len(self._transactions)] = failure
-            return self._reject(payload)
+            rejected = self._reject(payload)
+            # Not before: on a fork that may lack a value, and then another one has its index.
+            self._failures[len(self._transactions)] = ExecutionHalted(TOO_MANY_MESSAGES)
+            return rejected
         return ran, result
 
     def _execute(self, tx_env: TxEnv, checks: Checks | None) -> _native.ExecutionResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeAlias, TypeVar
 
-from entresol.errors import GasBudgetSpent
+from entresol.errors import GasBudgetSpent, StateMissing
 
 if TYPE_CHECKING:
     from entresol._native import ExecutionResult
@@ -84,7 +84,7 @@ class ConsoleCapture:
             self.calls = NO_CALLS
             try:
                 result = run(limits)
-            except GasBudgetSpent:
+            except (GasBudgetSpent, StateMissing):
                 # It starts over on a thread.
                 raise
             except BaseException:

@@ -66,6 +66,13 @@ class RejectedTransaction(NamedTuple):
     seconds: float = 0.0
 
 
+class ColdTransaction(NamedTuple):
+    """A transaction that a block of a fork is built without: a value that it reads is missing, or cannot be had."""
+
+    transaction: Transaction
+    error: Exception
+
+
 class RejectedWork:
     """Counts the gas and the time of what a block executes in vain."""
 

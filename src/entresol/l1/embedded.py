@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import Account, keccak256
@@ -27,6 +28,7 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import included
+from entresol.state_missing import retried, waited
 from entresol.storage.log_index import LogQuery
 
 if TYPE_CHECKING:
@@ -90,13 +92,15 @@ class EmbeddedLayerOne:
         block: int | Hash32 | None = None,
     ) -> bytes:
         """Return the output of a call on the latest block, or on another one by its number or hash."""
-        return call(self._evm_env(block), CallRequest(sender=sender, to=to, data=data))
+        env, request = self._evm_env(block), CallRequest(sender=sender, to=to, data=data)
+        return await waited(lambda: call(env, request))
 
     async def estimate_gas(
         self, sender: Address, to: Address | None, data: bytes, *, block: Hash32 | None = None
     ) -> int:
         """Return the gas that a transaction needs after the latest block, or after another one."""
-        return estimate_gas(self._evm_env(block), CallRequest(sender=sender, to=to, data=data)).gas
+        env, request = self._evm_env(block), CallRequest(sender=sender, to=to, data=data)
+        return await waited(lambda: estimate_gas(env, request).gas)
 
     async def send(self, raw: bytes) -> Hash32:
         """Send a signed transaction; succeeds if L1 has it already."""
@@ -107,7 +111,7 @@ class EmbeddedLayerOne:
             check_raw(raw, self._chain.pool.rules)
             # A revert may have put it back into the pool, where nothing else would wake the sequencer for it.
             with contextlib.suppress(AlreadyKnown):
-                self._chain.add(decode(raw))
+                await retried(partial(self._chain.add, decode(raw)))
             await included(self._sequencer, transaction_hash)
         except (InvalidTransaction, PoolRejection) as error:
             raise LayerOneRejected("eth_sendRawTransaction", _REJECTED, str(error)) from error
@@ -134,17 +138,19 @@ class EmbeddedLayerOne:
         state = (
             self._chain.latest if block is None else self._chain.state_after(self._number(block))
         )
-        return (state.account(address) or Account()).nonce
+        return (await retried(partial(state.account, address)) or Account()).nonce
 
     async def balance(self, address: Address) -> int:
         """Return the balance of an account in wei."""
-        return (self._chain.latest.account(address) or Account()).balance
+        return (await retried(lambda: self._chain.latest.account(address)) or Account()).balance
 
     async def code(self, address: Address, block: int | None = None) -> bytes:
         """Return the code of an account after the latest block, or after an older one."""
         state = self._chain.latest if block is None else self._chain.state_after(block)
-        code_hash = (state.account(address) or Account()).code_hash
-        return b"" if code_hash == EMPTY_CODE_HASH else state.code(code_hash)
+        code_hash = (await retried(partial(state.account, address)) or Account()).code_hash
+        if code_hash == EMPTY_CODE_HASH:
+            return b""
+        return await retried(partial(state.code, code_hash))
 
     async def fees(self) -> L1Fees:
         """Return the current gas prices."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import EntresolError, LayerOneUnreachable
+from entresol.errors import EntresolError, LayerOneUnreachable, StateMissing
+from entresol.state_missing import fetched
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -122,12 +123,22 @@ class StepLoop:
         """Run one step, and return the seconds until the next one."""
         try:
             delay = await self._step()
+        except StateMissing as missing:
+            return await self._fetched(missing)
         except Exception as error:  # noqa: BLE001 - a component must not end
             return self._failed(error)
         if self.problem is not None and self._recovered is not None:
             self._log.info(self._recovered)
         self.problem, self._next_delay = None, self._backoff.first()
         return delay
+
+    async def _fetched(self, missing: StateMissing) -> float:
+        """Fetch what a step on a fork lacks, so that the next one has it."""
+        try:
+            await fetched(missing)
+        except Exception as error:  # noqa: BLE001 - a component must not end
+            return self._failed(error)
+        return 0.0
 
     async def sleep(self, seconds: float) -> None:
         """Sleep so many seconds, or until `wake`."""

@@ -11,6 +11,7 @@ from entresol.errors import (
     AccountRejection,
     InvalidTransaction,
     PoolRejection,
+    StateMissing,
     TooManyValidations,
     ValidationsThrottled,
 )
@@ -18,6 +19,7 @@ from entresol.execution.account_senders import has_code, runs_in_steps
 from entresol.execution.involved import Involved
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import ZkTransaction
+from entresol.state_missing import fork_threads, retried, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -284,10 +286,15 @@ class AccountValidations:
             async with self._one:
                 # Those before it may have failed.
                 self._budget.check(involved)
-                seconds = await self._run(transaction_hash, involved, validation)
+                ended = await self._run(self._executor, validation)
+            if isinstance(ended.error, StateMissing):
+                # Others have their turn while this one waits for the remote of a fork.
+                work = self._chain.use.guarded(validation)
+                ended = await self._run(fork_threads(), waiting(work))
+            seconds = self._check(transaction_hash, involved, ended)
             self._budget.passed(involved)
             try:
-                add()
+                await retried(add)
             except (InvalidTransaction, PoolRejection) as error:
                 # It was validated in vain.
                 self._budget.failed(involved, error, seconds)
@@ -295,12 +302,12 @@ class AccountValidations:
         except Exception as error:  # noqa: BLE001  # it is the sender's
             on_error(error)
 
-    async def _run(
-        self, transaction_hash: Hash32, involved: Involved, validation: Callable[[], None]
-    ) -> float:
-        """Run a validation on a thread, and return the time that it took; raise why it has failed."""
-        loop = asyncio.get_running_loop()
-        ended = await loop.run_in_executor(self._executor, _timed, validation)
+    async def _run(self, executor: Executor | None, validation: Callable[[], None]) -> _Ended:
+        """Run a validation on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(executor, _timed, validation)
+
+    def _check(self, transaction_hash: Hash32, involved: Involved, ended: _Ended) -> float:
+        """Return the time that a validation took; raise why it has failed."""
         if ended.error is None:
             return ended.seconds
         if isinstance(ended.error, AccountRejection):

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from entresol.background_task import cancel
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.sealing.block_filler import INLINE_GAS
-from entresol.errors import GasBudgetSpent, StoreFailed
+from entresol.errors import GasBudgetSpent, StateMissing, StoreFailed
 from entresol.execution.work_budget import WorkBudget
 from entresol.sequencer.block_sealer import RETRY_SECONDS, SEALING_ERRORS, BlockSealer
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
+    from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
     from entresol.sequencer.sequencer import OnIncluded
 
@@ -30,7 +31,8 @@ class Automine:
 
     Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
     thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool, as that of one does
-    which a block rejects; a block of deposits alone is tried again.
+    which a block rejects, or that needs a value which the remote of a fork does not give; a block of deposits alone is
+    tried again.
     """
 
     def __init__(self, chain: Chain, sealer: BlockSealer) -> None:
@@ -80,6 +82,23 @@ class Automine:
         if self._is_scheduled:
             self._seal_turn()
 
+    def seal_warm(self) -> None:
+        """Seal in the background what blocks have left out so far, since what it reads is here."""
+        if self.is_busy:
+            return
+        if self._chain.schedule.is_automine and self._chain.filler.has_work:
+            self._start()
+        else:
+            self._report_rest()
+
+    def drop_cold(self, transaction: Transaction, error: Exception) -> bool:
+        """Drop a transaction whose remote has failed, if its sender waits, who gets the error; return whether so."""
+        if transaction.hash not in self._pending:
+            return False
+        self._chain.pool.remove(transaction.hash, str(error))
+        self._report(transaction.hash, error)
+        return True
+
     async def stop(self) -> None:
         """Stop sealing in the background; pending senders get an error."""
         self._chain.events.remove(self._on_event)
@@ -105,13 +124,16 @@ class Automine:
             if not isinstance(error, SEALING_ERRORS):
                 logger.exception("a block could not be sealed")
             self._fail(error)
-        self._report_all(None)
+        self._report_rest()
 
     def _seal_inline(self) -> bool:
-        """Seal what is pending on the event loop; return False if it takes longer than its gas shows."""
+        """Seal what is pending on the event loop; return False if it takes longer than its gas shows.
+
+        Or if a fork has to fetch what each block begins with.
+        """
         try:
             self._chain.builder.seal_pending(budget=WorkBudget(INLINE_GAS))
-        except GasBudgetSpent:
+        except (GasBudgetSpent, StateMissing):
             return False
         return True
 
@@ -137,7 +159,7 @@ class Automine:
                 is_long = False
                 # Others have their turn.
                 await asyncio.sleep(0)
-        self._report_all(None)
+        self._report_rest()
 
     def _on_event(self, _event: Event) -> None:
         if self._pending:
@@ -161,9 +183,22 @@ class Automine:
 
     def _fail(self, error: Exception) -> None:
         """Report an error to all senders whose transactions are in no block, and drop those."""
-        for it in list(self._pending):
+        for it in self._without_cold():
             is_pooled = self._chain.pool.remove(it, str(error)) is not None
             self._report(it, error if is_pooled else None)
+
+    def _report_rest(self) -> None:
+        """Report those that are in no block and will not be for now; what lacks a value of a remote will."""
+        for it in self._without_cold():
+            self._report(it, None)
+
+    def _without_cold(self) -> list[Hash32]:
+        """Return the pending transactions without those that a fork's blocks leave out for now."""
+        cold = self._chain.filler.cold.senders
+        if not cold:
+            return list(self._pending)
+        pooled = ((it, self._chain.pool.get(it)) for it in self._pending)
+        return [it for it, found in pooled if found is None or found.sender not in cold]
 
     def _report_all(self, error: Exception | None) -> None:
         for it in list(self._pending):

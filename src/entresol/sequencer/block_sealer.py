@@ -9,8 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.sealing.block_filler import INLINE_GAS
-from entresol.errors import ChainReplaced, GasBudgetSpent, StoreFailed, SystemTransactionFailed
+from entresol.errors import (
+    ChainReplaced,
+    GasBudgetSpent,
+    StateMissing,
+    StoreFailed,
+    SystemTransactionFailed,
+)
 from entresol.execution.work_budget import WorkBudget
+from entresol.state_missing import MAX_FETCHES, fetched
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -61,9 +68,12 @@ class BlockSealer:
         """Whether the last block took long to be durable."""
         return self._chain.ledger.store.sync_seconds > QUICK_SYNC_SECONDS
 
-    async def seal(self) -> Header:
-        """Seal the next block, even if it is empty; a thread executes a heavy one, and waits for a slow disk."""
-        header = await self._seal()
+    async def seal(self, *, leaves_out: bool = True) -> Header:
+        """Seal the next block, even if it is empty; a thread executes a heavy one, and waits for a slow disk.
+
+        Unless it `leaves_out` somebody for what a fork has not fetched yet: then raise `ColdFound` first.
+        """
+        header = await self._seal(leaves_out=leaves_out)
         assert header is not None
         return header
 
@@ -81,18 +91,34 @@ class BlockSealer:
         self._failure = str(error)
         return RETRY_SECONDS
 
-    async def _seal(self, *, is_needed: bool = True, is_long: bool = False) -> Header | None:
+    async def _seal(
+        self, *, is_needed: bool = True, is_long: bool = False, leaves_out: bool = True
+    ) -> Header | None:
         async with self._sealing:
-            sealed = await self._seal_next(is_needed=is_needed, is_long=is_long)
-            self._failure = None
-            return sealed
+            for _ in range(MAX_FETCHES):
+                try:
+                    sealed = await self._seal_next(
+                        is_needed=is_needed, is_long=is_long, leaves_out=leaves_out
+                    )
+                except StateMissing as missing:
+                    # A fork has to fetch what each block begins with.
+                    needed = missing
+                else:
+                    self._failure = None
+                    return sealed
+                await fetched(needed)
+            raise needed
 
-    async def _seal_next(self, *, is_needed: bool, is_long: bool) -> Header | None:
+    async def _seal_next(
+        self, *, is_needed: bool, is_long: bool, leaves_out: bool
+    ) -> Header | None:
         """Seal the next block; one that takes longer than its gas is found out by beginning, and begins again."""
         is_heavy = is_long or self.is_heavy
         if not is_heavy and not self.is_disk_slow:
             try:
-                return self._seal_here(WorkBudget(INLINE_GAS), is_needed=is_needed)
+                return self._seal_here(
+                    WorkBudget(INLINE_GAS), is_needed=is_needed, leaves_out=leaves_out
+                )
             except GasBudgetSpent:
                 is_heavy = True
         for _ in range(ATTEMPTS):
@@ -107,19 +133,23 @@ class BlockSealer:
             if block is not None and block.is_vain and not is_needed:
                 self._chain.builder.reject(block)
                 return None
+            if block is not None and not leaves_out:
+                self._chain.builder.check_complete(block)
             write = None if block is None else self._chain.builder.write_open(block)
             if write is not None:
                 await asyncio.get_running_loop().run_in_executor(self._thread, write.sync)
                 return self._chain.builder.show(write)
-        return self._seal_here(None, is_needed=is_needed)
+        return self._seal_here(None, is_needed=is_needed, leaves_out=leaves_out)
 
     async def stop(self) -> None:
         """Wait for the thread: it reads the store, which is closed next."""
         await asyncio.to_thread(self._thread.shutdown, wait=True)
 
-    def _seal_here(self, budget: WorkBudget | None, *, is_needed: bool) -> Header | None:
+    def _seal_here(
+        self, budget: WorkBudget | None, *, is_needed: bool, leaves_out: bool
+    ) -> Header | None:
         if is_needed:
-            return self._chain.builder.seal(budget=budget)
+            return self._chain.builder.seal(budget=budget, leaves_out=leaves_out)
         return self._chain.builder.seal_work(budget=budget)
 
     async def _build(self, *, on_thread: bool) -> OpenBlock | None:

@@ -13,14 +13,14 @@ from entresol.execution.reverts import hardhat_text
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
     from entresol.chain.mempool import Mempool
     from entresol.errors import ExecutionFailed
     from entresol.primitives.transactions import Transaction
-    from entresol.primitives.values import Hash32
+    from entresol.primitives.values import Address, Hash32
     from entresol.sequencer.sequencer import Sequencer
 
 
@@ -110,6 +110,13 @@ class UnsealedTransactions:
             self._sealed.set()
             self._sealed = None
 
+    def remove_of(self, senders: Container[Address]) -> None:
+        """Remove the transactions of some senders."""
+        for it in list(self._hashes):
+            transaction = self._pool.get(it)
+            if transaction is not None and transaction.sender in senders:
+                self.remove(it)
+
     async def wait_sealed(self) -> None:
         """Wait until none is left."""
         if self._hashes:
@@ -148,6 +155,8 @@ class Inclusions:
         self.unsealed = UnsealedTransactions(chain.pool)
         """Those that are in no block yet."""
         self._added: list[tuple[Hash32, SendResponse]] = []
+        self._cold = chain.filler.cold.senders
+        chain.filler.cold.found.add(self._on_cold)
         self._failures = SentFailures(chain) if hardhat_errors else None
 
     def add(self, transaction: Transaction, response: SendResponse) -> None:
@@ -155,7 +164,8 @@ class Inclusions:
         sent = transaction.hash
         if not (self._sequencer.accepts_known and self._chain.is_known(sent)):
             self._chain.add(transaction, is_validated=True)
-        self.unsealed.add(sent)
+        if transaction.sender not in self._cold:
+            self.unsealed.add(sent)
         self._added.append((sent, response))
 
     def include(self) -> None:
@@ -168,6 +178,10 @@ class Inclusions:
         """Wait until everything that was added is in a block, or will be in none for now."""
         self.include()
         await self.unsealed.wait_sealed()
+
+    def _on_cold(self) -> None:
+        """Let nobody wait for those that a fork's blocks leave out: a remote may take long."""
+        self.unsealed.remove_of(self._cold)
 
     def _on_included(self, sent: Hash32, response: SendResponse, error: Exception | None) -> None:
         self.unsealed.remove(sent)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING, Final
 
 from entresol.background_task import BackgroundTask
 from entresol.chain.mining_schedule import MiningMode
+from entresol.chain.sealing.cold_senders import ColdFound
 from entresol.sequencer.automine import Automine
 from entresol.sequencer.block_sealer import RETRY_SECONDS, SEALING_ERRORS, BlockSealer
+from entresol.sequencer.warming import Warming
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -21,6 +24,8 @@ TICK_SECONDS: Final = 0.02
 """How often the clock is read while blocks are due by it."""
 IDLE_SECONDS: Final = 0.1
 """How often a change to such a mode, or that the store failed, is noticed otherwise; an idle node shall cost little."""
+WARM_ROUNDS: Final = 32
+"""How often a block that is asked for waits for what its transactions read, before it is sealed without some."""
 _BY_CLOCK: Final = frozenset({MiningMode.DELAYED, MiningMode.INTERVAL, MiningMode.MIXED})
 
 
@@ -37,6 +42,11 @@ class LocalSequencer:
         self._chain = chain
         self._sealer = BlockSealer(chain)
         self._automine = Automine(chain, self._sealer)
+        self._warming = (
+            None
+            if chain.ledger.remote is None
+            else Warming(chain, self._automine.seal_warm, self._automine.drop_cold)
+        )
         self._timer = BackgroundTask("the timer of blocks", self._tick)
 
     def wake(self) -> None:
@@ -53,13 +63,21 @@ class LocalSequencer:
         self._automine.seal_included()
 
     async def seal(self) -> Header:
-        """Seal the next block, even if it is empty; a thread executes a heavy one."""
+        """Seal the next block, even if it is empty; a thread executes a heavy one.
+
+        On a fork it waits for what pending transactions read, so that the block has all of them.
+        """
+        if self._warming is not None:
+            for _ in range(WARM_ROUNDS):
+                await self._warming.settled()
+                with contextlib.suppress(ColdFound):
+                    return await self._sealer.seal(leaves_out=False)
         return await self._sealer.seal()
 
     @property
     def problem(self) -> str | None:
-        """Why what is due by the clock is not sealed; None if it is."""
-        return self._timer.problem
+        """Why what is due by the clock is not sealed, or which deposit waits for a remote; None if all is well."""
+        return self._timer.problem or self._chain.filler.cold.problem
 
     async def start(self) -> None:
         """Start to seal what is due by the clock."""
@@ -68,6 +86,8 @@ class LocalSequencer:
     async def stop(self) -> None:
         """Stop sealing; senders whose transactions are in no block get an error."""
         await self._timer.stop()
+        if self._warming is not None:
+            await self._warming.stop()
         await self._automine.stop()
         await self._sealer.stop()
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from entresol.chain.mempool.validation import check_raw
 from entresol.errors import (
     InvalidTransaction,
     ProducerUnavailable,
+    RemoteFailed,
     StoreFailed,
     SystemTransactionFailed,
 )
 from entresol.primitives.transactions import Transaction, decode
+from entresol.state_missing import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     OnIncluded: TypeAlias = Callable[[Exception | None], None]
     """Called once a transaction is in a block, or only others can change whether it will be; with what prevented it."""
     from entresol.chain.chain import Chain
+
+
+_T = TypeVar("_T")
 
 
 class Sequencer(Protocol):
@@ -119,7 +125,7 @@ class InlineSequencer:
 
     def send(self, transaction: Transaction) -> Hash32:
         """Add a transaction to the pool, and seal it if the mode is automine; raise why no block includes it."""
-        self._chain.add(transaction)
+        self._patiently(partial(self._chain.add, transaction))
         if self._chain.schedule.is_automine:
             self._seal_for(transaction.hash)
         return transaction.hash
@@ -127,14 +133,14 @@ class InlineSequencer:
     def wake(self) -> None:
         """Seal what is pending, if the mode is automine."""
         if self._chain.schedule.is_automine:
-            self._chain.builder.seal_pending()
+            self._patiently(self._chain.builder.seal_pending)
 
     def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
         """Seal what is pending if the mode is automine, and report."""
         try:
             if self._chain.schedule.is_automine:
                 self._seal_for(transaction_hash)
-        except (InvalidTransaction, StoreFailed) as error:
+        except (InvalidTransaction, RemoteFailed, StoreFailed) as error:
             on_included(error)
         else:
             on_included(None)
@@ -144,14 +150,32 @@ class InlineSequencer:
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty."""
-        return self._chain.builder.seal()
+        return self._patiently(self._chain.builder.seal)
+
+    def _patiently(self, work: Callable[[], _T]) -> _T:
+        """Do something with the chain; on a fork, wait for what it lacks."""
+        return work() if self._chain.ledger.remote is None else waiting(work)()
 
     def _seal_for(self, transaction_hash: Hash32) -> None:
         try:
-            self._chain.builder.seal_pending()
+            self._patiently(self._chain.builder.seal_pending)
+            self._check_cold(transaction_hash)
         except (StoreFailed, SystemTransactionFailed) as error:
             # The sender receives the error, so the transaction must not be sealed later.
             if self._chain.pool.remove(transaction_hash, str(error)) is not None:
                 raise
         if (rejection := self._chain.rejections.of(transaction_hash)) is not None:
             raise rejection
+
+    def _check_cold(self, transaction_hash: Hash32) -> None:
+        """Raise why the remote of a fork has failed a transaction, which leaves the pool."""
+        cold, pool = self._chain.filler.cold, self._chain.pool
+        sent = pool.get(transaction_hash) if cold.senders else None
+        if sent is None:
+            return
+        error = cold.senders.get(sent.sender)
+        for it in list(cold.senders):
+            cold.discard(it)
+        if error is not None:
+            pool.remove(transaction_hash, str(error))
+            raise error

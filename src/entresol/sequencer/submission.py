@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mempool.validation import check_raw
-from entresol.errors import InvalidTransaction, PoolRejection, TooManyValidations
+from entresol.errors import InvalidTransaction, PoolRejection, StateMissing, TooManyValidations
 from entresol.offload import POLICY
 from entresol.primitives.transactions import (
     BlobTransaction,
@@ -18,9 +19,10 @@ from entresol.primitives.transactions import (
 from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValidations
 from entresol.sequencer.decode_queue import BegunTurn, DecodeQueue, RawArrival, SenderTurns
 from entresol.sequencer.inclusions import Inclusions, SendResponse
+from entresol.state_missing import retried
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
     from concurrent.futures import Executor
     from contextlib import AbstractAsyncContextManager
     from typing import Any
@@ -154,8 +156,10 @@ class Submission:
         raw, response = self._arrived.take_one()
         try:
             transaction = decode(raw)
-            if not self._is_parked(transaction, response):
-                self._inclusions.add(transaction, response)
+            try:
+                self._add(transaction, response)
+            except StateMissing:
+                self._park(transaction, self._turns.take(transaction.sender), response)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             response.fail(error)
         self._inclusions.include()
@@ -192,11 +196,19 @@ class Submission:
         if self._unsealed.precede(transaction):
             return False
         try:
-            if not self._is_parked(transaction, response):
-                self._inclusions.add(transaction, response)
+            self._add(transaction, response)
+        except StateMissing:
+            self._park(transaction, self._turns.take(transaction.sender), response)
         except (InvalidTransaction, PoolRejection):
             return False
         return True
+
+    def _add(
+        self, transaction: Transaction, response: SendResponse, turn: Turn | None = None
+    ) -> None:
+        """Add a transaction to the pool, or park it; raise `StateMissing` if a fork has to fetch its sender first."""
+        if not self._is_parked(transaction, response, turn):
+            self._inclusions.add(transaction, response)
 
     async def _add_in_order(
         self, transaction: Transaction, response: SendResponse, turn: Turn | None = None
@@ -205,17 +217,32 @@ class Submission:
         if self._unsealed.precede(transaction):
             await self._inclusions.all_sealed()
         try:
+            add = partial(self._add, transaction, response, turn)
             try:
-                if not self._is_parked(transaction, response, turn):
-                    self._inclusions.add(transaction, response)
+                await self._add_fetched(add, transaction, response, turn)
             except (InvalidTransaction, PoolRejection) as error:
                 if not self._unsealed.may_make_valid(transaction, error):
                     raise
                 await self._inclusions.all_sealed()
-                if not self._is_parked(transaction, response, turn):
-                    self._inclusions.add(transaction, response)
+                await self._add_fetched(add, transaction, response, turn)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             response.fail(error)
+
+    async def _add_fetched(
+        self,
+        add: Callable[[], None],
+        transaction: Transaction,
+        response: SendResponse,
+        turn: Turn | None,
+    ) -> None:
+        """Add a transaction after a fork has fetched what the pool reads; without a turn it is parked, to delay nobody."""
+        if turn is not None:
+            await retried(add)
+            return
+        try:
+            add()
+        except StateMissing:
+            self._park(transaction, self._turns.take(transaction.sender), response)
 
     # What takes longer
 

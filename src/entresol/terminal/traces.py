@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from entresol._native import wait_for_remote
 from entresol.errors import DeadlinePassed, EntresolError
 from entresol.execution.trace.block_trace import trace_block
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+from entresol.state_missing import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +63,8 @@ class TraceLog:
         self._sealed_block = sealed_block
         self._tree = tree
         self._write = write
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="trace-log")
+        # Blocks of a fork may have read what is forgotten since, and nothing else waits for this thread.
+        self._thread = ThreadPoolExecutor(1, "trace-log", partial(wait_for_remote, WAIT_SECONDS))
         self._queue: list[Future[None]] = []
         self._is_closing = False
 

@@ -93,7 +93,8 @@ CODES: Final = {
 }
 
 
-def _genesis(chain_id: int) -> Genesis:
+def varied_genesis(chain_id: int) -> Genesis:
+    """Return the genesis of the chain."""
     codes = {
         address: GenesisAccount(code=bytes.fromhex(code), nonce=1, balance=1000)
         for address, code in CODES.items()
@@ -105,9 +106,12 @@ def _genesis(chain_id: int) -> Genesis:
 class VariedChain:
     """The client of a chain; block 1 is empty, block 2 has all types and endings, and some wait in the pool."""
 
-    def __init__(self, rules: ChainRules) -> None:
+    def __init__(self, rules: ChainRules, chain: Chain | None = None) -> None:
+        """Build it on an empty chain, or on one whose state is as that of the genesis."""
         self.rules = rules
-        self.chain = Chain.open(None, rules, _genesis(rules.chain_id), clock=Clock(lambda: 1_000.0))
+        self.chain = chain or Chain.open(
+            None, rules, varied_genesis(rules.chain_id), clock=Clock(lambda: 1_000.0)
+        )
         accounts = [DevAccount.from_secret(Hash32(it)) for it in SECRETS]
         self.client = ApiClient(self.chain, keyring=Keyring(accounts))
         self.chain.schedule.seal_on_request()

@@ -106,11 +106,11 @@ def test_a_block_that_cannot_be_sealed_is_logged_and_retried(
         sealed = asyncio.Event()
         seal, failures = node.chain.builder.seal, [StoreFull(node.chain.blocks.path)]
 
-        def fail_once(*, budget: WorkBudget | None) -> Header:
+        def fail_once(*, budget: WorkBudget | None, leaves_out: bool) -> Header:
             if failures:
                 raise failures.pop()
             sealed.set()
-            return seal(budget=budget)
+            return seal(budget=budget, leaves_out=leaves_out)
 
         monkeypatch.setattr(node.chain.builder, "seal", fail_once)
         await node.start()

@@ -14,6 +14,7 @@ from entresol.errors import (
     PaymasterNotSupported,
     SenderLimitExceeded,
     SenderNotEOA,
+    StateMissing,
     Throttled,
     TransactionThrottled,
 )
@@ -150,7 +151,13 @@ class PaymasterDebts:
     def are_exceeded(self, paymaster: Address, accounts: AccountReader) -> bool:
         """Return whether a paymaster has too many transactions, or too little ether for them."""
         debt, count = self._debts.get(paymaster, (0, 0))
-        return count > PAYMASTER_LIMIT or debt > _balance(paymaster, accounts)
+        if count > PAYMASTER_LIMIT:
+            return True
+        try:
+            return debt > _balance(paymaster, accounts)
+        except StateMissing:
+            # It was checked when it was added. A fork that has forgotten it since must not stop here, half done.
+            return False
 
     def _count(self, entry: PooledTransaction, sign: int) -> None:
         assert entry.paymaster is not None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.edits import stored_edits
 from entresol.chain.events import BlockSealed, ChainEvents
 from entresol.chain.sealing.block_filler import begin_block
-from entresol.chain.sealing.pending_block import OpenBlock, PendingBlock
+from entresol.chain.sealing.cold_senders import ColdFound
+from entresol.chain.sealing.pending_block import OpenBlock, PendingBlock, is_vain
 from entresol.chain.sealing.root_queue import include_roots
 
 if TYPE_CHECKING:
@@ -217,22 +218,45 @@ class BlockBuilder:
                 return
 
     def seal_work(self, *, budget: WorkBudget | None = None) -> Header | None:
-        """Seal the next block, unless it has rejected all that it could have included."""
+        """Seal the next block, unless it has rejected or left out all that it could have included."""
         block = self._fill(budget=budget)
-        return self._seal(block) if block.transactions or not block.rejected else None
+        return None if is_vain(block) else self._seal(block)
 
-    def seal(self, *, limit: int | None = None, budget: WorkBudget | None = None) -> Header:
-        """Seal the next block, even if it is empty; raise `GasBudgetSpent` if it takes more work than a budget."""
-        return self._seal(self._fill(limit, budget))
+    def seal(
+        self,
+        *,
+        limit: int | None = None,
+        budget: WorkBudget | None = None,
+        leaves_out: bool = True,
+    ) -> Header:
+        """Seal the next block, even if it is empty; raise `GasBudgetSpent` if it takes more work than a budget.
 
-    def _fill(self, limit: int | None = None, budget: WorkBudget | None = None) -> BlockExecutor:
+        Unless it `leaves_out` somebody for what a fork has not fetched yet: then raise `ColdFound` first.
+        """
+        return self._seal(self._fill(limit, budget, leaves_out=leaves_out))
+
+    def _fill(
+        self,
+        limit: int | None = None,
+        budget: WorkBudget | None = None,
+        *,
+        leaves_out: bool = True,
+    ) -> BlockExecutor:
         """Return the next block, and drop what it has rejected from the pool; a spent budget drops nothing."""
         self._appender.flush()
         block = self._filler.fill(
             self._next.timestamp(), *self._edits.stored(), limit=limit, budget=budget
         )
+        self._leave_out(block, is_allowed=leaves_out)
         self._rejections.apply(block.rejected)
         return block
+
+    def _leave_out(self, block: BlockExecutor, *, is_allowed: bool = True) -> None:
+        """Leave out of the next blocks who is not in this one, until what they read is fetched."""
+        if block.cold:
+            self._filler.cold.add(block.cold)
+            if not is_allowed:
+                raise ColdFound
 
     def _seal(self, block: BlockExecutor) -> Header:
         ledger = self._ledger
@@ -268,6 +292,10 @@ class BlockBuilder:
         """Return whether nothing has changed since the block was opened, so that it is still the next one."""
         return block.state == self._next.build_state and self._filler.has_all(block.transactions)
 
+    def check_complete(self, block: OpenBlock) -> None:
+        """Raise `ColdFound` if a finished block leaves somebody out."""
+        self._leave_out(block.executor, is_allowed=False)
+
     def write_open(self, block: OpenBlock) -> BlockWrite | None:
         """Write a finished block, to `show` it once it is durable; None if it is not the next."""
         assert block.executed is not None
@@ -282,5 +310,6 @@ class BlockBuilder:
         return self._appender.show(write)
 
     def reject(self, block: OpenBlock) -> None:
-        """Drop what a block has rejected from the pool."""
+        """Drop what a block has rejected from the pool, and leave out who lacks a value."""
+        self._leave_out(block.executor)
         self._rejections.apply(block.executor.rejected)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from entresol.chain.sealing.cold_senders import ColdSenders
 from entresol.chain.sealing.pool_inclusion import PoolInclusion
 from entresol.chain.sealing.root_queue import RootQueue, include_roots
-from entresol.errors import BlockFull
+from entresol.errors import BlockFull, RemoteFailed, StateMissing
 from entresol.execution.block_executor import BlockExecutor
+from entresol.execution.work_budget import ColdTransaction
 from entresol.primitives.interop.roots import import_size
 from entresol.primitives.l1_to_l2_gas import max_room
 from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, Transaction
@@ -105,13 +107,20 @@ class BlockFiller:
         self._max_transactions = ledger.rules.max_transactions
         self.priority = PriorityQueue()
         self.roots = RootQueue()
+        self.cold = ColdSenders()
+        """Whom blocks of a fork leave out for now."""
 
     @property
     def has_work(self) -> bool:
         """Whether a block built now would include a transaction."""
-        if self.priority or self.roots:
+        if self.roots or (self.priority and not self.cold.has_deposits):
             return True
-        return len(self._pool) > 0 and next(self._pool.best(), None) is not None
+        if not self._pool:
+            return False
+        best = self._pool.best()
+        for sender in self.cold.senders:
+            best.skip_sender(sender)
+        return next(best, None) is not None
 
     @property
     def is_heavy(self) -> bool:
@@ -161,10 +170,12 @@ class BlockFiller:
     ) -> PoolInclusion:
         """Return the best transactions of the mempool for an opened block, without those `known` to be invalid."""
         wanted = self._max_transactions if limit is None else limit
-        return PoolInclusion(executor, self._pool, wanted, known)
+        return PoolInclusion(executor, self._pool, wanted, known, self.cold.senders)
 
     def first_priority(self) -> tuple[Transaction, ...]:
         """Return the priority transactions that the next block may include, and one more."""
+        if self.cold.has_deposits:
+            return ()
         return tuple(islice(self.priority, MAX_PRIORITY_TRANSACTIONS + 1))
 
     def has_all(self, transactions: Iterable[Transaction]) -> bool:
@@ -216,6 +227,7 @@ class BlockFiller:
             if first is None or transaction.hash != first.hash:
                 return
             self.priority.pop_first()
+            self.cold.problem = None
 
     def _with_room(self, env: BlockEnv) -> BlockEnv:
         """Return `env` with a gas limit that covers roots and the first priority transaction, if that is possible.
@@ -224,7 +236,7 @@ class BlockFiller:
         accepts does not fit, and is included as failed.
         """
         first, needed = self.priority.first, self.first_gas
-        if first is not None:
+        if first is not None and not self.cold.has_deposits:
             assert isinstance(first.payload, PriorityTransaction)
             needed += min(first.payload.gas_limit, max_room(first.payload, env.gas_limit))
         if needed <= env.gas_limit:
@@ -265,6 +277,10 @@ def include_priority(
             executor.run(transaction)
         except BlockFull:
             return False
+        except (StateMissing, RemoteFailed) as error:
+            # It stays the first, and the block goes on without it.
+            executor.cold += (ColdTransaction(transaction, error),)
+            return True
     return True
 
 

@@ -35,16 +35,24 @@ class _Inputs(msgspec.Struct, frozen=True):
     pool: int
     priority: tuple[Transaction, ...]
     roots: tuple[InteropRoot, ...]
+    cold: int
+    """The version of what is left out."""
 
     def equals(self, other: _Inputs) -> bool:
         return (
             self.state is other.state
             and self.pool == other.pool
+            and self.cold == other.cold
             and self.parent == other.parent
             and self.env == other.env
             and self.priority == other.priority
             and self.roots == other.roots
         )
+
+
+def is_vain(block: BlockExecutor) -> bool:
+    """Return whether a block has rejected or left out all that it could have included."""
+    return not block.transactions and bool(block.rejected or block.cold)
 
 
 class PendingBlock:
@@ -109,6 +117,7 @@ class PendingBlock:
             pool=self._pool.version,
             priority=tuple(self._filler.priority),
             roots=self._filler.roots.first,
+            cold=self._filler.cold.version,
         )
 
 
@@ -155,8 +164,8 @@ class OpenBlock:
 
     @property
     def is_vain(self) -> bool:
-        """Whether the block has rejected all that it could have included."""
-        return not self._executor.transactions and bool(self._executor.rejected)
+        """Whether the block has rejected or left out all that it could have included."""
+        return is_vain(self._executor)
 
     @property
     def transactions(self) -> Sequence[Transaction]:

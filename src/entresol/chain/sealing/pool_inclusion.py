@@ -7,9 +7,15 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import TRANSACTION_GAS
-from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    InvalidTransaction,
+    RemoteFailed,
+    StateMissing,
+)
 from entresol.execution.account_senders import runs_in_steps
-from entresol.execution.work_budget import RejectedTransaction, RejectedWork
+from entresol.execution.work_budget import ColdTransaction, RejectedTransaction, RejectedWork
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
@@ -43,7 +49,8 @@ class PoolInclusion:
 
     What is invalid is left in the pool, and recorded in the block: sealing it drops it from there. What is
     executed in vain has a budget. Beyond it, what runs in steps and may be rejected waits for the next block, except
-    that of senders who have paid before: nobody keeps them out for free.
+    that of senders who have paid before: nobody keeps them out for free. On a fork, what lacks a value of the remote is
+    left out with its sender's later ones.
 
     Remembers: how far it is in the pool, and what the last part could not include. Assumes: `take` on the thread that
     changes the pool, and nothing else on the block while `execute` runs, on any thread. Fails: as the executor does.
@@ -55,13 +62,16 @@ class PoolInclusion:
         pool: Mempool,
         limit: int | None = None,
         known: Container[Hash32] = (),
+        cold: Iterable[Address] = (),
     ) -> None:
-        """Fill `executor`; `known` are transactions that are invalid on its parent."""
+        """Fill `executor`; `known` are transactions that are invalid on its parent, `cold` senders are left out."""
         self._executor = executor
         self._pool = pool
         self._limit = limit
         self._known = known
         self._best = pool.best()
+        for sender in cold:
+            self._best.skip_sender(sender)
         self._part: list[Transaction] = []
         self._skipped: set[Address] = set()
         self._work = RejectedWork()
@@ -90,7 +100,7 @@ class PoolInclusion:
             if transaction.sender in self._skipped:
                 continue
             is_too_long = size and size + len(transaction.raw) > SIZE_LIMIT_BYTES
-            if is_too_long or self._waits(transaction) or not self._include(transaction):
+            if is_too_long or not self._include(transaction):
                 self._skipped.add(transaction.sender)
             else:
                 size += len(transaction.raw)
@@ -107,6 +117,8 @@ class PoolInclusion:
         """Execute a transaction; return whether the block includes it."""
         start = time.thread_time()
         try:
+            if self._waits(transaction):
+                return False
             self._executor.run(transaction)
         except BlockFullOfMessages:
             # It was executed; another one would be, too.
@@ -115,6 +127,8 @@ class PoolInclusion:
         except BlockFull:
             # A smaller one of another sender may still fit.
             pass
+        except (StateMissing, RemoteFailed) as error:
+            self._executor.cold += (ColdTransaction(transaction, error),)
         except InvalidTransaction as error:
             seconds = time.thread_time() - start
             rejected = RejectedTransaction(transaction, error, seconds)

@@ -75,7 +75,7 @@ class ApiServices:
         self.limits = limits or LimitsConfig()
         self.keyring = keyring or Keyring()
         threads = ThreadPoolExecutor(POLICY.threads, thread_name_prefix="node")
-        self.executor = ChainThreads(threads, chain.use)
+        self.executor = ChainThreads(threads, chain.use, is_fork=chain.ledger.remote is not None)
         self.threads = ClientThreads(POLICY.threads, self.limits.long_call_limit, chain.use)
         self.pending = PendingTransactions(chain.pool, chain.filler.priority)
         self.pending_builder = PendingBuilder(chain, self.executor)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from entresol._native import Account, address_of, public_key
@@ -14,6 +14,7 @@ from entresol.errors import (
     PoolRejection,
     RelayOutOfFunds,
     RelayRejected,
+    RemoteFailed,
 )
 from entresol.execution.call.call import CallRequest
 from entresol.execution.call.estimate_gas import estimate_gas
@@ -23,6 +24,7 @@ from entresol.l1.custom_errors import failure_reason
 from entresol.l1.operator import ReplacementLimited
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
+from entresol.state_missing import on_thread
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -110,9 +112,13 @@ class ChainAccount:
     async def _estimated(self, env: EvmEnv, request: CallRequest, max_gas: int) -> int:
         limits = CallLimits(gas_cap=max_gas, seconds=ESTIMATE_SECONDS)
         try:
-            return (await asyncio.to_thread(estimate_gas, env, request, limits)).gas
+            work = partial(estimate_gas, env, request, limits)
+            return (await on_thread(work, self._chain.ledger.remote)).gas
         except ExecutionFailed as error:
             raise RelayRejected(failure_reason(error)) from error
+        except RemoteFailed:
+            # Nobody has rejected it.
+            raise
         except EntresolError as error:
             raise RelayRejected(str(error)) from error
 

@@ -12,8 +12,9 @@ from msgspec import Raw
 
 from entresol._native import TraceWriter
 from entresol.cache_limits import CACHES
+from entresol.errors import StateMissing
 from entresol.errors.base import without_frames
-from entresol.offload import BuildFirst, Offload, built_first, is_awaitable
+from entresol.offload import BuildFirst, Offload, is_awaitable
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.envelope import (
     CLOSING,
@@ -36,6 +37,7 @@ from entresol.rpc.jsonrpc.errors import (
 )
 from entresol.rpc.jsonrpc.forwarding import Route, is_absent
 from entresol.rpc.jsonrpc.request_batch import DeferredResponse, StartableResponse
+from entresol.state_missing import again, retried
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -211,8 +213,8 @@ class MethodCaller:
             body = self._responder.respond(request_id, result)
             if is_short and method.is_cached and method.is_repeatable(arguments):
                 self._cache_result(method, params, result)
-        except BuildFirst as first:
-            later = self._call_built(method, first, request.params, connection)
+        except (BuildFirst, StateMissing) as needs:
+            later = self._call_again(method, needs, request.params, connection)
             return self._responder.defer(method, request_id, later, started)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = response_to_error(error, method, request_id)
@@ -223,15 +225,19 @@ class MethodCaller:
         """Call a method on the event loop, after a thread has decoded its parameters."""
         values = await self._threads.run(partial(method.read_long, params))
         arguments = method.with_connection(values, connection)
-        result = await built_first(partial(method.function, *arguments))
+        result = await retried(partial(method.function, *arguments))
         return await result if is_awaitable(result) else result
 
-    async def _call_built(
-        self, method: Method, first: BuildFirst, params: Raw, connection: ClientConnection
+    async def _call_again(
+        self,
+        method: Method,
+        needs: BuildFirst | StateMissing,
+        params: Raw,
+        connection: ClientConnection,
     ) -> object:
-        """Call a method again, after what it needs was built."""
+        """Call a method again, after what it needs was built or fetched."""
         arguments = method.arguments(params, connection)
-        result = await first.then(partial(method.function, *arguments))
+        result = await again(partial(method.function, *arguments), needs)
         return await result if is_awaitable(result) else result
 
     def _cache_result(self, method: Method, params: bytes, result: object) -> None:

@@ -13,7 +13,7 @@ from entresol.chain.mempool.validation import (
     ACCESSED_SLOT_GAS,
     AUTHORIZATION_GAS,
 )
-from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, TooManyCalls
+from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, StateMissing, TooManyCalls
 from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
 from entresol.offload import POLICY, Offload
@@ -89,7 +89,7 @@ class CallRunner:
             return self.offload(call)
         try:
             return run_limited(self._on_loop, call)
-        except GasBudgetSpent:
+        except (GasBudgetSpent, StateMissing):
             return self.offload(call)
 
     def offload(

@@ -18,7 +18,7 @@ from entresol.errors import (
     WrongChain,
 )
 from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.offload import Offload, built_first
+from entresol.offload import Offload
 from entresol.primitives.transactions import (
     AccessListTransaction,
     BlobTransaction,
@@ -31,6 +31,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.read_sidecar import read_sidecar
 from entresol.rpc.types.eip712_meta import Eip712Meta
 from entresol.rpc.types.number import HexOrInteger
+from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from entresol._native import BlobSidecar
@@ -118,7 +119,9 @@ class TransactionFiller:
         request = msgspec.structs.replace(request, sender=sender)
         fields["gas_limit"] = await self._gas_limit(request, is_sent=is_sent)
         # The node itself signs with a key or impersonates: neither counts by the nonce of a contract account.
-        next_nonce = self._chain.pool.next_nonce(sender, is_impersonated=not is_for_client)
+        next_nonce = await retried(
+            lambda: self._chain.pool.next_nonce(sender, is_impersonated=not is_for_client)
+        )
         nonce = next_nonce if given.nonce is None else int(given.nonce)
         payload: SignedPayload = _KINDS[kind](nonce=nonce, **fields)
         return FilledTransaction(payload, sidecar)
@@ -189,7 +192,7 @@ class TransactionFiller:
 
     async def _gas(self, request: CallRequest) -> int:
         """Return the gas that the transaction needs in the next block, after the pending ones."""
-        evm_env = await built_first(self._resolver.pending_env)
+        evm_env = await retried(self._resolver.pending_env)
         gas = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
         if not isinstance(gas, Offload):
             return gas

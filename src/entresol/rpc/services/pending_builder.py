@@ -7,12 +7,13 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.sealing.block_filler import INLINE_GAS
-from entresol.errors import ChainReplaced, GasBudgetSpent
+from entresol.errors import ChainReplaced, GasBudgetSpent, StateMissing
 from entresol.execution.work_budget import WorkBudget
 from entresol.offload import BuildFirst
+from entresol.state_missing import fork_threads, retried, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
@@ -49,10 +50,10 @@ class PendingBuilder:
             return self._pinned.executor
         if self._chain.filler.has_work:
             if (cached := self._chain.builder.cached_pending()) is not None:
-                return cached
+                return self._complete(cached)
             self._check()
         try:
-            return self._chain.builder.pending(budget=WorkBudget(INLINE_GAS))
+            return self._complete(self._chain.builder.pending(budget=WorkBudget(INLINE_GAS)))
         except GasBudgetSpent:
             raise self._found_long() from None
 
@@ -62,9 +63,18 @@ class PendingBuilder:
             return self._pinned.executed
         self._check()
         try:
+            if self._chain.ledger.remote is not None:
+                self._complete(self._chain.builder.pending(budget=WorkBudget(INLINE_GAS)))
             return self._chain.builder.pending_block(budget=WorkBudget(INLINE_GAS))
         except GasBudgetSpent:
             raise self._found_long() from None
+
+    def _complete(self, block: BlockExecutor) -> BlockExecutor:
+        """Let a thread build a block of a fork that leaves out what lacks a value which is not asked for yet."""
+        for it in block.cold:
+            if isinstance(it.error, StateMissing):
+                raise BuildFirst(self._build)
+        return block
 
     def _check(self) -> None:
         chain = self._chain
@@ -93,16 +103,22 @@ class PendingBuilder:
         for _ in range(ATTEMPTS):
             self._opened += 1
             self._version = version = self._chain.pool.version
-            block = self._chain.builder.open_block()
+            block = await retried(self._chain.builder.open_block)
             while block.prepare():
                 with contextlib.suppress(ChainReplaced):
-                    await loop.run_in_executor(self._threads, block.execute)
+                    await loop.run_in_executor(*self._runs(block))
                 if not self._is_next(block):
                     break
             else:
                 self._chain.builder.adopt_pending(block, version)
                 self._built = self._opened, block
                 return
+
+    def _runs(self, block: OpenBlock) -> tuple[Executor, Callable[[], None]]:
+        """Return the threads that execute a part of a block, and what they do: those of a fork wait for its remote."""
+        if self._chain.ledger.remote is None:
+            return self._threads, block.execute
+        return fork_threads(), self._chain.use.guarded(waiting(block.execute))
 
     def _is_next(self, block: OpenBlock) -> bool:
         return self._chain.builder.is_next(block)

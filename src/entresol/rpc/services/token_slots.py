@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import DeadlinePassed, EntresolError
+from entresol.errors import DeadlinePassed, EntresolError, RemoteFailed, StateMissing
 from entresol.execution.call.access_list import create_access_list
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.overrides import StateOverride, override
@@ -46,22 +46,25 @@ def _search(
     evm_env: EvmEnv, request: CallRequest, value: Hash32, limits: CallLimits
 ) -> Hash32 | None:
     """Try each slot of the token that the call reads, all within the time of one call."""
-    end = None if limits.seconds is None else time.monotonic() + limits.seconds
+    # Not of a clock: waiting for the remote of a fork takes none of it.
+    end = None if limits.seconds is None else time.thread_time() + limits.seconds
     token = request.to
     assert token is not None
     try:
         touched = create_access_list(evm_env, request, limits).access_list
+    except (RemoteFailed, StateMissing):
+        raise
     except EntresolError:
         return None
     slots = [Hash32(slot) for account, slots in touched if account == token for slot in slots]
     for slot in slots[:MAX_SLOTS]:
         if end is not None:
-            limits = msgspec.structs.replace(limits, seconds=max(end - time.monotonic(), 0.001))
+            limits = msgspec.structs.replace(limits, seconds=max(end - time.thread_time(), 0.001))
         changed = override(evm_env, {token: StateOverride(state_diff={slot: value})})
         try:
             if call(changed, request, limits)[: Hash32.size] == value:
                 return slot
-        except DeadlinePassed:
+        except (DeadlinePassed, RemoteFailed, StateMissing):
             raise
         except EntresolError:
             continue

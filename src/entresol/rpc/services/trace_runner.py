@@ -57,9 +57,10 @@ class TraceRunner:
         self, work: Callable[[TraceBudget], None], seconds: float | None = None
     ) -> Offload[TraceWriter]:
         """Return the work of tracing, which writes its response into the budget's writer."""
-        budget = TraceBudget(self._limits, seconds)
 
         def on_worker() -> TraceWriter:
+            # With a writer of its own each time: on a fork it may run again.
+            budget = TraceBudget(self._limits, seconds)
             work(budget)
             budget.bytes_left()
             return budget.writer

@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from entresol._native import CancelFlag
 from entresol.chain.chain_use import ChainUse
-from entresol.errors import ExecutionCancelled, TooManyLongCalls
+from entresol.errors import ExecutionCancelled, StateMissing, TooManyLongCalls
 from entresol.rpc.threads.turns import ClientAddress, ClientLine, ClientTurns
+from entresol.state_missing import FORK_THREADS, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,19 +114,27 @@ class ClientThreads:
     connection never has all threads, so that another finds one free. What nobody waits for any more is cancelled. If
     too much is queued by all together, who has most loses what came last: of the addresses, then of the connections.
 
+    Work that needs values of a fork's remote begins again on threads of its own, which wait for them.
+
     Remembers: what is queued or running, and for how long each connection was served. Persists: nothing. Assumes: one
-    event loop. Fails: with `TooManyLongCalls`, if a client or all have too many queued, and with `ChainReplaced` for work that
+    event loop, and that work which raises `StateMissing` has changed nothing. Fails: with `TooManyLongCalls`, if a client or all have too many queued, and with `ChainReplaced` for work that
     did not end before blocks were removed.
     """
 
     def __init__(
-        self, threads: int, max_queued: int = MAX_QUEUED_CALLS, use: ChainUse | None = None
+        self,
+        threads: int,
+        max_queued: int = MAX_QUEUED_CALLS,
+        use: ChainUse | None = None,
+        *,
+        name: str = "call",
     ) -> None:
         self._use = ChainUse() if use is None else use
+        self._waiting: ClientThreads | None = None
         self._threads = threads
         self._max_queued = max_queued
         self._max_all = MAX_CLIENTS_QUEUED * max_queued
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="call")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._is_closed = False
         self._lock = Lock()
         self.started = 0
@@ -161,6 +170,17 @@ class ClientThreads:
         except asyncio.CancelledError:
             self._cancel(line, job)
             raise
+        except StateMissing:
+            # Begun again below, where its frames are gone.
+            pass
+        return await self._run_waiting(work, ends_with_client=ends_with_client)
+
+    async def _run_waiting(self, work: Callable[[], T], *, ends_with_client: bool) -> T:
+        if self._is_closed:
+            raise ExecutionCancelled("the node has stopped")
+        if self._waiting is None:
+            self._waiting = ClientThreads(FORK_THREADS, self._max_queued, self._use, name="fork")
+        return await self._waiting.run(waiting(work), ends_with_client=ends_with_client)
 
     def close(self, *, wait: bool = False) -> None:
         """Cancel everything, also what comes later, and `wait` until it has ended."""
@@ -173,6 +193,8 @@ class ClientThreads:
         for job in dropped:
             job.future.cancel()
         self._pool.shutdown(wait=wait, cancel_futures=True)
+        if self._waiting is not None:
+            self._waiting.close(wait=wait)
 
     @property
     def queued(self) -> int:

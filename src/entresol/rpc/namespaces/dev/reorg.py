@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from entresol.chain.mempool.validation import check_raw
@@ -27,6 +28,7 @@ from entresol.rpc.namespaces.dev.mining import block_count, sliced
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.fork_target import ForkTarget, ResetOptions
 from entresol.rpc.types.number import Number
+from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,11 +138,13 @@ class AnvilReorg:
     async def _add(self, given: ReorgTransaction) -> None:
         if isinstance(given.transaction, Data):
             check_raw(given.transaction, self._chain.pool.rules)
-            self._chain.add(await _decoded(bytes(given.transaction)))
+            decoded = await _decoded(bytes(given.transaction))
+            await retried(partial(self._chain.add, decoded))
             return
         sender = self._keyring.sender(given.transaction.from_)
         payload, sidecar = await self._filler.fill(given.transaction, sender)
-        self._chain.add(self._keyring.transaction(payload, sender, sidecar))
+        signed = self._keyring.transaction(payload, sender, sidecar)
+        await retried(partial(self._chain.add, signed))
 
 
 class AnvilReset:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from entresol.dev.node_chains import close_all
 from entresol.errors import ChainReplaced
+from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -96,11 +97,7 @@ class RevertRunner:
 
     async def _run_later(self, plan: Planner, result: _T, otherwise: _T) -> _T:
         await self.idle()
-        planned = plan()
-        if planned is None:
-            return otherwise
-        planned.apply()
-        return result
+        return result if await retried(partial(_apply, plan)) else otherwise
 
     async def _run_long(
         self, plan: Planner, planned: NodeRevertPlan | None, result: _T, otherwise: _T
@@ -113,9 +110,16 @@ class RevertRunner:
                 await loop.run_in_executor(self._executor, planned.prepare)
                 await self.idle()
                 if planned.is_current:
-                    break
+                    planned.apply()
+                    return result
             planned = plan()
-        if planned is None:
-            return otherwise
-        planned.apply()
-        return result
+        return result if await retried(partial(_apply, plan)) else otherwise
+
+
+def _apply(plan: Planner) -> bool:
+    """Plan and apply a revert; return whether there is one."""
+    planned = plan()
+    if planned is None:
+        return False
+    planned.apply()
+    return True

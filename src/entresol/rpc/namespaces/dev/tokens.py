@@ -8,6 +8,7 @@ from entresol.errors import TokenSlotNotFound
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.number import Number256
+from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -39,7 +40,9 @@ class TokenEdits:
         slot = await self._slots.find(token, query, value)
         if slot is None:
             raise TokenSlotNotFound(what)
-        self._chain.edit(token, lambda state: state.set_slot(token, slot, value))
+        await retried(
+            lambda: self._chain.edit(token, lambda state: state.set_slot(token, slot, value))
+        )
 
 
 class AnvilTokens:

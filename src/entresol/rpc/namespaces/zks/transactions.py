@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import Raw
@@ -14,7 +15,7 @@ from entresol.chain.logs import LocatedLog
 from entresol.chain.mempool.validation import check_transaction
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.execution.evm_env import tx_env_of
-from entresol.offload import POLICY, Offload, built_first, started
+from entresol.offload import POLICY, Offload, started
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode, load
@@ -34,6 +35,7 @@ from entresol.rpc.render.raw_transactions import (
 from entresol.rpc.render.transactions import effective_gas_price
 from entresol.rpc.types.history import BlockHeight, TransactionHash
 from entresol.sequencer.submission import Submission
+from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +182,7 @@ class ZksTransactions:
         async with self._submission.turn(transaction.sender) as turn:
             if transaction.signature_error is not None:
                 # Only a contract account may accept it.
-                self._chain.pool.check(transaction)
+                await retried(partial(self._chain.pool.check, transaction))
             await self._validations.validate(transaction)
             output = await self._output(transaction)
             response = await self._submission.send(transaction, turn, reports_failure=False)
@@ -188,7 +190,7 @@ class ZksTransactions:
         return output
 
     async def _output(self, transaction: Transaction) -> DetailedOutput:
-        pending = await built_first(self._pending_block)
+        pending = await retried(self._pending_block)
         before = len(pending.transactions), sum(len(result.logs) for result in pending.results)
         executed = await self._execute(transaction, pending)
         events = self._events(transaction, pending, before, executed.logs)

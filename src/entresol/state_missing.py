@@ -1,0 +1,112 @@
+"""What to do if a read needs a value of a fork's remote chain that is not here yet, and raises `StateMissing`.
+
+Nothing waits on the event loop. What is short and changes the chain is called again there once the values are fetched
+(`retried`). What executes code goes on on a thread of the fork's own, in rounds that fetch many values at once
+(`waited`). Both call the work again from its start, so whatever raises `StateMissing` must have changed nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from entresol._native import wait_for_remote
+from entresol.errors import StateMissing
+from entresol.offload import BuildFirst
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol._native import RemoteTable
+
+_T = TypeVar("_T")
+
+FORK_THREADS: Final = 64
+"""How many threads wait for a remote at a time; they are apart from those of local work, and what is beyond queues."""
+
+WAIT_SECONDS: Final = 600.0
+"""How long a value is waited for at most. The client's own time-out is shorter: it fails the value before."""
+
+MAX_FETCHES: Final = 1_024
+"""How often work is called again, because it needs yet another value: as many as an execution may note in a round."""
+
+
+@cache
+def fork_threads() -> ThreadPoolExecutor:
+    """Return the threads on which this process waits for remotes, but for those that serve clients."""
+    return ThreadPoolExecutor(FORK_THREADS, thread_name_prefix="fork")
+
+
+def waiting(work: Callable[[], _T]) -> Callable[[], _T]:
+    """Return `work` that waits for missing values instead of raising `StateMissing`; not for the event loop."""
+
+    def run() -> _T:
+        wait_for_remote(WAIT_SECONDS)
+        try:
+            return work()
+        finally:
+            wait_for_remote(None)
+
+    return run
+
+
+async def fetched(missing: StateMissing) -> None:
+    """Return once missing values are here; raise why one of them is not."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+
+    def on_known() -> None:
+        # The event loop may be closed by then.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(ended.set)
+
+    missing.table.want(missing.keys, on_known)
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            await ended.wait()
+    except TimeoutError:
+        raise missing from None
+    error = missing.table.failure(missing.keys)
+    if error is not None:
+        raise error
+
+
+async def again(call: Callable[[], _T], needs: BuildFirst | StateMissing) -> _T:
+    """Return what `call` returns once it has what it needs: values of a remote, or something that is built first."""
+    for _ in range(MAX_FETCHES):
+        try:
+            if isinstance(needs, BuildFirst):
+                return await needs.then(call)
+            await fetched(needs)
+            return call()
+        except (BuildFirst, StateMissing) as other:
+            needs = other
+    raise needs
+
+
+async def retried(call: Callable[[], _T]) -> _T:
+    """Return what `call` returns on the event loop, after building and fetching what it needs."""
+    try:
+        return call()
+    except (BuildFirst, StateMissing) as needs:
+        first = needs
+    return await again(call, first)
+
+
+async def waited(work: Callable[[], _T]) -> _T:
+    """Return what `work` returns: on the event loop, or on a thread that waits if it needs values of a remote."""
+    try:
+        return work()
+    except StateMissing:
+        pass
+    return await asyncio.get_running_loop().run_in_executor(fork_threads(), waiting(work))
+
+
+async def on_thread(work: Callable[[], _T], remote: RemoteTable | None) -> _T:
+    """Return what `work` on a chain returns on a thread; that of a fork with `remote` waits for it."""
+    if remote is None:
+        return await asyncio.to_thread(work)
+    return await asyncio.get_running_loop().run_in_executor(fork_threads(), waiting(work))

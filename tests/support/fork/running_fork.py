@@ -1,0 +1,143 @@
+"""Chains over a remote in memory, and the whole API of one on an event loop that goes on between requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, Final
+
+import msgspec
+
+from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
+from entresol.chain.genesis.fork_genesis import RemoteAccount as FundedAccount
+from entresol.chain.genesis.fork_genesis import fork_genesis
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
+from entresol.dev.keyring import Keyring
+from entresol.node.api.api import Api
+from entresol.primitives.anchor import Anchor
+from entresol.primitives.values import Address
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.sequencer.local import LocalSequencer
+from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.rpc_client import RpcClient
+
+ANCHOR_NUMBER: Final = 1_000
+ANCHOR_TIME: Final = 900
+
+
+def remote_of(genesis: Genesis, **switches: Any) -> FakeRemote:
+    """Return a remote whose state is the alloc of a genesis."""
+    accounts = {
+        bytes(address): RemoteAccount(it.nonce, it.balance, it.code)
+        for address, it in genesis.alloc.items()
+    }
+    slots = {
+        (bytes(address), int.from_bytes(slot)): int.from_bytes(value)
+        for address, it in genesis.alloc.items()
+        for slot, value in it.storage.items()
+    }
+    return FakeRemote(accounts, slots, **switches)
+
+
+def anchor_of(chain_id: int, number: int = ANCHOR_NUMBER, *, base_fee: int = 10**8) -> Anchor:
+    """Return the anchor of a remote in memory."""
+    block = {
+        "number": hex(number),
+        "hash": f"0x{number:064x}",
+        "timestamp": hex(ANCHOR_TIME),
+        "gasLimit": hex(30_000_000),
+        "baseFeePerGas": hex(base_fee),
+    }
+    return Anchor.of_json(chain_id, msgspec.json.encode(block))
+
+
+def open_fork(
+    remote: FakeRemote,
+    rules: ChainRules,
+    *,
+    funded: Mapping[Address, FundedAccount] | None = None,
+    contracts: Mapping[Address, GenesisAccount] | None = None,
+    clock: Callable[[], float] = lambda: 1_000.0,
+) -> Chain:
+    """Open a chain in memory on a remote; accounts in `funded` are local already, and have 100 ether."""
+    genesis = fork_genesis(
+        anchor_of(rules.chain_id),
+        chain_id=rules.chain_id,
+        funded=funded or {},
+        balance=100 * 10**18,
+        contracts=contracts,
+    )
+    return Chain.open(None, rules, genesis, clock=Clock(clock), remote=remote.table)
+
+
+class RunningApi(RpcClient):
+    """The API of a chain with a sequencer of its own, on an event loop in a thread."""
+
+    def __init__(self, chain: Chain, **options: Any) -> None:
+        self.chain = chain
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="running-api", daemon=True)
+        self._thread.start()
+        self.api, self.sequencer = self.call(lambda: self._open(options))
+        self.run(self.sequencer.start())
+
+    def _open(self, options: dict[str, Any]) -> tuple[Api, LocalSequencer]:
+        sequencer = LocalSequencer(self.chain)
+        options.setdefault("keyring", Keyring())
+        return Api(self.chain, sequencer, **options), sequencer
+
+    def call(self, work: Callable[[], Any]) -> Any:
+        """Return what `work` returns on the event loop."""
+
+        async def called() -> Any:
+            return work()
+
+        return self.run(called())
+
+    def run(self, coroutine: Any) -> Any:
+        """Return what a coroutine returns on the event loop."""
+        return self.start(coroutine).result(PATIENCE_SECONDS)
+
+    def start(self, coroutine: Any) -> Future[Any]:
+        """Start a coroutine on the event loop."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def begin(self, method: str, *params: object) -> Future[Any]:
+        """Start a request, and return its whole response later."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        return self.start(self._handle(msgspec.json.encode(request)))
+
+    def post(self, document: object) -> Any:
+        """Return the whole response to any JSON document."""
+        return self.run(self._handle(msgspec.json.encode(document)))
+
+    async def _handle(self, body: bytes) -> Any:
+        response = self.api.dispatcher.handle(body, LocalConnection())
+        handled = response if isinstance(response, bytes) or response is None else await response
+        assert handled is not None
+        return msgspec.json.decode(handled)
+
+    def close(self) -> None:
+        """Stop the sequencer, and close the chain."""
+        self.run(self.sequencer.stop())
+        self.call(self.api.close)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self.chain.close()
+
+
+@contextmanager
+def running_api(chain: Chain, **options: Any) -> Iterator[RunningApi]:
+    """Serve a chain, and close it at the end."""
+    client = RunningApi(chain, **options)
+    try:
+        yield client
+    finally:
+        client.close()
