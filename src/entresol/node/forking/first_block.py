@@ -10,9 +10,8 @@ from entresol._native import wait_for_remote
 from entresol.chain.edits import BlockSettings
 from entresol.chain.sealing.block_filler import begin_block
 from entresol.errors import EntresolError, InvalidConfig
+from entresol.fork.replay.remote_transactions import read_transaction
 from entresol.primitives.anchor import header_of_block
-from entresol.primitives.transactions import decode
-from entresol.rpc.services.past.transactions import NotExecutable, stored_transaction
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -42,10 +41,13 @@ async def read_first_block(remote: RemoteChain) -> FirstBlock | None:
     found: list[Transaction] = []
     for item in items if isinstance(items, list) else ():
         try:
-            raw, _ = stored_transaction(item)
-            found.append(decode(raw))
-        except (NotExecutable, EntresolError) as error:
+            read = read_transaction(item)
+        except EntresolError as error:
             raise InvalidConfig(flag, f"the block cannot be executed here: {error}") from error
+        if read.transaction is None:
+            problem = f"transaction {read.hash} is of {read.note}"
+            raise InvalidConfig(flag, f"the block cannot be executed here: {problem}")
+        found.append(read.transaction)
         if found[-1].hash == wanted:
             return FirstBlock(tuple(found), header_of_block(block), flag, remote.settings.timeout)
     raise InvalidConfig(flag, f"{wanted} is not in block {int(number, 16)} of {remote.host}")
