@@ -285,3 +285,12 @@ def test_no_file_stays_open_after_closing(chain: Path) -> None:
         assert is_open()
         store.close()
     assert not is_open()
+
+
+def test_what_a_fork_has_read_may_be_there_before_its_chain(tmp_path: Path) -> None:
+    place = tmp_path / "fork"
+    place.mkdir()
+    (place / "1-5-aaaaaaaaaaaa.sqlite").write_bytes(b"read before the chain was created")
+    Store.open(tmp_path).close()
+    Store.open(tmp_path).close()
+    assert (place / "1-5-aaaaaaaaaaaa.sqlite").read_bytes().startswith(b"read before")
