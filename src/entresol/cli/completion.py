@@ -17,6 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "backup": "copy the data directory of a node",
     "cluster": "create, show or unwind a cluster",
     "cache": "list, show, clear or export what forks have read",
+    "replay": "execute a transaction of another chain again",
     "shell": "open a Python console with both layers",
     "completion": "print a completion script",
 }

@@ -1,4 +1,4 @@
-"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `shell` and `completion`.
+"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `replay`, `shell` and `completion`.
 
 Modules that only one command needs are imported there, so that an error in a flag is reported at once.
 """
@@ -28,6 +28,7 @@ from entresol.cli.parsers import (
     cluster_parser,
     completion_parser,
     node_parser,
+    replay_parser,
     shell_parser,
 )
 from entresol.cli.run_node import run_node
@@ -143,6 +144,15 @@ def _cache(words: Sequence[str]) -> int:
     return run_cache(cache_parser().parse(words), os.environ)
 
 
+def _replay(words: Sequence[str]) -> int:
+    """Execute a transaction or a block of a remote chain again."""
+    flags = replay_parser().parse(words)
+    config = read_secret_files(_settings(flags))
+    from entresol.cli.replay import run_replay  # noqa: PLC0415
+
+    return run_replay(flags, config)
+
+
 def _shell(words: Sequence[str]) -> int:
     """Open a console with all chains of a node."""
     flags = shell_parser().parse(words)
@@ -198,6 +208,7 @@ _WITH_OWN_FLAGS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "backup": _backup,
     "cluster": _cluster,
     "cache": _cache,
+    "replay": _replay,
     "shell": _shell,
     "completion": _completion,
 }

@@ -12,11 +12,11 @@ from entresol.node.config.rejected_flags import ANVIL_REJECTED, NODE_REJECTED
 from entresol.node.config.schema import SETTINGS
 
 USAGE: Final = """\
-entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | shell | completion SHELL] [flags]"""
+entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | replay HASH | shell | completion SHELL] [flags]"""
 COMMANDS_HELP: Final = """\
 run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
 verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; \
-cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
+cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; replay executes a transaction or a block of another chain again and compares the receipts; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
@@ -34,6 +34,10 @@ CACHE_HELP: Final = """\
 list prints a table of forks; show FORK counts its values; clear [FORK…] deletes forks that no process uses; \
 export FILE.jsonl [FORK] writes one as sorted lines, for a repository, or adds to it what --fork-cache FILE.jsonl has \
 read since"""
+REPLAY_DESCRIPTION: Final = """\
+Execute a transaction of another chain again: fork the block before its own, execute what precedes it there, print its \
+call tree, what it logged, its gas and why it failed, and compare its receipt. With --block, count the receipts of a \
+block that differ. The exit code is 1 if one does."""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
@@ -112,6 +116,22 @@ def cache_parser() -> Parser:
     return parser
 
 
+def replay_parser() -> Parser:
+    """Return the parser of `replay`."""
+    usage = "entresol replay {HASH | --block N} --fork-url URL [--json] [--struct-logs] [flags]"
+    texts = {"usage": usage, "description": REPLAY_DESCRIPTION, "epilog": EPILOG}
+    parser = _new_parser({}, prog="entresol replay", **texts)
+    parser.add_argument("hash", metavar="HASH", nargs="?", help="Transaction to execute again.")
+    parser.add_argument("--block", type=int, metavar="N", help="Block to execute again.")
+    parser.add_argument("--json", action="store_true", help="Print JSON, with the trace.")
+    parser.add_argument(
+        "--struct-logs", action="store_true", help="Print every step of the transaction as JSON."
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    return parser
+
+
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
     parser = _new_parser(NODE_REJECTED, prog="entresol shell", description=SHELL_DESCRIPTION)
@@ -135,6 +155,7 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "backup": backup_parser,
     "cluster": cluster_parser,
     "cache": cache_parser,
+    "replay": replay_parser,
     "shell": shell_parser,
     "completion": completion_parser,
 }
