@@ -221,7 +221,8 @@ class DepositWatcher:
             return 0
         config = self._config
         head = await self._l1.block_number(config.finality)
-        cursor, confirmed = await self._valid_cursor(), head - config.confirmations
+        confirmed = head - config.confirmations
+        cursor = await self._valid_cursor(confirmed)
         if config.confirmations and confirmed > cursor.block and await self._l1.block(head) is None:
             # Confirmations are counted by blocks that there are.
             raise LayerOneMismatch(f"{self._l1.name} has no block {head} at the moment")
@@ -288,7 +289,7 @@ class DepositWatcher:
             f"{found.first} to {found.last.number} do not have it{counted}"
         )
 
-    async def _valid_cursor(self) -> DepositCursor:
+    async def _valid_cursor(self, confirmed: int) -> DepositCursor:
         """Return the cursor, or an earlier one after a reorg of L1 or a revert of the chain."""
         cursor = self._cursor or self._chain.batches.deposit_cursor()
         if cursor is None:
@@ -305,7 +306,8 @@ class DepositWatcher:
                 self._l1.name,
             )
         await self._check_total()
-        return self._before(cursor.block, MAX_REORG_DEPTH)
+        # A development L1 can be reverted by any number of blocks.
+        return self._before(min(cursor.block, confirmed), MAX_REORG_DEPTH)
 
     async def _check_total(self) -> None:
         """Raise `LayerOneMismatch` if L1 has fewer deposits than the chain."""

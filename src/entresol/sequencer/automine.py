@@ -54,6 +54,7 @@ class Automine:
 
         An import that fails is no fault of who wakes the sequencer; it is tried again there.
         """
+        self._arrivals += 1
         if self.is_busy:
             return
         if self._chain.filler.roots or self._sealer.has_heavy_queues:

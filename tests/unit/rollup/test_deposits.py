@@ -261,6 +261,20 @@ def test_reverted_deposits_are_executed_again(steered: SteeredLayerOne) -> None:
     run(steered, play)
 
 
+def test_a_revert_of_l1_by_any_number_of_blocks_keeps_no_deposit_waiting(
+    steered: SteeredLayerOne,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        checkpoint = steered.checkpoint()
+        steered.mine(2 * MAX_REORG_DEPTH)
+        assert not await scenario.watcher.step()
+        steered.restore(checkpoint)
+        await scenario.post(DEPOSITS[0])
+        assert await scenario.watcher.step() == 1
+
+    run(steered, play)
+
+
 def test_a_pending_deposit_is_not_enqueued_again(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         scenario.chain.schedule.seal_on_request()

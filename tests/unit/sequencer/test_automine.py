@@ -475,8 +475,9 @@ def test_a_revert_while_a_block_is_built_leaves_no_empty_one_and_nobody_waiting(
     assert [it.hash for it in chain.blocks.record(1).decoded()] == [transaction(0, by=1).hash]
 
 
+@pytest.mark.parametrize("is_deposit", [False, True], ids=["transaction", "deposit"])
 def test_what_arrives_while_an_empty_block_is_sealed_is_in_the_next_one(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch
+    chain: Chain, monkeypatch: pytest.MonkeyPatch, *, is_deposit: bool
 ) -> None:
     async def live() -> None:
         sender = Sender(chain)
@@ -485,7 +486,11 @@ def test_what_arrives_while_an_empty_block_is_sealed_is_in_the_next_one(
         async def empty(_sealer: BlockSealer, **_options: bool) -> Header | None:
             monkeypatch.setattr(BlockSealer, "seal_work", seal_work)
             header = chain.builder.seal(limit=0)
-            sender.send(transaction(0, by=1))
+            if is_deposit:
+                chain.enqueue(deposit(0))
+                sender.automine.seal()
+            else:
+                sender.send(transaction(0, by=1))
             return header
 
         monkeypatch.setattr(BlockSealer, "seal_work", empty)
