@@ -19,13 +19,15 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
+from entresol.chain.fees import FeeModel
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
+from entresol.node.settlement.l2_components import L2Components
 from entresol.primitives.anchor import Anchor
-from entresol.primitives.transactions import PriorityTransaction
+from entresol.primitives.transactions import PriorityTransaction, sign
 from entresol.primitives.values import Hash32
 from entresol.state_missing import waiting
 from tests.support.chain.every_read import (
@@ -46,8 +48,17 @@ from tests.support.chain.varied_chain import (
     VariedChain,
     varied_genesis,
 )
+from tests.support.contracts.accounts import ScriptedWorld, fill
+from tests.support.contracts.layer_two import ALICE
+from tests.support.contracts.layer_two import SECRETS as KEYS
 from tests.support.fork.fake_remote import FakeRemote
-from tests.support.fork.running_fork import RunningApi, remote_of, running_api
+from tests.support.fork.running_fork import (
+    RunningApi,
+    open_fork,
+    remote_at,
+    remote_of,
+    running_api,
+)
 
 RULES: Final = ChainRules.layer_2()
 DERIVED: Final = frozenset({"stateRoot", "rootHash", "mixHash"})
@@ -70,6 +81,7 @@ class Pair:
 
     def __init__(self, place: Path) -> None:
         self.place = place
+        self.client: RunningApi
         self.genesis: Genesis = varied_genesis(RULES.chain_id)
         self.local = VariedChain(RULES)
         first = self.local.client("eth_getBlockByNumber", "0x0", False)
@@ -121,8 +133,9 @@ def named(value: Any, names: dict[str, str]) -> Any:
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """Return both chains."""
     built = Pair(tmp_path_factory.mktemp("fork") / "chain")
-    yield built
-    built.local.close()
+    with serve(built.local.chain) as built.client:
+        yield built
+        built.local.client.api.close()
 
 
 def by_method(calls: Iterable[Call]) -> dict[str, list[Sequence[object]]]:
@@ -155,7 +168,7 @@ def check(pair: Pair, calls: Iterable[Call], *, with_pool: bool = False) -> None
             if with_pool:
                 fill_pool(pair, fork)
             for params in variants:
-                expected = named(outcome(pair.local.client, name, params), pair.names)
+                expected = named(outcome(pair.client, name, params), pair.names)
                 found = named(outcome(fork, name, pair.on_fork(params)), pair.names)
                 if found != expected:
                     unlike.append(f"{name}: {difference(expected, found)}"[:400])
@@ -178,7 +191,7 @@ def serve(chain: Chain) -> Iterator[RunningApi]:
     """Serve a chain that seals blocks on request."""
     chain.schedule.seal_on_request()
     keys = Keyring([DevAccount.from_secret(Hash32(it)) for it in SECRETS])
-    with running_api(chain, keyring=keys) as client:
+    with running_api(chain, keyring=keys, layer_two=L2Components(FeeModel(), None)) as client:
         yield client
 
 
@@ -196,13 +209,13 @@ def fill_pool(pair: Pair, fork: RunningApi) -> None:
 
 def test_blocks_are_read_alike(pair: Pair) -> None:
     """What blocks have read is forgotten, and fetched again for traces."""
-    block = pair.local.client("eth_getBlockByNumber", "latest", False)
+    block = pair.client("eth_getBlockByNumber", "latest", False)
     check(pair, reads_of_block(block, FEW_TRACERS))
 
 
 def test_transactions_are_read_alike(pair: Pair) -> None:
     """Each is executed again to be traced."""
-    block = pair.local.client("eth_getBlockByNumber", "latest", True)
+    block = pair.client("eth_getBlockByNumber", "latest", True)
     chosen = [it for it in block["transactions"] if it["to"] in (f"0x{CALLER.hex()}", None)]
     check(pair, [it for sent in chosen for it in reads_of_transaction(sent, FEW_TRACERS)])
 
@@ -216,6 +229,17 @@ def test_accounts_are_read_alike(pair: Pair, address: bytes) -> None:
 def test_calls_run_alike(pair: Pair) -> None:
     """A call, an estimate, an access list, a simulation, bundles and traces of a contract that calls others."""
     check(pair, calls_of(f"0x{SENDERS[1].hex()}", f"0x{CALLER.hex()}", "latest", FEW_TRACERS))
+
+
+def test_deposits_are_estimated_alike(pair: Pair) -> None:
+    """By the crate where it can, with and without a factory dependency."""
+    deposit = {"from": ME, "to": f"0x{CALLER.hex()}", "data": "0x0102", "value": "0x5"}
+    estimates: list[Call] = [
+        ("zks_estimateGasL1ToL2", [deposit]),
+        ("zks_estimateGasL1ToL2", [deposit | {"eip712Meta": {"gasPerPubdata": "0x320"}}]),
+        ("zks_estimateFee", [deposit]),
+    ]
+    check(pair, estimates)
 
 
 def test_the_node_responds_alike(pair: Pair) -> None:
@@ -344,3 +368,24 @@ def given(param: object, results: list[tuple[Any, Any]], side: int) -> object:
     """Return a parameter; `$n` is the result of an earlier step."""
     is_result = isinstance(param, str) and param.startswith("$")
     return results[int(str(param)[1:])][side] if is_result else param
+
+
+def test_a_contract_account_sends_alike() -> None:
+    """What it reads while it validates and executes is the remote's: its code, its slots, its nonce."""
+    world = ScriptedWorld()
+    account, paymaster = world.account(is_logged=False), world.paymaster()
+    sent = [
+        world.from_contract(account),
+        sign(fill(ALICE, nonce=world.nonce(ALICE), paymaster=paymaster), KEYS[0]),
+    ]
+    rules, head = world.chain.rules, world.chain.head
+    with remote_at(world.chain) as remote:
+        fork = open_fork(remote, rules, number=head.number, clock=lambda: float(head.timestamp))
+        with serve(fork) as client:
+            hashes = [client("eth_sendRawTransaction", f"0x{it.raw.hex()}") for it in sent]
+            client("evm_mine")
+            receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
+        results = [world.include(it) for it in sent]
+        assert [int(it["gasUsed"], 16) for it in receipts] == [it.gas_used for it in results]
+        assert [it["status"] for it in receipts] == ["0x1", "0x1"]
+    world.close()

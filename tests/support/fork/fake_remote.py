@@ -10,7 +10,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
-from entresol._native import RemoteTable
+from entresol._native import Overlay, RemoteTable, Snapshot
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
 
 Key: TypeAlias = tuple[Any, ...]
 
@@ -47,6 +48,8 @@ class FakeRemote:
             (bytes(address), slot): value for (address, slot), value in (slots or {}).items()
         }
         self.hashes = dict(hashes or {})
+        self.state: Snapshot | Overlay | None = None
+        """Where the rest is, if not nowhere: the state of another chain."""
         self.latency = 0.0
         self.failure: BaseException | None = None
         self.failures: dict[Key | str, BaseException] = {}
@@ -138,10 +141,21 @@ class FakeRemote:
             self.table.put_hashes(hashes)
 
     def _account(self, address: bytes) -> RemoteAccount:
-        return self.accounts.get(bytes(address), RemoteAccount())
+        known = self.accounts.get(bytes(address))
+        if known is not None or self.state is None:
+            return known or RemoteAccount()
+        found = self.state.account(address)
+        if found is None:
+            return RemoteAccount()
+        has_code = found.code_hash != EMPTY_CODE_HASH
+        code = self.state.code(found.code_hash) if has_code else b""
+        return RemoteAccount(found.nonce, found.balance, code)
 
     def _slot(self, address: bytes, slot: bytes) -> bytes:
-        return self.slots.get((bytes(address), int.from_bytes(slot)), 0).to_bytes(32)
+        known = self.slots.get((bytes(address), int.from_bytes(slot)))
+        if known is not None or self.state is None:
+            return (known or 0).to_bytes(32)
+        return self.state.slot(address, slot)
 
 
 def _pause(seconds: float, is_over: Callable[[], bool]) -> None:

@@ -45,6 +45,13 @@ def remote_of(genesis: Genesis, **switches: Any) -> FakeRemote:
     return FakeRemote(accounts, slots, **switches)
 
 
+def remote_at(chain: Chain) -> FakeRemote:
+    """Return a remote that has the latest state of another chain."""
+    remote = FakeRemote()
+    remote.state = chain.latest
+    return remote
+
+
 def anchor_of(chain_id: int, number: int = ANCHOR_NUMBER, *, base_fee: int = 10**8) -> Anchor:
     """Return the anchor of a remote in memory."""
     block = {
@@ -63,11 +70,12 @@ def open_fork(
     *,
     funded: Mapping[Address, FundedAccount] | None = None,
     contracts: Mapping[Address, GenesisAccount] | None = None,
+    number: int = ANCHOR_NUMBER,
     clock: Callable[[], float] = lambda: 1_000.0,
 ) -> Chain:
     """Open a chain in memory on a remote; accounts in `funded` are local already, and have 100 ether."""
     genesis = fork_genesis(
-        anchor_of(rules.chain_id),
+        anchor_of(rules.chain_id, number),
         chain_id=rules.chain_id,
         funded=funded or {},
         balance=100 * 10**18,

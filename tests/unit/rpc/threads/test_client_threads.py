@@ -21,8 +21,10 @@ from entresol.rpc.threads.client_threads import (
     current_client,
     serve,
 )
+from tests.support.chain import dev_chain
 from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
-from tests.support.polling import PATIENCE_SECONDS
+from tests.support.fork.running_fork import open_fork, remote_of
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 
 class Client(LocalConnection):
@@ -281,3 +283,26 @@ def test_a_request_does_not_keep_its_connection() -> None:
         return current_client()
 
     assert asyncio.run(scenario()) is None
+
+
+def test_work_that_waits_for_a_remote_leaves_the_threads_of_others_free() -> None:
+    """Ten calls wait for a fork's remote, and one that does not has its response."""
+    alice = dev_chain.ALICE
+    with remote_of(dev_chain.GENESIS) as remote:
+        chain = open_fork(remote, dev_chain.RULES)
+        threads = ClientThreads(2, use=chain.use)
+
+        async def serve_both() -> tuple[int, list[int]]:
+            with remote.held():
+                waiting = [
+                    asyncio.ensure_future(threads.run(lambda: dev_chain.balance(chain, alice)))
+                    for _ in range(10)
+                ]
+                await asyncio.to_thread(eventually, lambda: remote.table.waiting == 10)
+                other = await threads.run(lambda: 7)
+            return other, await asyncio.gather(*waiting)
+
+        assert asyncio.run(serve_both()) == (7, [100 * 10**18] * 10)
+        assert remote.asked["account", bytes(alice)] == 1
+        threads.close(wait=True)
+        chain.close()

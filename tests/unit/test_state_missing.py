@@ -1,0 +1,115 @@
+"""What misses a value of a remote begins again once it is there, and fails with what the remote fails with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import nullcontext
+from threading import get_ident
+
+import pytest
+
+from entresol import state_missing
+from entresol.errors import RemoteUnreachable, StateMissing
+from entresol.offload import BuildFirst
+from entresol.state_missing import on_thread, retried, waited, waiting
+from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, RULES, balance
+from tests.support.fork.fake_remote import FakeRemote
+from tests.support.fork.running_fork import open_fork, remote_of
+
+UNREACHABLE = RemoteUnreachable("http://127.0.0.1:1", "eth_getBalance", "refused")
+
+
+class Fork:
+    """A fork and its remote; `wealth` reads two accounts, and counts how often it was called."""
+
+    def __init__(self, remote: FakeRemote) -> None:
+        self.remote = remote
+        self.chain = open_fork(remote, RULES)
+        self.threads: list[int] = []
+
+    def wealth(self) -> int:
+        """Return what two accounts have."""
+        self.threads.append(get_ident())
+        return balance(self.chain, ALICE) + balance(self.chain, BOB)
+
+
+@pytest.fixture
+def fork() -> Iterator[Fork]:
+    """Return a fork with nothing of its remote in memory."""
+    with remote_of(GENESIS) as remote:
+        opened = Fork(remote)
+        yield opened
+        opened.chain.close()
+
+
+def test_a_read_on_the_event_loop_raises_and_asks_for_nothing(fork: Fork) -> None:
+    """Whoever gets it decides what to do."""
+    with pytest.raises(StateMissing):
+        fork.wealth()
+    assert not fork.remote.asked
+
+
+def test_short_work_is_called_again_on_the_event_loop_for_each_value(fork: Fork) -> None:
+    """Two accounts are missing, one after the other."""
+    assert asyncio.run(retried(fork.wealth)) == 200 * 10**18
+    assert fork.threads == [get_ident()] * 3
+
+
+def test_other_work_goes_on_on_a_thread_that_waits(fork: Fork) -> None:
+    """It is called twice, however many values are missing."""
+    assert asyncio.run(waited(fork.wealth)) == 200 * 10**18
+    first, second = fork.threads
+    assert first == get_ident() != second
+
+
+def test_a_thread_that_has_waited_raises_again_afterwards(fork: Fork) -> None:
+    """Threads are shared with work that must not wait."""
+    assert waiting(lambda: balance(fork.chain, ALICE))()
+    with pytest.raises(StateMissing):
+        fork.wealth()
+
+
+def test_what_the_remote_fails_with_is_raised_and_not_remembered(fork: Fork) -> None:
+    """The next call asks again."""
+    fork.remote.failure = UNREACHABLE
+    for call in (retried, waited):
+        with pytest.raises(RemoteUnreachable):
+            asyncio.run(call(fork.wealth))
+    fork.remote.failure = None
+    assert asyncio.run(retried(fork.wealth)) == 200 * 10**18
+
+
+def test_work_that_never_has_enough_ends(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called a bounded number of times."""
+    monkeypatch.setattr(state_missing, "MAX_FETCHES", 3)
+    numbers = iter(range(100))
+
+    def insatiable() -> bytes:
+        return fork.chain.latest.slot(ALICE, next(numbers).to_bytes(32))
+
+    with pytest.raises(StateMissing):
+        asyncio.run(retried(insatiable))
+    assert next(numbers) == 4
+
+
+def test_what_has_to_be_built_first_may_miss_a_value(fork: Fork) -> None:
+    """Then it is built again."""
+    built: list[bool] = []
+
+    async def build() -> nullcontext[None]:
+        built.append(True)
+        return nullcontext()
+
+    def work() -> int:
+        if not built:
+            raise BuildFirst(build)
+        return fork.wealth()
+
+    assert asyncio.run(retried(work)) == 200 * 10**18
+
+
+def test_a_chain_without_a_fork_uses_ordinary_threads(fork: Fork) -> None:
+    """Those of a fork wait."""
+    assert asyncio.run(on_thread(lambda: 7, None)) == 7
+    assert asyncio.run(on_thread(fork.wealth, fork.remote.table)) == 200 * 10**18
