@@ -28,7 +28,7 @@ from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Iterator, Sequence
 
     from web3 import Web3
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
     from entresol.primitives.base_token import BaseToken
+    from entresol.server.handler import ClientConnection
 
 SettingValue: TypeAlias = (
     "str | float | bool | Path | Sequence[str | int] | Sequence[Mapping[str, SettingValue]] | None"
@@ -114,6 +115,7 @@ class Devnet:
         self._l1: DevnetLayer | None = None
         self._l2s: tuple[DevnetLayer, ...] = ()
         self._node: Node | None = None
+        self._labels: list[str] = []
         self._log: NodeLog | None = None
 
     # From start to stop
@@ -284,6 +286,7 @@ class Devnet:
     async def _start(self) -> None:
         node = self._node = await open_ecosystem(self.config, self._log)
         await node.start()
+        node.replaced.add(self._follow)
         info = node.info()
         if self.config.log.config_out is not None:
             info.write(Path(self.config.log.config_out))
@@ -298,6 +301,17 @@ class Devnet:
             for it, known in zip(node.layer_twos, chains, strict=True)
         )
 
+    def _record(self, label: str, service: ChainService) -> None:
+        self.console.follow(service.chain, label)
+        service.api.on_console.add(partial(self.console.record, label))
+
+    def _follow(self) -> None:
+        """Record what the contracts of chains print that have replaced others."""
+        services = self._services
+        labelled = [services[-1], *services[:-1]] if self._l1 is not None else services
+        for label, service in zip(self._labels, labelled, strict=True):
+            self._record(label, service)
+
     def _serve(
         self,
         label: str,
@@ -305,9 +319,18 @@ class Devnet:
         accounts: list[DevnetAccount],
         base_token: BaseToken = ETHER_TOKEN,
     ) -> DevnetLayer:
-        api, chain = service.api, service.chain
-        self.console.follow(chain, label)
-        api.on_console.add(partial(self.console.record, label))
-        channel = LayerChannel(self._loop, service.handler, self.config.server.body_limit_bytes)
-        served = ServedChain(label, service.address, chain.rules.chain_id, base_token)
+        self._labels.append(label)
+        self._record(label, service)
+        node, position = self._node, self._services.index(service)
+        assert node is not None
+
+        def handle(
+            body: bytes, connection: ClientConnection
+        ) -> bytes | Awaitable[bytes | None] | None:
+            # A reset can replace the chain of a layer.
+            return node.services[position].handler(body, connection)
+
+        channel = LayerChannel(self._loop, handle, self.config.server.body_limit_bytes)
+        chain_id = service.chain.rules.chain_id
+        served = ServedChain(label, service.address, chain_id, base_token)
         return DevnetLayer(served, accounts, channel, self.console)

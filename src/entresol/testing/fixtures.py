@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from entresol.inprocess.devnet import Devnet, SettingValue
     from entresol.inprocess.layer import DevnetAccount
     from entresol.testing.chain_time import ChainTime
+    from entresol.testing.devnet_pool import DevnetPool
 
 # Modules of a node are imported when a test needs one: other runs have no use for them.
 
@@ -29,20 +30,42 @@ def devnet_settings() -> Mapping[str, SettingValue]:
 
 
 @pytest.fixture(scope="session")
-def devnet(devnet_settings: Mapping[str, SettingValue]) -> Iterator[Devnet]:
+def devnet_pool(pytestconfig: pytest.Config) -> Iterator[DevnetPool]:
+    """Return the devnets of the session, by their settings; `--entresol-offline` is for all of them."""
+    from entresol.testing.devnet_pool import DevnetPool  # noqa: PLC0415
+
+    pool = DevnetPool(is_offline=bool(pytestconfig.getoption("--entresol-offline", default=False)))
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="session")
+def devnet(
+    devnet_pool: DevnetPool, devnet_settings: Mapping[str, SettingValue]
+) -> Iterator[Devnet]:
     """Return the devnet of the session; each worker of xdist has its own.
 
     Batches are settled on request, by `bridge`, so that blocks of L1 do not come and go while a test runs.
     """
-    from entresol.inprocess.devnet import devnet as new_devnet  # noqa: PLC0415
-
-    with new_devnet(**{"settle": False, **devnet_settings}) as net:
+    with devnet_pool.started(devnet_settings) as net:
         yield net
 
 
 @pytest.fixture
-def isolated_devnet(devnet: Devnet, request: pytest.FixtureRequest) -> Iterator[Devnet]:
+def devnet_of_test(request: pytest.FixtureRequest) -> Devnet:
+    """Return the devnet with the settings of the test's marker `entresol`; that of the session without one."""
+    marker = request.node.get_closest_marker("entresol")
+    if marker is None:
+        shared: Devnet = request.getfixturevalue("devnet")
+        return shared
+    pool: DevnetPool = request.getfixturevalue("devnet_pool")
+    return pool.get({**request.getfixturevalue("devnet_settings"), **marker.kwargs})
+
+
+@pytest.fixture
+def isolated_devnet(devnet_of_test: Devnet, request: pytest.FixtureRequest) -> Iterator[Devnet]:
     """Return the devnet, and revert all of its chains after the test."""
+    devnet = devnet_of_test
     request.node.stash[CONSOLE_START] = devnet, devnet.console.total
     with devnet.isolated():
         yield devnet
@@ -85,9 +108,9 @@ def async_l2s(isolated_devnet: Devnet, async_l2: AsyncWeb3[Any]) -> tuple[AsyncW
 
 
 @pytest.fixture
-def accounts(devnet: Devnet) -> tuple[DevnetAccount, ...]:
+def accounts(devnet_of_test: Devnet) -> tuple[DevnetAccount, ...]:
     """Return accounts with ether on every chain, which the node signs for."""
-    return devnet.accounts
+    return devnet_of_test.accounts
 
 
 @pytest.fixture

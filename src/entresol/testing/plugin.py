@@ -13,8 +13,22 @@ if TYPE_CHECKING:
     import pytest
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the flag that lets forks run from their caches alone."""
+    parser.getgroup("entresol").addoption(
+        "--entresol-offline",
+        action="store_true",
+        help="Let devnets that are forks send no request to a remote: their caches have all.",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the fixtures."""
+    """Register the marker and the fixtures."""
+    config.addinivalue_line(
+        "markers",
+        "entresol(**settings): the test has a devnet with these settings, such as fork_url, besides those of "
+        "devnet_settings",
+    )
     if find_spec("web3") is not None:
         fixtures = import_module("entresol.testing.fixtures")
         config.pluginmanager.register(fixtures, "entresol-fixtures")

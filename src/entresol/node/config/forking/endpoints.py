@@ -36,9 +36,17 @@ class PinnedUrls(NamedTuple):
 
 
 def resolve_urls(
-    given: Sequence[str], flag: str, environment: Mapping[str, str], folder: Path
+    given: Sequence[str],
+    flag: str,
+    environment: Mapping[str, str],
+    folder: Path,
+    *,
+    is_offline: bool = False,
 ) -> PinnedUrls:
-    """Return the URLs that a flag gives, by themselves or by names; `folder` is where foundry.toml is looked for."""
+    """Return the URLs that a flag gives, by themselves or by names; `folder` is where foundry.toml is looked for.
+
+    A fork without a network needs none, and so no name that means one: only the block that they pin counts.
+    """
     if len(given) > MAX_URLS:
         raise InvalidConfig(flag, f"at most {MAX_URLS} URLs, got {len(given)}")
     urls, blocks = [], set()
@@ -47,7 +55,8 @@ def resolve_urls(
         bare = text if pinned is None else pinned["url"]
         if pinned is not None:
             blocks.add(int(pinned["block"]))
-        urls.append(_url(bare, flag, environment, folder))
+        if not is_offline:
+            urls.append(_url(bare, flag, environment, folder))
     if len(blocks) > 1:
         shown = ", ".join(map(str, sorted(blocks)))
         raise InvalidConfig(flag, f"the URLs pin different blocks: {shown}")

@@ -106,8 +106,11 @@ def _is_set(value: object) -> bool:
 def _planned(
     layer: _Layer, environment: Mapping[str, str], folder: Path, *, is_alone: bool = False
 ) -> PlannedFork | None:
-    urls, pinned = resolve_urls(layer.get("fork_url"), layer.flag("fork_url"), environment, folder)
-    if not urls and not _is_recorded(layer, is_alone=is_alone):
+    urls, pinned = resolve_urls(
+        *(layer.get("fork_url"), layer.flag("fork_url"), environment, folder),
+        is_offline=layer.either("offline"),
+    )
+    if not layer.get("fork_url") and not _is_recorded(layer, is_alone=is_alone):
         for flag in layer.given(_OF_A_REMOTE):
             raise InvalidConfig(flag, f"it needs {layer.flag('fork_url')}, or --offline")
         return None

@@ -65,6 +65,12 @@ def test_offline_needs_no_url() -> None:
     assert forks.l1 is None
 
 
+def test_offline_no_name_has_to_be_known_and_its_block_counts() -> None:
+    forks = plan(offline=True, fork_url=["mainnet@5"])
+    assert forks.l2 is not None
+    assert (forks.l2.settings.urls, forks.l2.settings.block_number) == ((), 5)
+
+
 def test_offline_is_said_of_both_layers() -> None:
     forks = plan(offline=True, l1_fork_url=[URL], fork_url=[URL])
     assert forks.l1 is not None
