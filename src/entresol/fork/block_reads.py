@@ -12,6 +12,7 @@ from entresol.fork.anchoring import BY_HASH, BY_NUMBER
 from entresol.fork.results import DescribedBlock, described_block
 from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
 from entresol.fork.verify import has_hash
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from entresol.fork.transport.client import ForkClient
 
 _HASHES_ONLY: Final = False
+MAX_FETCHES: Final = 64
+"""Of how many blocks it is known how their state is read."""
 
 
 class ReadCheck(Protocol):
@@ -34,7 +37,7 @@ class ReadCheck(Protocol):
 class BlockReads:
     """Reads of one remote chain, with its cache in front. On the loop of the client.
 
-    Remembers: nothing itself. Fails: with `RemoteFailed`; without a remote, with `NotRecorded`.
+    Remembers: how the states of blocks are read. Fails: with `RemoteFailed`; without a remote, with `NotRecorded`.
     """
 
     def __init__(self, client: ForkClient | None, cache: ForkCache, opened: OpenedRemote) -> None:
@@ -42,6 +45,7 @@ class BlockReads:
         self._cache = cache
         self._opened = opened
         self._past = opened.past
+        self._fetches: BoundedMap[int, StateFetch] = BoundedMap(MAX_FETCHES)
 
     async def hash_of(self, number: int) -> bytes:
         """Return the hash of a block at or below the anchor."""
@@ -58,6 +62,9 @@ class BlockReads:
         opened = self._opened
         if self._client is None or opened.names is None:
             return None
+        known = self._fetches.touch(number)
+        if known is not None:
+            return known
         if number == opened.anchor.number:
             block = opened.block
         else:
@@ -65,9 +72,11 @@ class BlockReads:
             if opened.verify:
                 await self._check_in_chain(block)
         served = await opened.names.served()
-        return StateFetch(
+        fetch = StateFetch(
             self._client, block, naming=served.naming, proofs=served.proofs, verify=opened.verify
         )
+        self._fetches.put(number, fetch)
+        return fetch
 
     async def block_hashes(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """Return hashes of blocks: those that are known, by the contract of EIP-2935, and by linked headers."""

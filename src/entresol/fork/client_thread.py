@@ -38,13 +38,15 @@ class ClientThread:
             raise RuntimeError("the client of the remote is stopped")
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def soon(self, call: Callable[[], None]) -> None:
-        """Call a function there, soon; nothing happens once it is stopped."""
+    def soon(self, call: Callable[[], None]) -> bool:
+        """Call a function there, soon; return whether it will be: not once it is stopped."""
         try:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
             if not self._loop.is_closed():
                 raise
+            return False
+        return True
 
     def stop(self, last: Coroutine[Any, Any, None]) -> None:
         """Cancel what runs there, run one more coroutine, and end the thread."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -63,11 +65,12 @@ class RemoteChain:
         self._opened = opened
         self._reads = BlockReads(client, cache, opened)
         self._verified = VerifiedReads(client, opened.past) if self._verifies else None
-        feed = self._feed(self.anchor.number, ANCHOR_ENTRIES)
-        self.table: RemoteTable = feed.table
+        # Those of tables that were evicted are here, too, while somebody reads them.
+        self._feeds: weakref.WeakSet[TableFeed] = weakref.WeakSet()
+        self.table: RemoteTable = self._new_table(self.anchor.number, ANCHOR_ENTRIES)
         """The state after the anchor."""
-        self._anchor_feed = feed
-        self._feeds: BoundedMap[int, TableFeed] = BoundedMap(PAST_TABLES)
+        self._past: BoundedMap[int, RemoteTable] = BoundedMap(PAST_TABLES)
+        self._lock = threading.Lock()
 
     @classmethod
     def open(cls, settings: ForkSettings, cache: ForkCache) -> RemoteChain:
@@ -95,11 +98,12 @@ class RemoteChain:
         """Return the state after an earlier block."""
         if number == self.anchor.number:
             return self.table
-        feed = self._feeds.touch(number)
-        if feed is None:
-            feed = self._feed(number, PAST_ENTRIES)
-            self._feeds.put(number, feed)
-        return feed.table
+        with self._lock:
+            table = self._past.touch(number)
+            if table is None:
+                table = self._new_table(number, PAST_ENTRIES)
+                self._past.put(number, table)
+            return table
 
     def hash_at(self, number: int) -> Hash32 | None:
         """Return the hash of a block that the remote may still replace; None for one that is final."""
@@ -129,18 +133,18 @@ class RemoteChain:
     def close(self) -> None:
         """Fail what waits, and end the thread; the cache is closed, too."""
         self._thread.stop(_closed(self._client, self._cache))
-        for number in list(self._feeds):
-            feed = self._feeds.get(number)
-            if feed is not None:
-                feed.close(self.host)
-        self._anchor_feed.close(self.host)
+        for feed in list(self._feeds):
+            feed.close(self.host)
 
     @property
     def _verifies(self) -> bool:
         return self.settings.verify and self._client is not None
 
-    def _feed(self, number: int, max_entries: int) -> TableFeed:
-        return TableFeed(number, self._reads, self._cache, self._thread, max_entries=max_entries)
+    def _new_table(self, number: int, max_entries: int) -> RemoteTable:
+        """Return a table that is fed; it has its feed, by what wakes it."""
+        feed = TableFeed(number, self._reads, self._cache, self._thread, max_entries=max_entries)
+        self._feeds.add(feed)
+        return feed.table
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         try:

@@ -21,6 +21,9 @@ PROVEN_SLOTS: Final = 3
 MAX_PROVEN_SLOTS: Final = 1_024
 """How many slots one proof has; each comes with nodes of some kilobytes."""
 
+MAX_BODY: Final = 16 << 20
+"""How long a response may be: 1,024 slots with their proofs in a large state have ten million bytes."""
+
 AccountKey: TypeAlias = tuple[str, bytes]
 SlotKey: TypeAlias = tuple[str, bytes, bytes]
 StateKey: TypeAlias = AccountKey | SlotKey
@@ -47,12 +50,26 @@ class StateSink(Protocol):
         """Take why keys could not be read."""
 
 
+class _Found(NamedTuple):
+    """The values of one batch."""
+
+    accounts: dict[bytes, FetchedAccount]
+    slots: dict[tuple[bytes, bytes], bytes]
+
+    def put(self, sink: StateSink) -> None:
+        """Put all of them at once."""
+        if self.accounts:
+            sink.put_accounts(self.accounts)
+        if self.slots:
+            sink.put_slots(self.slots)
+
+
 class _Part(NamedTuple):
     """Calls that belong together, the keys they are for, and what is to be done with their outcomes."""
 
     keys: list[StateKey]
     calls: list[Call]
-    take: Callable[[list[bytes]], None]
+    take: Callable[[list[bytes], _Found], None]
     is_proof: bool = False
 
 
@@ -88,51 +105,47 @@ class StateFetch:
                 slots[key[1]].append(key[2])
             else:
                 accounts[key[1]] = None
-        parts = list(self._parts(accounts, slots, sink))
+        parts = list(self._parts(accounts, slots))
         await asyncio.gather(*(self._piece(it, sink) for it in self._pieces(parts)))
 
     def _parts(
-        self, accounts: dict[bytes, None], slots: dict[bytes, list[bytes]], sink: StateSink
+        self, accounts: dict[bytes, None], slots: dict[bytes, list[bytes]]
     ) -> Iterator[_Part]:
         for address in dict.fromkeys([*accounts, *slots]):
             wanted = slots.get(address, [])
             is_proven = self._verify or (self._proofs and len(wanted) >= PROVEN_SLOTS)
             with_account = address in accounts
             if not is_proven:
-                yield from self._plain(address, wanted, sink, with_account=with_account)
+                yield from self._plain(address, wanted, with_account=with_account)
                 continue
             for n in range(0, max(len(wanted), 1), MAX_PROVEN_SLOTS):
                 piece = wanted[n : n + MAX_PROVEN_SLOTS]
-                yield self._proven(address, piece, sink, with_account=with_account and n == 0)
+                yield self._proven(address, piece, with_account=with_account and n == 0)
 
-    def _plain(
-        self, address: bytes, slots: list[bytes], sink: StateSink, *, with_account: bool
-    ) -> Iterator[_Part]:
+    def _plain(self, address: bytes, slots: list[bytes], *, with_account: bool) -> Iterator[_Part]:
         """Yield the parts of an account without a proof."""
         name, host = f"0x{address.hex()}", self._client.host
         if with_account:
 
-            def take_account(raw: list[bytes]) -> None:
+            def take_account(raw: list[bytes], found: _Found) -> None:
                 balance = results.decoded(host, "eth_getBalance", raw[0], results.balance)
                 nonce = results.decoded(host, "eth_getTransactionCount", raw[1], results.nonce)
                 code = results.decoded(host, "eth_getCode", raw[2], results.code)
-                sink.put_accounts({address: FetchedAccount(nonce, balance, code)})
+                found.accounts[address] = FetchedAccount(nonce, balance, code)
 
             methods = ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
             calls = [Call(method, (name, self._param)) for method in methods]
             yield _Part([("account", address)], calls, take_account)
         for slot in slots:
 
-            def take_slot(raw: list[bytes], slot: bytes = slot) -> None:
+            def take_slot(raw: list[bytes], found: _Found, slot: bytes = slot) -> None:
                 value = results.decoded(host, "eth_getStorageAt", raw[0], results.word)
-                sink.put_slots({(address, slot): value})
+                found.slots[address, slot] = value
 
             call = Call("eth_getStorageAt", (name, f"0x{slot.hex()}", self._param))
             yield _Part([("slot", address, slot)], [call], take_slot)
 
-    def _proven(
-        self, address: bytes, slots: list[bytes], sink: StateSink, *, with_account: bool
-    ) -> _Part:
+    def _proven(self, address: bytes, slots: list[bytes], *, with_account: bool) -> _Part:
         """Return the part of an account with its slots in one proof."""
         name = f"0x{address.hex()}"
         calls = [Call("eth_getProof", (name, [f"0x{it.hex()}" for it in slots], self._param))]
@@ -141,15 +154,13 @@ class StateFetch:
             calls.append(Call("eth_getCode", (name, self._param)))
             keys.append(("account", address))
 
-        def take(raw: list[bytes]) -> None:
+        def take(raw: list[bytes], found: _Found) -> None:
             account = self._account(address, slots, raw[0])
             if with_account:
                 code = self._code(account, raw[1])
-                fetched = FetchedAccount(account.nonce, account.balance, code)
-                sink.put_accounts({address: fetched})
-            if slots:
-                values = zip(slots, account.slots, strict=True)
-                sink.put_slots({(address, slot): value for slot, value in values})
+                found.accounts[address] = FetchedAccount(account.nonce, account.balance, code)
+            for slot, value in zip(slots, account.slots, strict=True):
+                found.slots[address, slot] = value
 
         return _Part(keys, calls, take, is_proof=True)
 
@@ -188,7 +199,8 @@ class StateFetch:
 
     async def _piece(self, parts: list[_Part], sink: StateSink) -> None:
         calls = [call for part in parts for call in part.calls]
-        outcomes = iter(await self._client.ask(calls, guard=self._guard))
+        outcomes = iter(await self._client.ask(calls, guard=self._guard, max_bytes=MAX_BODY))
+        found = _Found({}, {})
         unproven: list[_Part] = []
         explained: dict[str, RemoteFailed] = {}
         for part in parts:
@@ -196,7 +208,7 @@ class StateFetch:
             failure = _first_failure(mine)
             may_do_without = part.is_proof and not self._verify
             if failure is None:
-                failure = _taken(part, mine)
+                failure = _taken(part, mine, found)
                 if failure is None:
                     continue
             if may_do_without and isinstance(failure, RemoteRejected | RemoteLied):
@@ -206,6 +218,7 @@ class StateFetch:
                 if text not in explained:
                     explained[text] = await lost_or(self._client, self._block, failure)
                 sink.fail(part.keys, explained[text])
+        found.put(sink)
         if unproven:
             await self._without_proofs(unproven, sink)
 
@@ -215,10 +228,10 @@ class StateFetch:
         await self.read([key for part in parts for key in part.keys], sink)
 
 
-def _taken(part: _Part, outcomes: list[Outcome]) -> RemoteFailed | None:
+def _taken(part: _Part, outcomes: list[Outcome], found: _Found) -> RemoteFailed | None:
     """Take the results of a part; return what is wrong with them."""
     try:
-        part.take([it for it in outcomes if not isinstance(it, RemoteFailed)])
+        part.take([it for it in outcomes if not isinstance(it, RemoteFailed)], found)
     except RemoteFailed as error:
         return error
     return None

@@ -63,21 +63,28 @@ class TableFeed:
         self._thread = thread
         self._fetches: set[asyncio.Task[None]] = set()
         self._is_collecting = False
+        self._last_size = 0
         self.table = RemoteTable(self._wake, max_entries=max_entries)
 
     def close(self, host: str) -> None:
-        """Fail what is still wanted."""
-        error = RemoteUnreachable(host, "anything", "the fork is closed")
+        """Fail what is wanted: nobody fetches it any more."""
+        error = RemoteUnreachable(host, "the state", "the fork is closed")
         while keys := self.table.take_wanted(MAX_TAKEN):
             self.table.fail(keys, error)
 
     def _wake(self) -> None:
-        self._thread.soon(self._collect)
+        if not self._thread.soon(self._collect):
+            self.close("")
 
     def _collect(self) -> None:
-        if not self._is_collecting:
-            self._is_collecting = True
-            asyncio.get_running_loop().call_later(COLLECT_SECONDS, self._take)
+        if self._is_collecting:
+            return
+        # What reads one value after the other would wait a millisecond for each in vain.
+        if self._last_size == 1 and not self._fetches:
+            self._take()
+            return
+        self._is_collecting = True
+        asyncio.get_running_loop().call_later(COLLECT_SECONDS, self._take)
 
     def _take(self) -> None:
         self._is_collecting = False
@@ -85,6 +92,7 @@ class TableFeed:
             keys = self.table.take_wanted(MAX_TAKEN)
             if not keys:
                 return
+            self._last_size = len(keys)
             task = asyncio.get_running_loop().create_task(self._fetch(keys))
             self._fetches.add(task)
             task.add_done_callback(self._ended)

@@ -6,7 +6,8 @@ anchor, which a user pins by `--fork-block-hash`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -22,6 +23,8 @@ from entresol.fork.results import DescribedBlock
 from entresol.fork.transport.client import ForkClient
 from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Data, Hash32
+
+T = TypeVar("T")
 
 BLOCK_RECEIPTS: Final = "eth_getBlockReceipts"
 RECEIPT: Final = "eth_getTransactionReceipt"
@@ -71,28 +74,42 @@ class VerifiedReads:
         """Check one receipt by all of its block."""
         assert self._client is not None
         fields = results.decoded(self._host, method, raw, results.mapping)
-        block_hash = results.decoded(
-            self._host, method, raw, lambda it: results.member(it, "blockHash", Hash32.parse)
+        block_hash, wanted = self._told(
+            method, lambda: (results.member(fields, "blockHash", Hash32.parse), _encoded(fields))
         )
         receipts = await self._client.request(BLOCK_RECEIPTS, str(block_hash))
-        await self._check_receipts(BLOCK_RECEIPTS, receipts)
-        members = results.decoded(self._host, BLOCK_RECEIPTS, receipts, _receipts)
-        if not any(_encoded(it) == _encoded(fields) for it in members):
+        members = await self._check_receipts(BLOCK_RECEIPTS, receipts)
+        if wanted not in members:
             raise RemoteLied(self._host, method, f"the receipt is not in block {block_hash}")
 
-    async def _check_receipts(self, method: str, raw: bytes) -> None:
+    async def _check_receipts(self, method: str, raw: bytes) -> list[bytes]:
+        """Check the receipts of a block, and return them encoded."""
         receipts = results.decoded(self._host, method, raw, _receipts)
         if not receipts:
-            return
-        try:
-            block_hash = results.member(receipts[0], "blockHash", Hash32.parse)
-            root = ordered_root([_encoded(it) for it in receipts])
-        except MalformedValue as error:
-            raise RemoteLied(self._host, method, str(error)) from error
+            return []
+        block_hash, encoded = self._told(
+            method,
+            lambda: (
+                results.member(receipts[0], "blockHash", Hash32.parse),
+                [_encoded(it) for it in receipts],
+            ),
+        )
         block = await self._past.block(block_hash)
-        if block is None or not has_hash(block) or block.header.receipts_root != root:
+        if (
+            block is None
+            or not has_hash(block)
+            or block.header.receipts_root != ordered_root(encoded)
+        ):
             problem = f"the receipts do not have the root of block {block_hash}"
             raise RemoteLied(self._host, method, problem)
+        return encoded
+
+    def _told(self, method: str, decode: Callable[[], T]) -> T:
+        """Return what a result says; a receipt that cannot be encoded is false."""
+        try:
+            return decode()
+        except MalformedValue as error:
+            raise RemoteLied(self._host, method, str(error)) from error
 
     @property
     def _host(self) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from entresol._native import RemoteTable
+import msgspec
+
+from entresol._native import RemoteTable, Snapshot
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
@@ -32,6 +35,8 @@ BALANCE = 12_345
 NONCE = 7
 SLOTS = 300
 BLOCKS = 80
+ACCOUNT: RemoteKey = ("account", bytes(HOLDER))
+OTHER_HASH = "0x" + "42" * 32
 FIRST_TIME = 1_000
 
 
@@ -104,3 +109,50 @@ def wanted(table: RemoteTable, keys: Sequence[RemoteKey]) -> BaseException | Non
     table.want(list(keys), known.set)
     assert known.wait(PATIENCE_SECONDS)
     return table.failure(list(keys))
+
+
+class OnTable:
+    """A provider of state that has nothing of its own."""
+
+    def __init__(self, remote: RemoteChain) -> None:
+        self.remote = remote.table
+
+    def account(self, address: bytes) -> Any:
+        """Leave it to the table."""
+        del address
+        return NotImplemented
+
+    def slot(self, address: bytes, slot: bytes) -> Any:
+        """Leave it to the table."""
+        del address, slot
+        return NotImplemented
+
+    def code(self, code_hash: bytes) -> bytes | None:
+        """Leave it to the table."""
+        del code_hash
+        return None
+
+    def block_hash(self, number: int) -> Any:
+        """Leave it to the table."""
+        del number
+        return NotImplemented
+
+
+def block_hash(node: RemoteNode, number: int) -> Hash32:
+    """Return the true hash of a block."""
+    return node.chain.ledger.header(number).hash()
+
+
+def value(remote: RemoteChain, number: int) -> int:
+    """Return a slot of the contract, which is known."""
+    return int.from_bytes(Snapshot(OnTable(remote)).slot(bytes(CONTRACT), slot_of(number)))
+
+
+def read(remote: RemoteChain, method: str, *params: object) -> Any:
+    """Return the decoded result of a method."""
+    return msgspec.json.decode(asyncio.run(remote.read(method, params)))
+
+
+def doubled(proof: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the slots of a proof with other values."""
+    return [it | {"value": hex(2 * int(it["value"], 16) + 1)} for it in proof["storageProof"]]

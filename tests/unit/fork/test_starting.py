@@ -21,12 +21,11 @@ from tests.support.fork.remote_node import (
     CHAIN_ID,
     CONTRACT,
     NOBODY,
+    OTHER_HASH,
     RemoteNode,
     slots_of,
     wanted,
 )
-
-OTHER_HASH = "0x" + "42" * 32
 
 
 def cache_of(path: Path, *, is_offline: bool = False) -> ForkCache:
@@ -134,3 +133,19 @@ def test_a_remote_that_reorganises_during_the_start_is_asked_again(node: RemoteN
     with node.fork() as remote:
         assert starts == 2
         assert remote.hash_at(70) == node.chain.ledger.header(70).hash() != Hash32.parse(OTHER_HASH)
+
+
+def test_a_start_takes_two_round_trips(node: RemoteNode) -> None:
+    RemoteChain.open(node.settings(), ForkCache.memory()).close()
+    assert node.proxy.posts == 2
+
+
+def test_the_hardfork_is_that_of_the_remote(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert remote.hardfork == node.chain.rules.fork
+
+
+def test_a_start_while_the_remote_is_gone_fails(node: RemoteNode) -> None:
+    node.proxy.fault = faults.dropped
+    with pytest.raises(RemoteUnreachable, match="eth_"), node.fork():
+        pass

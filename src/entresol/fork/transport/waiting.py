@@ -14,7 +14,9 @@ import msgspec
 logger = logging.getLogger(__name__)
 
 SLOW_SECONDS: Final = 3.0
-"""What waits longer is logged, once."""
+"""What waits longer is logged."""
+QUIET_SECONDS: Final = 30.0
+"""How long nothing more is logged then: many requests wait for the same reason."""
 
 
 class WaitReport(msgspec.Struct, frozen=True):
@@ -30,7 +32,8 @@ class WaitReport(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if not self.requests:
             return f"nothing waits for {self.host}"
-        return f"{self.requests} requests wait for {self.host}, {self.method} for {self.seconds:.0f} seconds"
+        waiting = "1 request waits" if self.requests == 1 else f"{self.requests} requests wait"
+        return f"{waiting} for {self.host}, {self.method} for {self.seconds:.0f} seconds"
 
 
 class Waits:
@@ -45,6 +48,7 @@ class Waits:
         self._lock = threading.Lock()
         self._open: dict[int, tuple[float, str]] = {}
         self._next = 0
+        self._quiet_until = 0.0
 
     def report(self) -> WaitReport:
         """Return what waits now."""
@@ -63,7 +67,7 @@ class Waits:
             self._next += 1
             key = self._next
             self._open[key] = (self._clock(), method)
-        cancel = later(SLOW_SECONDS, lambda: self._log(method))
+        cancel = later(SLOW_SECONDS, self._log)
         try:
             yield
         finally:
@@ -71,7 +75,8 @@ class Waits:
             with self._lock:
                 del self._open[key]
 
-    def _log(self, method: str) -> None:
-        logger.warning(
-            "the remote %s has not responded to %s for %g seconds", self.host, method, SLOW_SECONDS
-        )
+    def _log(self) -> None:
+        now = self._clock()
+        if now >= self._quiet_until:
+            self._quiet_until = now + QUIET_SECONDS
+            logger.warning("the remote is slow: %s", self.report())

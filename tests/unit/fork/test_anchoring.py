@@ -1,0 +1,93 @@
+"""Which remote block a fork stands on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from entresol.errors import (
+    AnchorMismatch,
+    AnchorNotFound,
+)
+from entresol.primitives.values import Hash32
+from tests.support.fork.remote_node import (
+    BLOCKS,
+    CHAIN_ID,
+    FIRST_TIME,
+    OTHER_HASH,
+    RemoteNode,
+    block_hash,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def test_the_latest_block_is_the_anchor_unless_one_is_named(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert (remote.anchor.number, remote.anchor.chain_id) == (BLOCKS, CHAIN_ID)
+        assert remote.anchor.hash == block_hash(node, BLOCKS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "number"),
+    [
+        ({"block_number": 7}, 7),
+        ({"block_number": 0}, 0),
+        ({"block_number": -10}, BLOCKS - 10),
+        ({"block_number": -1_000}, 0),
+        ({"not_after": FIRST_TIME + 12 * 40 + 5}, 40),
+        ({"not_after": 10**12}, BLOCKS),
+    ],
+    ids=str,
+)
+def test_a_block_is_named_by_number_or_time(
+    node: RemoteNode, settings: dict[str, Any], number: int
+) -> None:
+    with node.fork(**settings) as remote:
+        if "not_after" in settings:
+            limit = settings["not_after"]
+            assert remote.anchor.header.timestamp <= limit
+            following = remote.anchor.number + 1
+            assert following > BLOCKS or node.chain.ledger.header(following).timestamp > limit
+        else:
+            assert remote.anchor.number == number
+        assert remote.anchor.hash == block_hash(node, remote.anchor.number)
+
+
+def test_a_block_is_named_by_its_hash(node: RemoteNode) -> None:
+    with node.fork(block_hash=block_hash(node, 5)) as remote:
+        assert remote.anchor.number == 5
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"block_number": 1_000_000},
+        {"block_hash": Hash32(b"\x01" * 32)},
+        {"transaction_hash": Hash32(b"\x01" * 32)},
+    ],
+    ids=str,
+)
+def test_a_block_that_is_not_there_fails_the_start(
+    node: RemoteNode, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(AnchorNotFound, match="to fork from"), node.fork(**settings):
+        pass
+
+
+def test_a_time_before_the_first_block_fails_the_start(node: RemoteNode) -> None:
+    node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: it and it | {"timestamp": "0x3e8"}
+    with pytest.raises(AnchorNotFound, match="not later than 999"), node.fork(not_after=999):
+        pass
+
+
+def test_a_pinned_hash_that_the_remote_replaces_fails_the_start_with_both(node: RemoteNode) -> None:
+    node.proxy.lies["eth_getBlockByHash"] = lambda _, it: it | {"hash": OTHER_HASH}
+    pinned = block_hash(node, 5)
+    with (
+        pytest.raises(AnchorMismatch, match=f"{OTHER_HASH}.*{pinned}"),
+        node.fork(block_hash=pinned),
+    ):
+        pass

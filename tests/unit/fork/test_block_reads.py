@@ -1,0 +1,63 @@
+"""What is read of the past."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from entresol.errors import (
+    RemoteRejected,
+)
+from entresol.primitives.values import Hash32
+from tests.support.fork.remote_node import (
+    BLOCKS,
+    CHAIN_ID,
+    RemoteNode,
+    block_hash,
+    read,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def test_any_method_is_read_as_it_came(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert read(remote, "eth_chainId") == hex(CHAIN_ID)
+        with pytest.raises(RemoteRejected, match="eth_nothing"):
+            read(remote, "eth_nothing")
+
+
+def test_a_result_that_is_final_is_read_once(node: RemoteNode) -> None:
+    def final(raw: msgspec.Raw) -> bool:
+        return bytes(raw) != b"null"
+
+    with node.fork() as remote:
+        for _ in range(2):
+            asyncio.run(remote.read("eth_getBlockByNumber", ["0x3", True], is_final=final))
+            asyncio.run(remote.read("eth_getBlockByNumber", ["0xffff", True], is_final=final))
+        assert node.proxy.methods["eth_getBlockByNumber"] == 3
+
+
+def test_a_past_block_is_known_by_number_and_hash_and_none_is_above(node: RemoteNode) -> None:
+    with node.fork(block_number=BLOCKS - 10) as remote:
+        for number in (0, 5, BLOCKS - 11, BLOCKS - 10):
+            by_number = asyncio.run(remote.past_block(number))
+            by_hash = asyncio.run(remote.past_block(block_hash(node, number)))
+            assert by_number is not None
+            assert by_number == by_hash
+            assert (by_number.number, by_number.hash) == (number, block_hash(node, number))
+        assert asyncio.run(remote.past_block(BLOCKS - 9)) is None
+        assert asyncio.run(remote.past_block(block_hash(node, BLOCKS - 9))) is None
+        assert asyncio.run(remote.past_block(Hash32(b"\x01" * 32))) is None
+        assert asyncio.run(remote.past_block(-1)) is None
+
+
+def test_blocks_that_may_be_replaced_are_known_by_hash(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert remote.hash_at(BLOCKS - 3) == block_hash(node, BLOCKS - 3)
+        assert remote.hash_at(0) is None
+        assert remote.hash_at(BLOCKS + 1) is None

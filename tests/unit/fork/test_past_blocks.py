@@ -1,0 +1,40 @@
+"""Hashes of blocks at or below the anchor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.errors import (
+    RemoteMalformed,
+)
+from entresol.fork.cache.cache import ForkCache
+from tests.support.fork.remote_node import (
+    BLOCKS,
+    OTHER_HASH,
+    RemoteNode,
+    block_hash,
+    wanted,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def test_hashes_of_blocks_are_known_proven_by_the_state_or_linked(node: RemoteNode) -> None:
+    numbers = [0, 5, 40, BLOCKS - 1, BLOCKS]
+    cache = ForkCache.memory()
+    with node.fork(cache) as remote:
+        assert wanted(remote.table, [("hash", it) for it in numbers]) is None
+        assert cache.hashes(numbers) == {it: block_hash(node, it) for it in numbers}
+        assert node.proxy.posts == 1
+
+
+def test_headers_that_are_not_linked_are_rejected(node: RemoteNode) -> None:
+    node.proxy.lies["eth_getCode"] = lambda _, __: "0x"
+    with node.fork() as remote:
+        node.proxy.lies["eth_getBlockByNumber"] = lambda params, it: (
+            it | {"hash": OTHER_HASH} if params[0] == hex(10) else it
+        )
+        failure = wanted(remote.table, [("hash", 5)])
+        assert isinstance(failure, RemoteMalformed)
+        assert "its child names" in str(failure)

@@ -1,0 +1,106 @@
+"""Bulk reads of the state of one remote block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from entresol._native import Snapshot, keccak256
+from tests.support.fork.remote_node import (
+    ACCOUNT,
+    BALANCE,
+    CODE,
+    CONTRACT,
+    HOLDER,
+    NOBODY,
+    NONCE,
+    OnTable,
+    RemoteNode,
+    doubled,
+    slots_of,
+    value,
+    wanted,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def test_an_account_comes_with_nonce_balance_and_code_in_one_request(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert wanted(remote.table, [("account", bytes(CONTRACT)), ACCOUNT]) is None
+        assert node.proxy.posts == 1
+        state = Snapshot(OnTable(remote))
+        holder, contract = state.account(bytes(HOLDER)), state.account(bytes(CONTRACT))
+        assert holder is not None
+        assert (holder.nonce, holder.balance) == (NONCE, BALANCE)
+        assert contract is not None
+        assert contract.code_hash == keccak256(CODE)
+        assert state.code(contract.code_hash) == CODE
+
+
+def test_an_empty_account_is_absent_and_asked_for_once(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
+        assert Snapshot(OnTable(remote)).account(bytes(NOBODY)) is None
+        assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
+        assert node.proxy.posts == 1
+
+
+def test_many_slots_of_an_account_are_one_proof(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert wanted(remote.table, slots_of(range(250))) is None
+        assert dict(node.proxy.methods) == {"eth_getProof": 1}
+        assert [value(remote, it) for it in (0, 1, 249)] == [0, 2, 498]
+
+
+def test_slots_come_in_batches_where_the_remote_proves_nothing(node: RemoteNode) -> None:
+    node.proxy.not_served("eth_getProof")
+    with node.fork(batch_size=50) as remote:
+        assert wanted(remote.table, slots_of(range(250))) is None
+        assert dict(node.proxy.methods) == {"eth_getStorageAt": 250}
+        assert node.proxy.batches == [50] * 5
+        assert value(remote, 249) == 498
+
+
+def test_a_proof_that_does_not_fit_the_block_is_not_used(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.lies["eth_getProof"] = lambda _, it: it | {"storageProof": doubled(it)}
+        assert wanted(remote.table, slots_of(range(10))) is None
+        assert value(remote, 5) == 10
+        assert node.proxy.methods["eth_getStorageAt"] == 10
+
+
+@pytest.mark.parametrize("is_413", [False, True], ids=["-32600", "413"])
+def test_a_batch_that_is_too_large_is_halved_and_the_size_remembered(
+    node: RemoteNode, is_413: bool
+) -> None:
+    node.proxy.not_served("eth_getProof")
+    node.proxy.max_batch, node.proxy.is_413 = 30, is_413
+    with node.fork() as remote:
+        assert wanted(remote.table, slots_of(range(100))) is None
+        assert value(remote, 99) == 198
+        node.proxy.forget()
+        assert wanted(remote.table, slots_of(range(100, 200))) is None
+        assert max(node.proxy.batches) <= 30
+
+
+def test_a_remote_without_batches_is_asked_one_by_one_but_sixteen_at_a_time(
+    node: RemoteNode,
+) -> None:
+    node.proxy.not_served("eth_getProof")
+    node.proxy.max_batch = 0
+    node.proxy.latency = 0.01
+    with node.fork() as remote:
+        assert wanted(remote.table, slots_of(range(64))) is None
+        assert value(remote, 63) == 126
+        assert 8 <= node.proxy.most_in_flight <= 16
+
+
+def test_responses_in_another_order_are_matched_by_their_ids(node: RemoteNode) -> None:
+    node.proxy.not_served("eth_getProof")
+    node.proxy.shuffles = True
+    with node.fork() as remote:
+        assert wanted(remote.table, slots_of(range(20))) is None
+        assert [value(remote, it) for it in range(20)] == [2 * it for it in range(20)]

@@ -1,0 +1,83 @@
+"""What a table wants is collected, fetched and cached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from entresol.errors import (
+    ForkCacheConflict,
+    RemoteFailed,
+    RemoteUnreachable,
+)
+from entresol.fork import results, table_feed
+from entresol.fork.cache.cache import ForkCache
+from tests.support.fork.remote_node import (
+    ACCOUNT,
+    CONTRACT,
+    RemoteNode,
+    slot_of,
+    slots_of,
+    value,
+    wanted,
+)
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from entresol._native import RemoteKey
+
+
+def test_what_is_missed_at_the_same_time_is_one_request(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        for number in range(20):
+            remote.table.want(slots_of([number]))
+        remote.table.want([ACCOUNT])
+        assert wanted(remote.table, [*slots_of(range(20)), ACCOUNT]) is None
+        assert node.proxy.posts == 1
+
+
+def test_a_remote_that_changes_its_mind_is_an_error(node: RemoteNode) -> None:
+    cache = ForkCache.memory()
+    with node.fork(cache) as remote:
+        assert wanted(remote.table, [ACCOUNT]) is None
+        cache.put_slots(bytes(remote.anchor.hash), {(bytes(CONTRACT), slot_of(9)): b"\x07"})
+        assert wanted(remote.table, slots_of([9])) is None
+        assert value(remote, 9) == 7
+        with pytest.raises(ForkCacheConflict):
+            cache.put_slots(bytes(remote.anchor.hash), {(bytes(CONTRACT), slot_of(9)): b"\x08"})
+
+
+def test_many_accounts_are_all_put(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        many: list[RemoteKey] = [("account", number.to_bytes(20, "big")) for number in range(500)]
+        assert wanted(remote.table, many) is None
+        assert remote.table.entries == 500
+
+
+def test_what_is_read_one_after_the_other_does_not_wait_for_more(
+    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with node.fork() as remote:
+        assert wanted(remote.table, slots_of([1])) is None
+        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+        assert wanted(remote.table, slots_of([2])) is None
+
+
+def test_what_a_closed_fork_wants_fails_at_once(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        table, earlier = remote.table, remote.table_at(3)
+    for it in (table, earlier):
+        assert isinstance(wanted(it, [ACCOUNT]), RemoteUnreachable)
+
+
+def test_a_bug_in_a_read_fails_the_keys_and_is_logged(
+    node: RemoteNode, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with node.fork() as remote:
+        monkeypatch.setattr(results, "balance", lambda _: 1 // 0)
+        failure = wanted(remote.table, [ACCOUNT])
+        assert type(failure) is RemoteFailed
+        assert "ZeroDivisionError" in caplog.text

@@ -1,0 +1,153 @@
+"""A remote that is slow, limited, hostile or gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from entresol.errors import (
+    RemoteFailed,
+    RemoteMalformed,
+    RemoteRejected,
+    RemoteTimeout,
+    RemoteUnreachable,
+)
+from tests.support.fork import faults
+from tests.support.fork.faults import Fault, error_of
+from tests.support.fork.remote_node import (
+    ACCOUNT,
+    RemoteNode,
+    read,
+    slots_of,
+    wanted,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.too_many_requests(),
+        faults.too_many_requests("0"),
+        faults.rejected(-32005, "limit exceeded"),
+        faults.rejected(-32007, "50/second request limit reached"),
+        faults.rejected(-32000, "Your app has exceeded its compute units per second capacity"),
+        faults.dropped,
+        faults.truncated,
+        faults.status(502),
+        faults.body_of(b"<html>", "text/html"),
+    ],
+    ids=["429", "Retry-After", "-32005", "-32007", "text", "drop", "cut", "502", "html"],
+)
+def test_a_remote_that_fails_for_a_moment_is_asked_again(node: RemoteNode, fault: Fault) -> None:
+    with node.fork() as remote:
+        node.proxy.faults.extend([fault, fault])
+        assert wanted(remote.table, [ACCOUNT]) is None
+        assert node.proxy.posts == 3
+
+
+def test_members_of_a_batch_that_were_limited_are_asked_for_alone(node: RemoteNode) -> None:
+    node.proxy.not_served("eth_getProof")
+    with node.fork() as remote:
+        limited = iter([error_of(-32005, "too many requests")] * 3)
+
+        def lie(params: list[Any], result: Any) -> Any:
+            del params
+            node.proxy.errors.pop("eth_getBalance", None)
+            return result
+
+        node.proxy.lies["eth_getTransactionCount"] = lie
+        node.proxy.errors["eth_getBalance"] = next(limited)
+        assert wanted(remote.table, [ACCOUNT]) is None
+        assert node.proxy.methods["eth_getBalance"] == 2
+        assert node.proxy.methods["eth_getCode"] == 1
+
+
+def test_a_rate_limit_without_end_is_an_error_when_the_time_is_over(node: RemoteNode) -> None:
+    with node.fork(timeout=0.3) as remote:
+        node.proxy.fault = faults.too_many_requests("3600")
+        failure = wanted(remote.table, [ACCOUNT])
+        assert isinstance(failure, RemoteRejected)
+        assert "429" in str(failure)
+        assert node.proxy.posts == 1
+
+
+def test_a_remote_that_never_responds_is_an_error_that_names_host_and_method(
+    node: RemoteNode,
+) -> None:
+    with node.fork(timeout=0.2) as remote:
+        node.proxy.fault = faults.stalled
+        failure = wanted(remote.table, [ACCOUNT])
+        assert isinstance(failure, RemoteTimeout)
+        assert node.proxy.url in str(failure)
+        assert "eth_getBalance" in str(failure)
+
+
+def test_a_remote_that_is_gone_is_an_error_that_names_host_and_method(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.fault = faults.dropped
+        failure = wanted(remote.table, [ACCOUNT])
+        assert isinstance(failure, RemoteUnreachable)
+        assert node.proxy.url in str(failure)
+        assert "eth_getBalance" in str(failure)
+        # It is not remembered: the next read asks again.
+        node.proxy.fault = None
+        assert wanted(remote.table, [ACCOUNT]) is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (faults.huge(40 << 20), "more than"),
+        (faults.deep_json(100_000), "nested too deeply"),
+        (faults.body_of(b'{"jsonrpc":"2.0","id":1}'), "batch has one response"),
+        (faults.body_of(b"[]"), "are missing"),
+        (faults.body_of(b"[1,2,3]"), "not JSON-RPC"),
+        (faults.body_of(b"[{},{},{}]"), "an id of no request"),
+    ],
+    ids=["huge", "deep", "object", "empty", "numbers", "blank"],
+)
+def test_a_body_that_is_no_response_is_a_typed_error(
+    node: RemoteNode, fault: Fault, text: str
+) -> None:
+    with node.fork() as remote:
+        node.proxy.fault = fault
+        failure = wanted(remote.table, [ACCOUNT])
+        assert isinstance(failure, RemoteFailed)
+        assert text in str(failure)
+
+
+def test_other_ids_than_those_of_the_requests_are_malformed(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.wrong_ids = True
+        failure = wanted(remote.table, [ACCOUNT])
+        assert isinstance(failure, RemoteMalformed)
+        with pytest.raises(RemoteMalformed, match="another id"):
+            read(remote, "eth_blockNumber")
+
+
+def test_members_of_a_batch_without_a_response_are_malformed(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.drop_members = 1
+        failure = wanted(remote.table, [ACCOUNT])
+        assert isinstance(failure, RemoteMalformed)
+        assert "1 of 3 responses are missing" in str(failure)
+
+
+def test_a_redirect_is_not_followed(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.fault = faults.status(307, Location="http://127.0.0.1:1/")
+        failure = wanted(remote.table, [ACCOUNT])
+        assert isinstance(failure, RemoteRejected)
+        assert "not followed" in str(failure)
+
+
+def test_several_urls_are_asked_in_turn_and_one_that_fails_rests(node: RemoteNode) -> None:
+    dead = "http://127.0.0.1:1"
+    with node.fork(urls=(node.proxy.url, dead), backoff=5.0) as remote:
+        for number in range(20):
+            assert wanted(remote.table, slots_of([number])) is None
+        assert node.proxy.posts == 20
