@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from entresol._native import RemoteTable
 
 _T = TypeVar("_T")
+
+_thread: Final = threading.local()
 
 FORK_THREADS: Final = 64
 """How many threads wait for a remote at a time; they are apart from those of local work, and what is beyond queues."""
@@ -45,12 +49,19 @@ def waiting(work: Callable[[], _T]) -> Callable[[], _T]:
 
     def run() -> _T:
         wait_for_remote(WAIT_SECONDS)
+        _thread.waits = True
         try:
             return work()
         finally:
             wait_for_remote(None)
+            _thread.waits = False
 
     return run
+
+
+def work_clock() -> float:
+    """Return the time on a clock of this thread that stands still while it waits for a remote."""
+    return time.thread_time() if getattr(_thread, "waits", False) else time.monotonic()
 
 
 async def fetched(missing: StateMissing) -> None:

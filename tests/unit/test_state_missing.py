@@ -13,9 +13,9 @@ from entresol import state_missing
 from entresol.errors import RemoteUnreachable, StateMissing
 from entresol.offload import BuildFirst
 from entresol.state_missing import on_thread, retried, waited, waiting
-from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, RULES, balance
+from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, LOGGER, RULES, balance
 from tests.support.fork.fake_remote import FakeRemote
-from tests.support.fork.running_fork import open_fork, remote_of
+from tests.support.fork.running_fork import open_fork, remote_of, running_api
 
 UNREACHABLE = RemoteUnreachable("http://127.0.0.1:1", "eth_getBalance", "refused")
 
@@ -113,3 +113,13 @@ def test_a_chain_without_a_fork_uses_ordinary_threads(fork: Fork) -> None:
     """Those of a fork wait."""
     assert asyncio.run(on_thread(lambda: 7, None)) == 7
     assert asyncio.run(on_thread(fork.wealth, fork.remote.table)) == 200 * 10**18
+
+
+def test_waiting_takes_nothing_of_the_time_of_a_call(fork: Fork) -> None:
+    """Each of the calls waits for longer than all of them may take."""
+    fork.remote.latency = 0.15
+    calls = [{"to": f"0x{it.hex()}"} for it in (ALICE, BOB, LOGGER)]
+    with running_api(fork.chain) as client:
+        bundle = [{"transactions": [it]} for it in calls]
+        results = client("eth_callMany", bundle, {"blockNumber": "latest"}, None, 100)
+    assert results == [[{"value": "0x"}]] * 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -10,6 +9,7 @@ import msgspec
 
 from entresol._native import CancelFlag, ExecutionResult, Limits
 from entresol.errors import DeadlinePassed
+from entresol.state_missing import work_clock
 
 T = TypeVar("T")
 
@@ -36,16 +36,16 @@ DEFAULT_LIMITS: Final = CallLimits()
 
 
 class CallBudget:
-    """What is left of the limits of a call that takes several runs."""
+    """What is left of the limits of a call that takes several runs, all on one thread."""
 
     def __init__(self, limits: CallLimits) -> None:
         self._limits = limits
         self._gas = limits.gas_budget
-        self._deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+        self._deadline = None if limits.seconds is None else work_clock() + limits.seconds
 
     def left(self) -> Limits:
         """Return the limits of the next run."""
-        seconds = None if self._deadline is None else self._deadline - time.monotonic()
+        seconds = None if self._deadline is None else self._deadline - work_clock()
         if seconds is not None and seconds <= 0:
             raise DeadlinePassed
         return Limits(gas=self._gas, seconds=seconds, cancel=self._limits.cancel)

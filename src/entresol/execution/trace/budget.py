@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import msgspec
 
 from entresol._native import Limits, TraceWriter
 from entresol.errors import DeadlinePassed, TraceTooLarge
+from entresol.state_missing import work_clock
 
 MAX_SECONDS: Final = 60.0
 """How long the traces of a request may take together, whatever time a client allows for each."""
@@ -24,13 +24,13 @@ class TraceLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceBudget:
-    """Collects the traces of a request, and says what is left for the next one."""
+    """Collects the traces of a request, and says what is left for the next one, all on one thread."""
 
     def __init__(self, limits: TraceLimits, seconds: float | None = None) -> None:
         self.writer = TraceWriter()
         self._max_bytes = limits.max_bytes
         self._seconds = limits.seconds if seconds is None else seconds
-        self._end = time.monotonic() + MAX_SECONDS
+        self._end = work_clock() + MAX_SECONDS
 
     def left(self) -> Limits:
         """Return the limits of the next execution."""
@@ -38,7 +38,7 @@ class TraceBudget:
 
     def seconds_left(self) -> float:
         """Return the time for the next execution."""
-        left = self._end - time.monotonic()
+        left = self._end - work_clock()
         if left <= 0:
             raise DeadlinePassed(f"the traces took longer than {MAX_SECONDS:g} s together")
         return min(self._seconds, left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -13,6 +12,7 @@ from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.overrides import StateOverride, override
 from entresol.primitives.values import Hash32
 from entresol.rpc.types.block_id import LATEST
+from entresol.state_missing import work_clock
 
 if TYPE_CHECKING:
     from entresol.execution.call.limits import CallLimits
@@ -46,8 +46,7 @@ def _search(
     evm_env: EvmEnv, request: CallRequest, value: Hash32, limits: CallLimits
 ) -> Hash32 | None:
     """Try each slot of the token that the call reads, all within the time of one call."""
-    # Not of a clock: waiting for the remote of a fork takes none of it.
-    end = None if limits.seconds is None else time.thread_time() + limits.seconds
+    end = None if limits.seconds is None else work_clock() + limits.seconds
     token = request.to
     assert token is not None
     try:
@@ -59,7 +58,7 @@ def _search(
     slots = [Hash32(slot) for account, slots in touched if account == token for slot in slots]
     for slot in slots[:MAX_SLOTS]:
         if end is not None:
-            limits = msgspec.structs.replace(limits, seconds=max(end - time.thread_time(), 0.001))
+            limits = msgspec.structs.replace(limits, seconds=max(end - work_clock(), 0.001))
         changed = override(evm_env, {token: StateOverride(state_diff={slot: value})})
         try:
             if call(changed, request, limits)[: Hash32.size] == value:

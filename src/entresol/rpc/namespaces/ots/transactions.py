@@ -79,10 +79,9 @@ class OtsTransactions:
     def get_transaction_error(self, hash: TransactionHash) -> Offload[Data]:
         """Return the data that a transaction reverted with; `0x` if it did not."""
         block, index = self._traces.transaction(hash)
-        budget = self._traces.budget()
 
         def work() -> Data:
-            ran = trace_transaction(block, index, _NOTHING, budget)
+            ran = trace_transaction(block, index, _NOTHING, self._traces.budget())
             return Data(ran.output if ran.status == "revert" else b"")
 
         return Offload(work)

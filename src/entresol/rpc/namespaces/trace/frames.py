@@ -80,10 +80,10 @@ class TraceFrames:
     ) -> Offload[Annotated[Raw, SealedFrame] | None]:
         """Return the frame of a transaction whose `traceAddress` is `indices`; null if there is none."""
         block, index = self._traces.transaction(hash)
-        wanted, budget = [int(it) for it in indices], self._traces.budget()
+        wanted = [int(it) for it in indices]
 
         def work() -> Raw | None:
-            traced = trace_transaction(block, index, _ALL, budget)
+            traced = trace_transaction(block, index, _ALL, self._traces.budget())
             frames = _frames(traced.trace or b"[]")
             return next((it for it in frames if _frame(it).trace_address == wanted), None)
 
