@@ -47,6 +47,12 @@ class BlockReads:
         self._past = opened.past
         self._fetches: BoundedMap[int, StateFetch] = BoundedMap(MAX_FETCHES)
 
+    def forget_remote(self) -> None:
+        """Learn anew how states are read: another remote is asked from now on."""
+        self._fetches.clear()
+        if self._opened.names is not None:
+            self._opened.names.forget()
+
     async def hash_of(self, number: int) -> bytes:
         """Return the hash of a block at or below the anchor."""
         known = self._past.known_hash(number)

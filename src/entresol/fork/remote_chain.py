@@ -172,6 +172,7 @@ class RemoteChain:
             await other.close()
             raise
         await self._client.use(other)
+        self._reads.forget_remote()
 
 
 async def _started(

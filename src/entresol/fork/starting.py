@@ -64,6 +64,10 @@ class StateNames:
             assert self._served is not None
             return self._served
 
+    def forget(self) -> None:
+        """Ask again: another remote may serve something else."""
+        self._served = None
+
     def take(self, outcomes: list[Outcome]) -> None:
         """Take the outcomes of `probes`."""
         found = served(self._client, self._block, outcomes, by_number=self._by_number)

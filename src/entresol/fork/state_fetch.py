@@ -14,7 +14,7 @@ from entresol.fork.block_names import Naming, RemoteBlock, lost_or
 from entresol.fork.proofs import ProvenAccount, check_proofs, proven_account
 from entresol.fork.transport.client import ForkClient, Outcome
 from entresol.fork.transport.envelopes import Call
-from entresol.fork.transport.rejections import is_no_archive
+from entresol.fork.transport.rejections import is_invalid_params, is_no_archive
 
 PROVEN_SLOTS: Final = 3
 """From so many slots of one account on, one proof of all of them costs a remote less than they do."""
@@ -91,6 +91,7 @@ class StateFetch:
     ) -> None:
         self._client = client
         self._block = block
+        self._naming = naming
         self._param = block.param(naming)
         self._guard = block.guard(naming, client.host)
         self._proofs = proofs
@@ -202,6 +203,7 @@ class StateFetch:
         outcomes = iter(await self._client.ask(calls, guard=self._guard, max_bytes=MAX_BODY))
         found = _Found({}, {})
         unproven: list[_Part] = []
+        misnamed: list[_Part] = []
         explained: dict[str, RemoteFailed] = {}
         for part in parts:
             mine = [next(outcomes) for _ in part.calls]
@@ -213,14 +215,35 @@ class StateFetch:
                     continue
             if may_do_without and isinstance(failure, RemoteRejected | RemoteLied):
                 unproven.append(part)
+            elif self._is_misnamed(failure):
+                misnamed.append(part)
             else:
                 text = str(failure)
                 if text not in explained:
                     explained[text] = await lost_or(self._client, self._block, failure)
                 sink.fail(part.keys, explained[text])
         found.put(sink)
+        if misnamed:
+            await self._by_number().read([key for part in misnamed for key in part.keys], sink)
         if unproven:
             await self._without_proofs(unproven, sink)
+
+    def _is_misnamed(self, failure: RemoteFailed) -> bool:
+        """Return whether a remote does not take the name of the block: of several URLs each may take other names."""
+        return (
+            self._naming is not Naming.NUMBER
+            and isinstance(failure, RemoteRejected)
+            and is_invalid_params(failure.code, failure.message)
+        )
+
+    def _by_number(self) -> StateFetch:
+        return StateFetch(
+            self._client,
+            self._block,
+            naming=Naming.NUMBER,
+            proofs=self._proofs,
+            verify=self._verify,
+        )
 
     async def _without_proofs(self, parts: list[_Part], sink: StateSink) -> None:
         """Read one by one what the remote does not prove."""

@@ -87,3 +87,21 @@ def test_a_start_at_a_block_without_state_fails(node: RemoteNode) -> None:
     node.proxy.oldest_state = 50
     with pytest.raises(NoArchive, match="no state of block 7"), node.fork(block_number=7):
         pass
+
+
+def test_one_of_several_urls_that_does_not_take_the_name_gets_the_number(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.rejects_block_objects = node.proxy.rejects_block_hashes = True
+        assert wanted(remote.table, [ACCOUNT, *slots_of(range(10))]) is None
+        assert value(remote, 9) == 18
+
+
+def test_state_by_number_without_batches_is_checked_after_each_read(node: RemoteNode) -> None:
+    with node.fork(by_number=True, batch_size=1) as remote:
+        assert wanted(remote.table, slots_of([1])) is None
+        assert [it["method"] for it in node.proxy.bodies] == [
+            "eth_getStorageAt",
+            "eth_getBlockByNumber",
+        ]
+        node.proxy.reorganisation = Reorganisation(BLOCKS, str(remote.anchor.hash), OTHER_HASH)
+        assert isinstance(wanted(remote.table, slots_of([2])), AnchorLost)

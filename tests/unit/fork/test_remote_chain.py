@@ -96,6 +96,16 @@ def test_another_url_gets_headers_only_if_its_host_was_given_at_the_start(node: 
         assert "X-Api-Key" not in node.proxy.headers[-1]
 
 
+def test_another_url_may_take_other_names_of_blocks(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        assert wanted(remote.table, slots_of([1])) is None
+        node.proxy.rejects_block_objects = True
+        asyncio.run(remote.set_url(node.proxy.url))
+        node.proxy.forget()
+        assert wanted(remote.table, [ACCOUNT]) is None
+        assert node.proxy.bodies[-1][0]["params"][1] == str(remote.anchor.hash)
+
+
 def test_another_url_has_to_have_the_same_chain_and_anchor(node: RemoteNode) -> None:
     with node.fork() as remote:
         node.proxy.lies["eth_chainId"] = lambda *_: "0x7"

@@ -101,6 +101,8 @@ class ForkClient:
     async def _piece(
         self, calls: Sequence[Call], guard: Guard | None, max_bytes: int
     ) -> list[Outcome]:
+        if guard is not None and self.batch_size == 1:
+            return await self._apart(calls, guard, max_bytes)
         try:
             return await self._guarded(calls, guard, max_bytes)
         except TooLarge as error:

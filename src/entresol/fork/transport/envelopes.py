@@ -79,13 +79,17 @@ def decode(
     try:
         body.decode()
         if len(calls) == 1 or not body.startswith(b"["):
-            return [*_single(endpoint, calls, first_id, _one.decode(body))]
+            answer = _one.decode(body)
+            if answer.error is None and answer.result is msgspec.UNSET:
+                _check_client_error(endpoint, name, response)
+            return _single(endpoint, calls, first_id, answer)
         answers = _many.decode(body)
     except UnicodeDecodeError as error:
         raise NoResponse("the response is not UTF-8") from error
     except RecursionError as error:
         raise RemoteMalformed(endpoint.host, name, "the JSON is nested too deeply") from error
     except msgspec.ValidationError as error:
+        _check_client_error(endpoint, name, response)
         raise RemoteMalformed(endpoint.host, name, f"it is not JSON-RPC: {error}") from error
     except msgspec.DecodeError as error:
         _check_client_error(endpoint, name, response)

@@ -17,7 +17,12 @@ _NOT_RATE_WORDS: Final = re.compile(r"\blogs\b|block range|range limit|\bresults
 _SIZE_WORDS: Final = re.compile(
     r"too (large|big|long|many)|entity too large|\bbatch\b|exceeds? (the )?(limit|max)|maximum (size|number)"
 )
+_REVERTED: Final = 3
 _INVALID_REQUEST: Final = -32600
+_INVALID_PARAMS: Final = -32602
+_INVALID_PARAMS_WORDS: Final = re.compile(
+    r"invalid (argument|params|parameter|type)|unmarshal|deserializ"
+)
 _UNKNOWN_METHOD: Final = -32601
 _UNKNOWN_METHOD_WORDS: Final = re.compile(
     r"method .*(not (found|supported|available|exist|allowed|whitelisted|enabled)|does not exist)"
@@ -38,7 +43,8 @@ _UNKNOWN_BLOCK_WORDS: Final = re.compile(
 def is_rate_limit(code: int, message: str) -> bool:
     """Return whether an error means that there were too many requests; not that there are too many logs."""
     text = message.lower()
-    if _NOT_RATE_WORDS.search(text):
+    # A contract may revert with any reason.
+    if code == _REVERTED or "execution reverted" in text or _NOT_RATE_WORDS.search(text):
         return False
     return code in _RATE_CODES or _RATE_WORDS.search(text) is not None
 
@@ -51,6 +57,11 @@ def is_too_large(code: int, message: str) -> bool:
 def is_unknown_method(code: int, message: str) -> bool:
     """Return whether the remote does not serve a method."""
     return code == _UNKNOWN_METHOD or _UNKNOWN_METHOD_WORDS.search(message.lower()) is not None
+
+
+def is_invalid_params(code: int, message: str) -> bool:
+    """Return whether the remote does not understand a parameter, as the name of a block."""
+    return code == _INVALID_PARAMS or _INVALID_PARAMS_WORDS.search(message.lower()) is not None
 
 
 def is_no_archive(message: str) -> bool:

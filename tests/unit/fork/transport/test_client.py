@@ -13,10 +13,12 @@ from entresol.errors import (
     RemoteTimeout,
     RemoteUnreachable,
 )
+from entresol.fork.remote_chain import RemoteChain
 from tests.support.fork import faults
 from tests.support.fork.faults import Fault, error_of
 from tests.support.fork.remote_node import (
     ACCOUNT,
+    OTHER_HASH,
     RemoteNode,
     read,
     slots_of,
@@ -67,7 +69,7 @@ def test_members_of_a_batch_that_were_limited_are_asked_for_alone(node: RemoteNo
 
 
 def test_a_rate_limit_without_end_is_an_error_when_the_time_is_over(node: RemoteNode) -> None:
-    with node.fork(timeout=0.3) as remote:
+    with node.fork(timeout=30.0) as remote:
         node.proxy.fault = faults.too_many_requests("3600")
         failure = wanted(remote.table, [ACCOUNT])
         assert isinstance(failure, RemoteRejected)
@@ -78,7 +80,7 @@ def test_a_rate_limit_without_end_is_an_error_when_the_time_is_over(node: Remote
 def test_a_remote_that_never_responds_is_an_error_that_names_host_and_method(
     node: RemoteNode,
 ) -> None:
-    with node.fork(timeout=0.2) as remote:
+    with node.fork(timeout=1.0) as remote:
         node.proxy.fault = faults.stalled
         failure = wanted(remote.table, [ACCOUNT])
         assert isinstance(failure, RemoteTimeout)
@@ -151,3 +153,32 @@ def test_several_urls_are_asked_in_turn_and_one_that_fails_rests(node: RemoteNod
         for number in range(20):
             assert wanted(remote.table, slots_of([number])) is None
         assert node.proxy.posts == 20
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"no", b'{"message": "no such key"}', b'{"error": "no such key"}', b"[7]"],
+    ids=str,
+)
+def test_a_gateway_that_rejects_the_key_is_an_error_with_its_status(
+    node: RemoteNode, body: bytes
+) -> None:
+    with node.fork() as remote:
+        node.proxy.fault = faults.status(403, body.decode())
+        for failure in (wanted(remote.table, [ACCOUNT]), _failure(remote)):
+            assert isinstance(failure, RemoteRejected)
+            assert "403" in str(failure) or "no such key" in str(failure)
+        assert node.proxy.posts == 2
+
+
+def _failure(remote: RemoteChain) -> BaseException | None:
+    with pytest.raises(RemoteFailed) as raised:
+        read(remote, "eth_blockNumber")
+    return raised.value
+
+
+def test_json_without_end_is_malformed_for_any_method(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.fault = faults.deep_json(100_000)
+        with pytest.raises(RemoteMalformed, match="nested too deeply"):
+            read(remote, "debug_traceTransaction", OTHER_HASH)

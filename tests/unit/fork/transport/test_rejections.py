@@ -24,7 +24,8 @@ NOT_RATE_LIMITS = [
     (-32005, "logs matched by query exceeds limit of 10000"),
     (-32602, "block range is too wide"),
     (-32000, "missing trie node"),
-    (3, "execution reverted"),
+    (3, "execution reverted: quota reached"),
+    (-32000, "execution reverted: rate limit"),
 ]
 
 
