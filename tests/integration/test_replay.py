@@ -11,7 +11,7 @@ import pytest
 from entresol.cli.main import main
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.chain.varied_chain import REVERTER
-from tests.support.fork.varied_anvil import VariedAnvil
+from tests.support.fork.varied_transactions import VariedAnvil
 
 pytestmark = pytest.mark.peer
 

@@ -1,4 +1,4 @@
-"""Fill an anvil with transactions of every type of Ethereum and every ending, to be executed again elsewhere."""
+"""Transactions of every type of Ethereum and every ending, for a chain that is executed again elsewhere."""
 
 from __future__ import annotations
 
@@ -39,52 +39,33 @@ from tests.support.chain.varied_chain import (
 
 CHAIN_ID: Final = 31337
 GAS: Final = 300_000
-_SIGNER: Final = Address(address_of(public_key(SIGNER)))
+AUTHORITY: Final = Address(address_of(public_key(SIGNER)))
 _DEPLOYED: Final = bytes.fromhex("60016000f3")
 
 
-class VariedAnvil:
-    """An anvil whose blocks from `first` on have transactions of every type."""
+class VariedTransactions:
+    """Makes the signed transactions of blocks: one of each type, and one to each contract, in any order."""
 
-    def __init__(self, anvil: Anvil, seed: int = 0) -> None:
-        self._anvil = anvil
+    def __init__(self, *, has_sidecars: bool, seed: int = 0) -> None:
+        self._has_sidecars = has_sidecars
         self._random = random.Random(seed)
         self._nonces = dict.fromkeys(SECRETS, 0)
         self._signer_nonce = 0
-        self.sent = 0
-        for sender in SENDERS:
-            anvil("anvil_setBalance", str(sender), hex(10**21))
-        # Anvil refunds an authorization of an account that does not exist as if it did (EIP-7702).
-        anvil("anvil_setBalance", str(_SIGNER), "0x1")
-        for address, code in CODES.items():
-            anvil("anvil_setCode", str(address), "0x" + bytes.fromhex(code).hex())
-        anvil("evm_setAutomine", False)
-        anvil("evm_mine")
-        self.first = int(anvil("eth_blockNumber"), 16) + 1
 
-    @property
-    def last(self) -> int:
-        """The last block."""
-        return int(self._anvil("eth_blockNumber"), 16)
+    def block(self) -> Iterator[bytes]:
+        """Yield the raw transactions of a block."""
+        payloads = list(self._payloads())
+        self._random.shuffle(payloads)
+        for payload in payloads:
+            secret = self._random.choice(SECRETS[:4])
+            yield sign(msgspec.structs.replace(payload, nonce=self._next(secret)), secret).raw
+        sidecar = sample_sidecar(1, form="cell proofs") if self._has_sidecars else None
+        named = None if self._has_sidecars else [b"\x01" * 32]
+        yield blob_transaction(SECRETS[4], sidecar, nonce=self._next(SECRETS[4]), hashes=named)
 
-    def mine(self, blocks: int) -> None:
-        """Mine blocks with a transaction of each type, and one to each contract, in any order."""
-        for _ in range(blocks):
-            payloads = list(self._payloads())
-            self._random.shuffle(payloads)
-            for payload in payloads:
-                secret = self._random.choice(SECRETS[:4])
-                numbered = msgspec.structs.replace(payload, nonce=self._nonces[secret])
-                self._send(secret, sign(numbered, secret).raw)
-            nonce = self._nonces[SECRETS[4]]
-            sidecar = sample_sidecar(1, form="cell proofs")
-            self._send(SECRETS[4], blob_transaction(SECRETS[4], sidecar, nonce=nonce))
-            self._anvil("evm_mine")
-
-    def _send(self, secret: bytes, raw: bytes) -> None:
-        self._anvil("eth_sendRawTransaction", "0x" + raw.hex())
+    def _next(self, secret: bytes) -> int:
         self._nonces[secret] += 1
-        self.sent += 1
+        return self._nonces[secret] - 1
 
     def _payloads(self) -> Iterator[SignedPayload]:
         priced: dict[str, Any] = {"gas_price": FEE, "gas_limit": GAS, "nonce": 0}
@@ -118,3 +99,34 @@ class VariedAnvil:
         found = Authorization(CHAIN_ID, target, self._signer_nonce, signature[64], r, s)
         self._signer_nonce += 1
         return found
+
+
+class VariedAnvil:
+    """An anvil whose blocks from `first` on have transactions of every type."""
+
+    def __init__(self, anvil: Anvil) -> None:
+        self._anvil = anvil
+        self._transactions = VariedTransactions(has_sidecars=True)
+        self.sent = 0
+        for sender in SENDERS:
+            anvil("anvil_setBalance", str(sender), hex(10**21))
+        # Anvil refunds an authorization of an account that does not exist as if it did (EIP-7702).
+        anvil("anvil_setBalance", str(AUTHORITY), "0x1")
+        for address, code in CODES.items():
+            anvil("anvil_setCode", str(address), "0x" + bytes.fromhex(code).hex())
+        anvil("evm_setAutomine", False)
+        anvil("evm_mine")
+        self.first = int(anvil("eth_blockNumber"), 16) + 1
+
+    @property
+    def last(self) -> int:
+        """The last block."""
+        return int(self._anvil("eth_blockNumber"), 16)
+
+    def mine(self, blocks: int) -> None:
+        """Mine blocks with transactions of every type."""
+        for _ in range(blocks):
+            for raw in self._transactions.block():
+                self._anvil("eth_sendRawTransaction", "0x" + raw.hex())
+                self.sent += 1
+            self._anvil("evm_mine")
