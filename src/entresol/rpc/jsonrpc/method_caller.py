@@ -37,6 +37,7 @@ from entresol.rpc.jsonrpc.errors import (
 )
 from entresol.rpc.jsonrpc.forwarding import Route, is_absent
 from entresol.rpc.jsonrpc.request_batch import DeferredResponse, StartableResponse
+from entresol.rpc.threads.remote_waits import RemoteWaits
 from entresol.state_missing import again, retried
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ class MethodCaller:
         self._cache = cache
         self._threads = threads
         self._forwarding = forwarding
+        self._remote_waits = RemoteWaits()
 
     def call(self, connection: ClientConnection, request: Request) -> Response:
         """Call the requested method, and respond; reject a request that names none."""
@@ -237,7 +239,12 @@ class MethodCaller:
     ) -> object:
         """Call a method again, after what it needs was built or fetched."""
         arguments = method.arguments(params, connection)
-        result = await again(partial(method.function, *arguments), needs)
+        call = partial(method.function, *arguments)
+        if isinstance(needs, StateMissing):
+            with self._remote_waits.held(connection):
+                result = await again(call, needs)
+        else:
+            result = await again(call, needs)
         return await result if is_awaitable(result) else result
 
     def _cache_result(self, method: Method, params: bytes, result: object) -> None:
