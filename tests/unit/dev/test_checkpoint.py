@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
-from entresol.dev.checkpoint import QUICK_BLOCKS, QUICK_TRANSACTIONS, RevertPlan
+from entresol.dev.checkpoint import (
+    QUICK_BLOCKS,
+    QUICK_TRANSACTIONS,
+    NodeRevertPlan,
+    RevertPlan,
+)
 from entresol.dev.reverts import Reverts
+from entresol.errors import StateMissing
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import NOBODY, balance, open_chain, transaction
+from entresol.state_missing import waiting
+from tests.support.chain.dev_chain import GENESIS, NOBODY, RULES, balance, open_chain, transaction
+from tests.support.fork.running_fork import open_fork, remote_of
 
 
 @pytest.fixture
@@ -133,3 +142,37 @@ def test_a_pool_that_was_empty_loses_what_arrives_while_the_revert_is_prepared(
     fill_pool(chain, 1)
     plan.apply()
     assert not len(chain.pool)
+
+
+def test_a_revert_of_several_chains_changes_none_if_a_fork_misses_a_sender_of_the_pool(
+    chain: Chain,
+) -> None:
+    """All are prepared before the first is changed, so that it can be done again once the sender is fetched."""
+    reverts = Reverts(chain)
+    checkpoint = reverts.checkpoint()
+    seal(chain, 2)
+    with remote_of(GENESIS) as remote:
+        fork = open_fork(remote, RULES)
+        fork.schedule.seal_on_request()
+        waiting(partial(fill_pool, fork, 1))()
+        pooled = fork.pool.checkpoint()
+        with remote_of(GENESIS) as other:
+            # A table of its own, in which nothing is known.
+            cold = open_fork(other, RULES)
+            unknown = cold.latest
+            plan = RevertPlan(
+                fork,
+                fork.number,
+                fork.history.mark,
+                lambda: fork.pool.restored(pooled, unknown, 0),
+                pooled=1,
+            )
+            first = reverts.plan_restore(checkpoint)
+            assert first is not None
+            with pytest.raises(StateMissing):
+                NodeRevertPlan([first, plan]).apply()
+            assert chain.number == 2
+            waiting(NodeRevertPlan([first, plan]).apply)()
+            cold.close()
+        assert (chain.number, len(fork.pool)) == (0, 1)
+        fork.close()

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.errors import StoreFailed, StoreFull
+from entresol.errors import RemoteUnreachable, StoreFailed, StoreFull
+from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import open_chain, transaction
+from tests.support.chain.dev_chain import GENESIS, RULES, open_chain, transaction
+from tests.support.fork.running_fork import open_fork, remote_of
 
 
 @pytest.fixture
@@ -47,3 +49,20 @@ def test_a_transaction_that_cannot_be_written_leaves_the_pool(
     InlineSequencer(chain).include(transaction(0).hash, reported.append)
     assert isinstance(reported[0], StoreFailed)
     assert len(chain.pool) == 0
+
+
+def test_a_library_waits_for_the_remote_of_a_fork() -> None:
+    """And raises what it fails with for the transaction that needs it, which leaves the pool."""
+    unreachable = RemoteUnreachable("http://127.0.0.1:1", "eth_getProof", "refused")
+    with remote_of(GENESIS) as remote:
+        chain = open_fork(remote, RULES)
+        sequencer = InlineSequencer(chain)
+        sequencer.submit(transaction(0).raw)
+        assert chain.head.gas_used == 21_000
+        remote.failures["account", b"\x55" * 20] = unreachable
+        with pytest.raises(RemoteUnreachable):
+            sequencer.submit(transaction(1, to=Address(b"\x55" * 20)).raw)
+        assert not chain.pool
+        sequencer.submit(transaction(1).raw)
+        assert chain.number == 1_002
+        chain.close()

@@ -208,3 +208,14 @@ def test_stopping_leaves_nobody_without_a_response(client: RunningApi, remote: F
     eventually(lambda: remote.asked[SLOT])
     client.run(client.sequencer.stop())
     assert ended(cold)["error"]["code"] == -32603
+
+
+def test_a_transaction_that_reads_something_else_each_time_ends(
+    client: RunningApi, remote: FakeRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is warmed a bounded number of times; here none, as if it had been warmed so often already."""
+    monkeypatch.setattr(warming, "MAX_ATTEMPTS", 0)
+    response = ended(client.begin("eth_sendRawTransaction", counting()))
+    assert "read something else of the remote" in response["error"]["message"]
+    assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
+    assert not remote.asked[SLOT]
