@@ -138,3 +138,20 @@ class NotCovered(RemoteFailed):
         super().__init__(f"{method} is not served on a fork: {reason}")
         self.method = method
         self.reason = reason
+
+
+class NotEvmCode(RemoteFailed):
+    """A contract of the remote has code for another machine than the EVM."""
+
+    def __init__(self, address: bytes) -> None:
+        super().__init__(
+            f"0x{address.hex()} has EraVM code, which is not executed here: its balance and storage can be read"
+        )
+        self.address = address
+
+
+class TooManyPastReads(RemoteFailed):
+    """More calls about blocks below a fork wait for the remote than the node lets wait."""
+
+    def __init__(self) -> None:
+        super().__init__("too many requests wait for the remote: try again later")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import json as text
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +33,7 @@ class Anchor(NamedTuple):
     chain_id: int
     number: int
     hash: Hash32
+    json: bytes = b"{}"
 
 
 class Block(NamedTuple):
@@ -52,10 +53,10 @@ class PastOfChain:
 
     host = "http://remote:8545"
 
-    def __init__(self, client: ApiClient, anchor: int) -> None:
+    def __init__(self, client: ApiClient, anchor: int, json: bytes = b"{}") -> None:
         self.client = client
         found = client.chain.blocks.header(anchor)
-        self.anchor = Anchor(RULES.chain_id, anchor, found.hash())
+        self.anchor = Anchor(RULES.chain_id, anchor, found.hash(), json)
         self.asked: Counter[str] = Counter()
         self.params: list[tuple[str, Sequence[object]]] = []
         self.results: dict[str, Callable[[Sequence[Any], Any], Any]] = {}
@@ -69,13 +70,13 @@ class PastOfChain:
         """Return what the other chain returns."""
         self.asked[method] += 1
         self.params.append((method, params))
-        key = method, json.dumps(params)
+        key = method, text.dumps(params)
         if is_final is not None and key in self.kept:
             return Raw(self.kept[key])
         if method in self.errors:
             raise RemoteRejected(self.host, method, *self.errors[method])
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        decoded = msgspec.json.decode(await self.client.handle(json.dumps(request).encode()))
+        decoded = msgspec.json.decode(await self.client.handle(text.dumps(request).encode()))
         if "error" in decoded:
             error = decoded["error"]
             raise RemoteRejected(self.host, method, error["code"], error["message"])
@@ -133,10 +134,10 @@ class ForkClient(DispatcherClient):
 
 @contextmanager
 def forked(
-    client: ApiClient, anchor: int, limits: LimitsConfig | None = None
+    client: ApiClient, anchor: int, limits: LimitsConfig | None = None, json: bytes = b"{}"
 ) -> Iterator[ForkClient]:
-    """Open a fork of a client's chain, and close it at the end."""
-    fork = ForkClient(PastOfChain(client, anchor), limits)
+    """Open a fork of a client's chain, and close it at the end; `json` is the anchor as the remote describes it."""
+    fork = ForkClient(PastOfChain(client, anchor, json), limits)
     try:
         yield fork
     finally:

@@ -10,6 +10,7 @@ import msgspec
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.services.past.executions import PastExecutions, StateAt, remote_state
 from entresol.rpc.services.past.fee_history import SplitFees
+from entresol.rpc.services.past.foreign_code import ForeignCode, may_have_foreign_code
 from entresol.rpc.services.past.logs import SplitLogs
 from entresol.rpc.services.past.overlay import OverlayChecks
 from entresol.rpc.services.past.places import Places
@@ -33,6 +34,8 @@ def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | No
         remote, chain, services.rendered.log_cache, services.log_limits, services.filters.wanted
     )
     fees = SplitFees(remote, resolver)
+    may_be_foreign = may_have_foreign_code(remote.anchor.json)
+    foreign = ForeignCode(resolver).by_method() if may_be_foreign else {}
     return PastRouter(
         remote,
         Places(remote, chain.blocks, services.pending),
@@ -42,5 +45,5 @@ def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | No
             "eth_feeHistory": fees.fee_history,
         },
         executions={Past.EXECUTE: executions.execute, Past.REPLAY: executions.replay},
-        overlays=OverlayChecks(chain, resolver).by_method(),
+        overlays=OverlayChecks(chain, resolver).by_method() | foreign,
     )

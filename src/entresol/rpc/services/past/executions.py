@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from entresol._native import Snapshot
 from entresol.errors import MalformedValue, UnknownBlock
 from entresol.errors.fork import RemoteMalformed
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.trace.block_trace import SealedBlock
+from entresol.fork.replay.remote_state import remote_snapshot
 from entresol.fork.replay.remote_transactions import read_transaction
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import load
 from entresol.primitives.values import Address
 from entresol.rpc.services.past.open_past import PastEnv
 from entresol.rpc.services.past.passing import PassedReads
 from entresol.rpc.services.past.remote import block_of, is_null
+from entresol.state_missing import retried
 
 if TYPE_CHECKING:
-    from entresol._native import RemoteTable, Rules
+    from entresol._native import Rules, Snapshot
     from entresol.rpc.services.past.open_past import OpenPast
     from entresol.rpc.services.past.remote import PastBlock, PastChain
     from entresol.rpc.services.past.router import PastCall
@@ -80,8 +80,11 @@ class PastExecutions:
         return await self._run(call, past._replace(sealed=sealed))
 
     async def _run(self, call: PastCall, past: PastEnv) -> Any:
-        with self._open.at(past):
-            return call.run_by_number()
+        def run() -> Any:
+            with self._open.at(past):
+                return call.run_by_number()
+
+        return await retried(run)
 
     async def _env(self, number: int) -> PastEnv:
         known = self._envs.touch(number)
@@ -167,32 +170,9 @@ def _stored(fields: dict[str, Any]) -> tuple[bytes, Address]:
     return sent.raw, sent.sender
 
 
-class _RemoteState:
-    """The source of a snapshot that knows nothing by itself: everything is in the remote's table."""
-
-    def __init__(self, remote: RemoteTable) -> None:
-        self.remote = remote
-
-    def account(self, _address: bytes) -> Any:
-        """Leave an account to the table."""
-        return NotImplemented
-
-    def slot(self, _address: bytes, _slot: bytes) -> Any:
-        """Leave a slot to the table."""
-        return NotImplemented
-
-    def code(self, code_hash: bytes) -> Any:
-        """Leave code to the table."""
-        return b"" if code_hash == EMPTY_CODE_HASH else None
-
-    def block_hash(self, _number: int) -> Any:
-        """Leave a hash to the table."""
-        return NotImplemented
-
-
 def remote_state(remote: PastChain, block: PastBlock) -> Snapshot:
     """Return the state after a block of the past, of which the remote's table has what was read."""
-    return Snapshot(_RemoteState(remote.table_at(block.number)))
+    return remote_snapshot(remote.table_at(block.number))
 
 
 def _names_transaction(call: PastCall) -> bool:

@@ -36,6 +36,10 @@ class AnchorBlock(Protocol):
     def hash(self) -> Hash32:
         """Its hash, as the remote says."""
 
+    @property
+    def json(self) -> bytes:
+        """All of it, as the remote returned it."""
+
 
 class PastBlock(Protocol):
     """A block of the remote, at or below the anchor."""

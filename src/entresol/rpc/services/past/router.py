@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from entresol.errors.fork import RemoteFailed
+from entresol.errors.fork import TooManyPastReads
 from entresol.offload import is_awaitable
 from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.past import Named, NamedParameter, Past
@@ -57,13 +57,6 @@ class PastCall(NamedTuple):
     def _named(self) -> NamedParameter:
         assert self.method.named is not None
         return self.method.named
-
-
-class TooManyPastReads(RemoteFailed):
-    """More calls wait for the remote than the node lets wait."""
-
-    def __init__(self) -> None:
-        super().__init__("too many requests wait for the remote: try again later")
 
 
 class PastRouter:
