@@ -67,10 +67,10 @@ def place_of(path: Path, max_bytes: int | None = None) -> Place:
 def _place(
     settings: CacheSettings, environment: Mapping[str, str], report: Callable[[str], None]
 ) -> Place:
+    if not settings.is_stored and not settings.is_offline:
+        return NoPlace()
     if settings.place is not None:
         return place_of(settings.place, settings.max_bytes)
     if settings.data_dir is not None:
         return DirectoryPlace(settings.data_dir / FORK_FOLDER, None)
-    if not settings.is_stored and not settings.is_offline:
-        return NoPlace()
     return DefaultPlace(default_directory(environment), settings.max_bytes, report)
