@@ -53,5 +53,16 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
     message_positions: int = 4_096
     """Places of blocks and logs in batches (`LogProver`), each."""
 
+    remote_values: int = 500_000
+    """Accounts, slots and hashes of the block that a fork stands on (`RemoteTable`), about a hundred bytes apiece."""
+    past_values: int = 50_000
+    """Those of an earlier block of the remote."""
+    past_tables: int = 16
+    """How many earlier blocks have such a table (`RemoteChain`)."""
+    past_blocks: int = 16 << 20
+    """Bytes of blocks of the remote (`PastBlocks`)."""
+    past_fetches: int = 64
+    """Blocks of the remote of which it is known how their state is read (`BlockReads`)."""
+
 
 CACHES: Final = CacheLimits()

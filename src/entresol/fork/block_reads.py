@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from entresol.cache_limits import CACHES
 from entresol.errors import RemoteLied, RemoteMalformed
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER
 from entresol.fork.results import DescribedBlock, described_block
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from entresol.fork.transport.client import ForkClient
 
 _HASHES_ONLY: Final = False
-MAX_FETCHES: Final = 64
-"""Of how many blocks it is known how their state is read."""
 
 
 class ReadCheck(Protocol):
@@ -45,7 +44,7 @@ class BlockReads:
         self._cache = cache
         self._opened = opened
         self._past = opened.past
-        self._fetches: BoundedMap[int, StateFetch] = BoundedMap(MAX_FETCHES)
+        self._fetches: BoundedMap[int, StateFetch] = BoundedMap(CACHES.past_fetches)
 
     def forget_remote(self) -> None:
         """Learn anew how states are read: another remote is asked from now on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from entresol.cache_limits import CACHES
 from entresol.errors import RemoteFailed, RemoteMalformed
 from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.fork import results
@@ -24,7 +25,6 @@ HISTORY_WINDOW: Final = 8_191
 """How many hashes the contract of EIP-2935 has."""
 MAX_LINKED: Final = 1_024
 """How many headers are read to link a block to those that are known."""
-MAX_CACHED_BYTES: Final = 16 << 20
 
 _HASHES_ONLY: Final = False
 _METHOD: Final = BY_NUMBER
@@ -51,7 +51,7 @@ class PastBlocks:
         self._hashes = {anchor.number: anchor.hash}
         if anchor.number:
             self._hashes[anchor.number - 1] = anchor.header.parent_hash
-        self._blocks: BoundedMap[Hash32, DescribedBlock] = BoundedMap(max_weight=MAX_CACHED_BYTES)
+        self._blocks: BoundedMap[Hash32, DescribedBlock] = BoundedMap(max_weight=CACHES.past_blocks)
         self._blocks.put(anchor.hash, anchor, len(anchor.json))
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from entresol.cache_limits import CACHES
 from entresol.errors import RemoteUnreachable
 from entresol.fork.block_reads import BlockReads
 from entresol.fork.client_thread import ClientThread
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ANCHOR_ENTRIES: Final = 500_000
-PAST_ENTRIES: Final = 50_000
-"""How many values of an earlier block are in memory."""
-PAST_TABLES: Final = 16
-"""How many earlier blocks have a table; the one that was used least recently goes."""
 OFFLINE_HOST: Final = "offline"
 
 
@@ -67,9 +63,9 @@ class RemoteChain:
         self._verified = VerifiedReads(client, opened.past) if self._verifies else None
         # Those of tables that were evicted are here, too, while somebody reads them.
         self._feeds: weakref.WeakSet[TableFeed] = weakref.WeakSet()
-        self.table: RemoteTable = self._new_table(self.anchor.number, ANCHOR_ENTRIES)
+        self.table: RemoteTable = self._new_table(self.anchor.number, CACHES.remote_values)
         """The state after the anchor."""
-        self._past: BoundedMap[int, RemoteTable] = BoundedMap(PAST_TABLES)
+        self._past: BoundedMap[int, RemoteTable] = BoundedMap(CACHES.past_tables)
         self._lock = threading.Lock()
 
     @classmethod
@@ -101,7 +97,7 @@ class RemoteChain:
         with self._lock:
             table = self._past.touch(number)
             if table is None:
-                table = self._new_table(number, PAST_ENTRIES)
+                table = self._new_table(number, CACHES.past_values)
                 self._past.put(number, table)
             return table
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from entresol._native import Snapshot
+from entresol.cache_limits import CACHES
 from entresol.errors import (
     AnchorMismatch,
     RemoteFailed,
     RemoteUnreachable,
 )
 from entresol.fork.cache.cache import ForkCache
-from entresol.fork.remote_chain import PAST_TABLES, RemoteChain
+from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
 from entresol.fork.transport import waiting
 from entresol.primitives.values import Address
@@ -56,9 +57,9 @@ def test_the_state_of_an_earlier_block_has_a_table_of_its_own(node: RemoteNode) 
 def test_tables_of_earlier_blocks_are_few(node: RemoteNode) -> None:
     with node.fork() as remote:
         first = remote.table_at(0)
-        for number in range(1, PAST_TABLES + 1):
+        for number in range(1, CACHES.past_tables + 1):
             remote.table_at(number)
-        assert remote.table_at(PAST_TABLES) is remote.table_at(PAST_TABLES)
+        assert remote.table_at(CACHES.past_tables) is remote.table_at(CACHES.past_tables)
         assert remote.table_at(0) is not first
 
 
