@@ -13,7 +13,7 @@ import msgspec
 
 from entresol._native import Rules, wait_for_remote
 from entresol.cli.exit_codes import FAILED, SUCCEEDED
-from entresol.errors import AnchorMismatch, InvalidConfig, MalformedValue
+from entresol.errors import AnchorMismatch, InvalidConfig, MalformedValue, RemoteMalformed
 from entresol.execution.trace.call_frames import CALL_FRAMES
 from entresol.fork.cache.cache import Recording
 from entresol.fork.cache.open_cache import CacheSettings, open_cache
@@ -132,7 +132,10 @@ def _replayed(
     remote.table.want(keys_of(block))
     rules = Rules(remote.anchor.chain_id, remote.hardfork)
     snapshot = remote_snapshot(remote.table)
-    return replay_block(block, rules, snapshot, traced=traced, options=options)
+    try:
+        yield from replay_block(block, rules, snapshot, traced=traced, options=options)
+    except MalformedValue as error:
+        raise RemoteMalformed(remote.host, "eth_getTransactionReceipt", str(error)) from error
 
 
 def _print(lines: Iterator[str], output: Any) -> None:

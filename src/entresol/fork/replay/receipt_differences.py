@@ -56,7 +56,10 @@ def _log_differences(result: TransactionResult, receipt: dict[str, Any]) -> list
 def _log(log: object) -> tuple[bytes, tuple[bytes, ...], bytes]:
     if not isinstance(log, dict):
         raise MalformedValue("a log is an object")
-    topics = tuple(bytes(Hash32.parse(it)) for it in log.get("topics") or ())
+    given = log.get("topics") or []
+    if not isinstance(given, list):
+        raise MalformedValue("topics: an array is expected")
+    topics = tuple(bytes(Hash32.parse(it)) for it in given)
     return (
         bytes(Address.parse(log.get("address"))),
         topics,

@@ -74,12 +74,14 @@ def read_transaction(fields: dict[str, Any], raw: bytes | None = None) -> Remote
     if kind not in _PAYLOADS and kind != ZK_TYPE:
         return RemoteTransaction(expected, kind, None, f"type {kind:#x}, which is unknown here")
     sender = _member(fields, "from", Address.parse)
-    if raw is not None:
-        try:
+    try:
+        if raw is not None:
             return RemoteTransaction(expected, kind, decode(raw))
-        except InvalidTransaction as error:
-            return RemoteTransaction(expected, kind, None, f"its raw bytes are invalid: {error}")
-    return RemoteTransaction(expected, kind, _signed(_PAYLOADS[kind](fields), sender, expected))
+        return RemoteTransaction(expected, kind, _signed(_PAYLOADS[kind](fields), sender, expected))
+    except InvalidTransaction as error:
+        return RemoteTransaction(
+            expected, kind, None, f"type {kind:#x}, but it is invalid: {error}"
+        )
 
 
 def _signed(payload: EthereumTransaction, sender: Address, expected: Hash32) -> Transaction:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from entresol.errors import MalformedValue
 from entresol.fork.replay.receipt_differences import differences
 from tests.support.chain.sample_chain import SampleChain, sample_chain
 
@@ -62,3 +64,30 @@ def test_another_contract_is_named(sample: SampleChain) -> None:
 
 def test_a_receipt_without_status_has_none_to_compare(sample: SampleChain) -> None:
     assert compared(sample, "failure", status=None) == []
+
+
+def test_a_member_that_is_anything_is_compared_or_an_error_of_the_remote(
+    sample: SampleChain,
+) -> None:
+    wrong = (
+        None,
+        True,
+        -1,
+        "",
+        "x",
+        "0x" + "f" * 65,
+        [],
+        ["x"],
+        [{}],
+        [{"topics": 1}],
+        {},
+        {"a": 1},
+    )
+    (log,) = sample.receipt("access_list")["logs"]
+    for value in wrong:
+        for member in sample.receipt("access_list"):
+            with suppress(MalformedValue):
+                compared(sample, "access_list", **{member: value})
+        for member in log:
+            with suppress(MalformedValue):
+                compared(sample, "access_list", logs=[log | {member: value}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_transaction_of_the_zk_stack_is_read_by_its_raw_bytes(sample: SampleCh
     assert is_sent_raw(fields)
     assert read_transaction(fields, sent.raw).transaction == sent
     assert "does not have" in read_transaction(fields).note
-    assert "raw bytes are invalid" in read_transaction(fields, b"\x71\xff").note
+    assert "it is invalid" in read_transaction(fields, b"\x71\xff").note
 
 
 @pytest.mark.parametrize("missing", [("v", "r", "s", "yParity"), ("v", "yParity")])
@@ -136,3 +137,33 @@ def test_what_no_node_responds_with_is_an_error(
         fields["accessList"] = {"a": 1}
     with pytest.raises(MalformedValue, match=problem):
         read_transaction(fields)
+
+
+WRONG = (
+    None,
+    True,
+    -1,
+    1.5,
+    "",
+    "x",
+    "0x",
+    "0xzz",
+    "0x" + "f" * 64,
+    "0x" + "f" * 65,
+    [],
+    ["x"],
+    [{}],
+    {},
+    {"a": 1},
+)
+
+
+@pytest.mark.parametrize("name", ETHEREUM)
+def test_a_member_that_is_anything_is_read_or_an_error_of_the_remote(
+    sample: SampleChain, name: str
+) -> None:
+    fields = sample.transaction(name)
+    for member in fields:
+        for value in WRONG:
+            with suppress(MalformedValue):
+                assert read_transaction(fields | {member: value}).hash
