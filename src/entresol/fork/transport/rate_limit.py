@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 DEFAULT_COST: Final = 20
 """What most reads cost at the providers that count so."""
 
+BURST_SECONDS: Final = 10
+"""Providers count over so long, so that as much may be spent at once: a start costs two thousand units."""
+
 _COSTS: Final = {
     "eth_chainId": 0,
     "net_version": 0,
@@ -47,7 +50,7 @@ def is_local(url: str) -> bool:
 class RateLimit:
     """Lets requests pass at a rate of compute units a second.
 
-    Remembers: what is left of the second. A request that costs more than that passes, and those after it wait until it
+    Remembers: what is left of ten seconds. A request that costs more than that passes, and those after it wait until it
     is paid for. Assumes: one event loop.
     """
 
@@ -61,7 +64,8 @@ class RateLimit:
         self._rate = units_per_second
         self._clock = clock
         self._sleep = sleep
-        self._left = float(units_per_second or 0)
+        self._most = float(BURST_SECONDS * (units_per_second or 0))
+        self._left = self._most
         self._counted_at = clock()
 
     async def spend(self, units: int) -> None:
@@ -75,6 +79,6 @@ class RateLimit:
     def _seconds_until_paid(self) -> float:
         assert self._rate is not None
         now = self._clock()
-        self._left = min(self._rate, self._left + (now - self._counted_at) * self._rate)
+        self._left = min(self._most, self._left + (now - self._counted_at) * self._rate)
         self._counted_at = now
         return 0.0 if self._left > 0 else (1 - self._left) / self._rate

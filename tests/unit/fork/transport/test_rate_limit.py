@@ -35,17 +35,18 @@ def spent(units_per_second: int | None, *requests: int) -> float:
     return clock.now
 
 
-def test_what_fits_a_second_passes_at_once() -> None:
-    assert spent(330, *[20] * 16) == 0
+def test_what_fits_ten_seconds_passes_at_once() -> None:
+    assert spent(330, *[20] * 165) == 0
+    assert spent(330, *[20] * 166, 20) > 0
 
 
 def test_requests_pass_at_the_rate() -> None:
-    assert spent(100, *[20] * 55) == pytest.approx(10.0, abs=0.5)
+    assert spent(100, *[20] * 100) == pytest.approx(10.0, abs=0.5)
 
 
 def test_a_large_request_passes_and_those_after_it_wait_until_it_is_paid_for() -> None:
-    assert spent(100, 1_000) == 0
-    assert spent(100, 1_000, 1) == pytest.approx(9.0, abs=0.1)
+    assert spent(100, 3_000) == 0
+    assert spent(100, 3_000, 1) == pytest.approx(20.0, abs=0.1)
 
 
 def test_without_a_limit_nothing_waits() -> None:
