@@ -13,6 +13,7 @@ use super::runs::{check_deadline, spend};
 use crate::evm::env::ExecutionEnv;
 use crate::evm::inspection::TouchingCall;
 use crate::state::State;
+use crate::state::remote::rounds;
 
 /// An access list, and what the transaction comes to with it.
 #[derive(Debug)]
@@ -47,6 +48,7 @@ pub fn create_access_list(
         let run = engine
             .run(access_list.clone(), limits.clone())
             .map_err(|error| CallError::of_execution(error, &env))?;
+        rounds::check()?;
         spend(&mut limits, run.budget_spent);
         if !touched.extend(run.touched) {
             let failure = CallError::of_result(&run.result);

@@ -1,13 +1,12 @@
 //! Runs of a call with different gas limits, which share the limits of their environment.
 
-use std::time::Instant;
-
 use super::error::CallError;
 use crate::evm::console::ConsoleCalls;
 use crate::evm::env::ExecutionEnv;
 use crate::evm::limits::{LimitReached, Limits};
 use crate::evm::{ExecutionError, ExecutionResult, execute};
 use crate::state::State;
+use crate::state::remote::{mode, rounds};
 
 /// Runs of the transaction of an environment.
 pub(super) struct Runs<'a> {
@@ -27,6 +26,9 @@ impl<'a> Runs<'a> {
 
     /// Run with a gas limit.
     pub(super) fn run(&mut self, gas_limit: u64) -> Result<ExecutionResult, CallError> {
+        if self.count > 0 {
+            rounds::check()?;
+        }
         self.count += 1;
         self.env.tx.base.gas_limit = gas_limit;
         check_deadline(&self.env)?;
@@ -40,7 +42,7 @@ impl<'a> Runs<'a> {
 
 /// Fail if the time of all runs has passed: one that is short would not notice.
 pub(super) fn check_deadline(env: &ExecutionEnv) -> Result<(), CallError> {
-    if env.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+    if env.limits.deadline.is_some_and(|deadline| mode::now() >= deadline) {
         let error = ExecutionError::LimitReached(LimitReached::Deadline);
         return Err(CallError::of_execution(error, env));
     }

@@ -12,6 +12,7 @@ use revm::interpreter::InstructionResult;
 
 use super::console::ConsoleCalls;
 use super::work::WordPrice;
+use crate::state::remote::mode;
 
 /// Checks between two reads of the clock and the cancellation flag.
 const CLOCK_INTERVAL: u32 = 256;
@@ -27,7 +28,7 @@ const WORDS_PER_CHECK: u64 = 64;
 pub struct Limits {
     /// Stop once this much gas was used, whatever the gas limit of the transaction.
     pub gas: Option<u64>,
-    /// Stop at this time.
+    /// Stop at this time, on the clock of the thread: see [`mode::now`].
     pub deadline: Option<Instant>,
     /// Stop when this flag is set.
     pub cancel: Option<Arc<AtomicBool>>,
@@ -191,7 +192,7 @@ impl LimitChecker {
         if self.limits.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(LimitReached::Cancelled);
         }
-        if self.limits.deadline.is_some_and(|time| Instant::now() >= time) {
+        if self.limits.deadline.is_some_and(|time| mode::now() >= time) {
             return Err(LimitReached::Deadline);
         }
         Ok(())

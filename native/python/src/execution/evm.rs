@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use entresol_core::evm::env::{self, ExecutionEnv};
 use entresol_core::evm::{self, trace};
-use entresol_core::state::remote::mode;
+use entresol_core::state::remote::{mode, rounds};
 use entresol_core::state::{ProviderError, State};
 
 use super::env::{BlockEnv, Checks, Rules};
@@ -178,16 +178,21 @@ fn run(
     py: Python<'_>,
     state: AnyState<'_>,
     env: &ExecutionEnv,
-    work: impl FnOnce(&dyn State) -> Result<evm::ExecutionResult, evm::ExecutionError> + Send,
+    work: impl Fn(&dyn State) -> Result<evm::ExecutionResult, evm::ExecutionError> + Send + Sync,
 ) -> PyResult<ExecutionResult> {
+    let tx = &env.tx.base;
+    let sender = Some(rounds::Sender { address: tx.caller, nonce: tx.nonce });
     let result = match state {
         AnyState::Snapshot(snapshot) => {
             let snapshot = &snapshot.get().0;
-            gil::release(py, || work(snapshot.as_ref()))
+            gil::release(py, || rounds::run(sender, || work(snapshot.as_ref())))
         }
         AnyState::Overlay(overlay) => {
             let overlay = overlay.get();
-            gil::release(py, || work(overlay.current().as_ref()))
+            gil::release(py, || {
+                let overlay = overlay.current();
+                rounds::run(sender, || work(overlay.as_ref()))
+            })
         }
     };
     result.map(ExecutionResult).map_err(|error| execution_error(py, error, env))

@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use entresol_core::evm::limits;
+use entresol_core::state::remote::mode;
 
 use crate::gil;
 
@@ -83,7 +84,7 @@ impl Limits {
     pub fn start(&self) -> limits::Limits {
         limits::Limits {
             gas: self.gas,
-            deadline: self.seconds.map(|s| Instant::now() + Duration::from_secs_f64(s)),
+            deadline: self.seconds.map(|s| mode::now() + Duration::from_secs_f64(s)),
             cancel: self.cancel.clone().or_else(|| THREAD_FLAG.with_borrow(Clone::clone)),
             trace_bytes: self.trace_bytes,
             ..Self::none()

@@ -78,6 +78,6 @@ impl BridgeEstimates {
         let bounds = L1Bounds { gas_price, minimum, maximum };
         let (state, env) = Head::cached(&mut self.pending.lock(), &evm_env)?.parts(py);
         let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
-        Ok(state.run(py, |state| estimate_l1_to_l2(state, env, call, bounds)))
+        Ok(state.run(py, env, |state, env| estimate_l1_to_l2(state, env, call, bounds)))
     }
 }

@@ -178,13 +178,13 @@ fn run<T: Send>(
     evm_env: &Bound<'_, PyAny>,
     request: &Bound<'_, PyAny>,
     limits: Option<&Bound<'_, Limits>>,
-    work: impl FnOnce(&dyn State, ExecutionEnv, &CallRequest) -> T + Send,
+    work: impl Fn(&dyn State, ExecutionEnv, &CallRequest) -> T + Send + Sync,
 ) -> PyResult<T> {
     let request = call_request(request)?;
     let Head { state, env, .. } = Head::of(evm_env)?;
     let limits = limits.map_or_else(Limits::none, |limits| limits.get().start());
     let env = ExecutionEnv { limits, ..Arc::unwrap_or_clone(env) };
-    Ok(state.run(evm_env.py(), |state| work(state, env, &request)))
+    Ok(state.run(evm_env.py(), env, |state, env| work(state, env, &request)))
 }
 
 fn report(receiver: Option<&Bound<'_, PyAny>>, console: ConsoleCalls) -> PyResult<()> {

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use entresol_core::evm::env::{self, ExecutionEnv};
+use entresol_core::state::remote::rounds;
 use entresol_core::state::{State, overlay, snapshot};
 
 use crate::execution::env::{BlockEnv, Rules};
@@ -83,13 +84,23 @@ impl HeadState {
         }
     }
 
-    /// Run `work` on the state, without the GIL.
-    pub fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&dyn State) -> T + Send) -> T {
+    /// Run `work` on the state in an environment, without the GIL; on a fork perhaps several times.
+    pub fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        env: ExecutionEnv,
+        work: impl Fn(&dyn State, ExecutionEnv) -> T + Send + Sync,
+    ) -> T {
         match self {
-            Self::Snapshot(snapshot) => gil::release(py, || work(snapshot.as_ref())),
+            Self::Snapshot(snapshot) => {
+                gil::release(py, || rounds::run_on(env, |env| work(snapshot.as_ref(), env)))
+            }
             Self::Overlay(overlay) => {
                 let overlay = overlay.get();
-                gil::release(py, || work(overlay.current().as_ref()))
+                gil::release(py, || {
+                    let overlay = overlay.current();
+                    rounds::run_on(env, |env| work(overlay.as_ref(), env))
+                })
             }
         }
     }

@@ -13,6 +13,7 @@ use entresol_core::evm::precompiles::MovedPrecompiles;
 use entresol_core::record::{decode_header, header_hash};
 use entresol_core::state::ProviderError;
 use entresol_core::state::changes::Changes;
+use entresol_core::state::remote::rounds;
 use entresol_core::transaction::DecodeError;
 use entresol_rpc::simulate::{
     AccountOverride, Base, BaseChain, BlockCalls, BlockOverrides, FailureTexts, NextBlock,
@@ -118,9 +119,11 @@ pub fn simulate<'py>(
     };
     let interval = base.interval;
     let result = gil::release(py, || {
-        let overlay = state.overlay();
-        let base = Base { header, hash, overlay, env, interval, chain: &chain };
-        simulation.run(base, gas_cap, &texts)
+        rounds::run_on((header, env), |(header, env)| {
+            let overlay = state.overlay();
+            let base = Base { header, hash, overlay, env, interval, chain: &chain };
+            simulation.run(base, gas_cap, &texts)
+        })
     });
     result.map(|json| PyBytes::new(py, &json)).map_err(|error| simulation_error(py, error))
 }

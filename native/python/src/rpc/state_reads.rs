@@ -13,6 +13,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use entresol_core::call::{CallRequest, EstimateOptions};
 use entresol_core::evm::env::ExecutionEnv;
 use entresol_core::record::{decode_header, header_hash};
+use entresol_core::state::remote::rounds;
 use entresol_rpc::call::{self, Outcome};
 use entresol_rpc::fill::{Filling, fill};
 use entresol_rpc::read::{CallKind, Read};
@@ -202,7 +203,7 @@ impl StateReads {
         let limits = self.limits.get().start();
         let env = ExecutionEnv { limits, ..env.as_ref().clone() };
         let estimates = self.estimates;
-        Ok(Found::Outcome(state.run(py, |state| match kind {
+        Ok(Found::Outcome(state.run(py, env, |state, env| match kind {
             CallKind::Output => call::call(state, env, call, estimates.gas_cap),
             CallKind::EstimateGas => call::estimate_gas(state, env, call, estimates),
             CallKind::AccessList => call::create_access_list(state, env, call, estimates.gas_cap),
@@ -216,7 +217,8 @@ impl StateReads {
         let filling = Filling { nonce, max_fee_per_gas, max_priority_fee_per_gas };
         let (state, env) = Head::cached(&mut self.pending.lock(), &evm_env)?.parts(py);
         let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
-        Ok(state.run(py, |state| fill(state, env, call, &filling, self.estimates.gas_cap)))
+        let gas_cap = self.estimates.gas_cap;
+        Ok(state.run(py, env, |state, env| fill(state, env, call, &filling, gas_cap)))
     }
 
     fn simulate(&self, py: Python<'_>, simulation: &Simulation) -> PyResult<Outcome> {
@@ -231,12 +233,15 @@ impl StateReads {
             root: parent.state_root,
             next_block: asks.then_some(&self.next_block),
         };
+        let limits = self.limits.get().start();
         let result = gil::release(py, || {
-            let env = ExecutionEnv { limits: self.limits.get().start(), ..env.as_ref().clone() };
-            let Parent { header, hash, .. } = parent.as_ref().clone();
-            let overlay = state.overlay();
-            let base = Base { header, hash, overlay, env, interval: INTERVAL, chain: &chain };
-            simulation.run(base, self.estimates.gas_cap, &self.failure_texts)
+            rounds::run_on(limits, |limits| {
+                let env = ExecutionEnv { limits, ..env.as_ref().clone() };
+                let Parent { header, hash, .. } = parent.as_ref().clone();
+                let overlay = state.overlay();
+                let base = Base { header, hash, overlay, env, interval: INTERVAL, chain: &chain };
+                simulation.run(base, self.estimates.gas_cap, &self.failure_texts)
+            })
         });
         Ok(match result {
             Ok(json) => Outcome::Result(json, 0),

@@ -1,7 +1,5 @@
 //! A running simulation: its current state, and what is left of its limits.
 
-use std::time::Instant;
-
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, TxKind, U256, address, keccak256};
 use revm::context::{BlockEnv, TxEnv as RevmTxEnv};
 use revm::context_interface::block::BlobExcessGasAndPrice;
@@ -13,6 +11,7 @@ use entresol_core::evm::execute_with_transfers;
 use entresol_core::evm::limits::{LimitReached, Limits};
 use entresol_core::evm::{ExecutionError, execute};
 use entresol_core::state::State;
+use entresol_core::state::remote::mode;
 
 use super::block::{SimulatedBlock, SimulatedTransaction};
 use super::plan::{PlannedBlock, plan};
@@ -239,7 +238,7 @@ impl<'a> RunningSimulation<'a> {
     /// Fail if the time of all calls has passed: one that is short would not notice.
     fn check_deadline(&self) -> Result<(), SimulationError> {
         let env = &self.base.env;
-        if env.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if env.limits.deadline.is_some_and(|deadline| mode::now() >= deadline) {
             let error = ExecutionError::LimitReached(LimitReached::Deadline);
             return Err(SimulationError::Execution(error, Box::new(env.clone())));
         }

@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::state::remote::mode;
+
 /// Instructions between two reads of the clock.
 const CLOCK_INTERVAL: u32 = 256;
 
@@ -34,7 +36,7 @@ pub struct Meter {
 impl Meter {
     /// Return a meter that starts its clock.
     pub fn new(time: Duration) -> Self {
-        let deadline = Instant::now() + time;
+        let deadline = mode::now() + time;
         Self { allowed: 0, deadline, above: Vec::new(), given: 0, used: 0, steps: 0 }
     }
 
@@ -61,7 +63,7 @@ impl Meter {
             return Some(Excess::Gas);
         }
         self.steps = self.steps.wrapping_add(1);
-        let is_late = self.steps % CLOCK_INTERVAL == 1 && Instant::now() >= self.deadline;
+        let is_late = self.steps % CLOCK_INTERVAL == 1 && mode::now() >= self.deadline;
         is_late.then_some(Excess::Time)
     }
 
