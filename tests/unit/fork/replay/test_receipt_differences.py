@@ -69,7 +69,7 @@ def test_a_receipt_without_status_has_none_to_compare(sample: SampleChain) -> No
 def test_a_member_that_is_anything_is_compared_or_an_error_of_the_remote(
     sample: SampleChain,
 ) -> None:
-    wrong = (
+    wrong: tuple[Any, ...] = (
         None,
         True,
         -1,

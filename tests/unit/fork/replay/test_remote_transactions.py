@@ -139,7 +139,7 @@ def test_what_no_node_responds_with_is_an_error(
         read_transaction(fields)
 
 
-WRONG = (
+WRONG: tuple[Any, ...] = (
     None,
     True,
     -1,
