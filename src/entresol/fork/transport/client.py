@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from entresol.errors import RemoteFailed, RemoteMalformed, RemoteRejected
+from entresol.errors import RemoteFailed, RemoteMalformed, RemoteRejected, RemoteUnreachable
 from entresol.fork.transport.attempts import Attempts, Patience
 from entresol.fork.transport.endpoints import Endpoints, host_of
 from entresol.fork.transport.envelopes import (
@@ -27,6 +27,8 @@ from entresol.l1.remote.http_post import BodyTooLong, NoResponse
 
 IN_FLIGHT: Final = 16
 """How many HTTP requests are under way at the same time."""
+MAX_REQUESTS: Final = 1_024
+"""How many single requests wait at the same time: clients choose them, and a remote that is slow would gather them."""
 MAX_BODY: Final = 32 << 20
 """How long a response may be; a batch with a longer one is halved."""
 
@@ -51,6 +53,7 @@ class ForkClient:
         self._patience = patience
         self._in_flight = asyncio.Semaphore(IN_FLIGHT)
         self._next_id = 1
+        self._requests = 0
 
     @property
     def host(self) -> str:
@@ -59,11 +62,16 @@ class ForkClient:
 
     async def request(self, method: str, *params: object, max_bytes: int = MAX_BODY) -> msgspec.Raw:
         """Return the result of a method."""
-        call = Call(method, params)
+        if self._requests >= MAX_REQUESTS:
+            problem = f"{MAX_REQUESTS} requests wait for it already"
+            raise RemoteUnreachable(self.host, method, problem)
+        self._requests += 1
         try:
-            (outcome,) = await self._retried([call], max_bytes)
+            (outcome,) = await self._retried([Call(method, params)], max_bytes)
         except TooLarge as error:
             raise error.rejection from error
+        finally:
+            self._requests -= 1
         if isinstance(outcome, RemoteFailed):
             raise outcome
         return outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,10 +15,12 @@ from entresol.errors import (
     RemoteUnreachable,
 )
 from entresol.fork.remote_chain import RemoteChain
+from entresol.fork.transport import client
 from tests.support.fork import faults
 from tests.support.fork.faults import Fault, error_of
 from tests.support.fork.remote_node import (
     ACCOUNT,
+    BLOCKS,
     OTHER_HASH,
     RemoteNode,
     read,
@@ -182,3 +185,21 @@ def test_json_without_end_is_malformed_for_any_method(node: RemoteNode) -> None:
         node.proxy.fault = faults.deep_json(100_000)
         with pytest.raises(RemoteMalformed, match="nested too deeply"):
             read(remote, "debug_traceTransaction", OTHER_HASH)
+
+
+def test_requests_that_wait_for_a_remote_are_bounded(
+    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_REQUESTS", 20)
+
+    async def flood(remote: RemoteChain) -> list[object]:
+        reads = (remote.read("eth_blockNumber", []) for _ in range(30))
+        return await asyncio.gather(*reads, return_exceptions=True)
+
+    with node.fork() as remote:
+        node.proxy.latency = 0.2
+        rejected = [it for it in asyncio.run(flood(remote)) if isinstance(it, RemoteUnreachable)]
+        assert len(rejected) == 10
+        assert "20 requests wait" in str(rejected[0])
+        node.proxy.latency = 0.0
+        assert read(remote, "eth_blockNumber") == hex(BLOCKS)
