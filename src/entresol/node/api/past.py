@@ -38,7 +38,7 @@ def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | No
     foreign = ForeignCode(resolver).by_method() if may_be_foreign else {}
     return PastRouter(
         remote,
-        Places(remote, chain.blocks, services.pending),
+        Places(remote, chain, chain.blocks, services.pending),
         splits={
             "eth_getLogs": logs.get_logs,
             "eth_getFilterLogs": logs.get_filter_logs,

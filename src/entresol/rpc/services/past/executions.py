@@ -20,6 +20,7 @@ from entresol.primitives.values import Address
 from entresol.rpc.services.past.open_past import PastEnv
 from entresol.rpc.services.past.passing import PassedReads
 from entresol.rpc.services.past.remote import block_of, is_null
+from entresol.rpc.services.past.router import names_transaction
 from entresol.state_missing import retried
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class PastExecutions:
     async def execute(self, call: PastCall) -> Any:
         """Run a call on the state after its block, or before one of the block's transactions."""
         past = await self._env(call.number)
-        if _names_transaction(call):
+        if names_transaction(call.arguments):
             past = past._replace(sealed=await self._block(call.number))
         return await self._run(call, past)
 
@@ -173,14 +174,3 @@ def _stored(fields: dict[str, Any]) -> tuple[bytes, Address]:
 def remote_state(remote: PastChain, block: PastBlock) -> Snapshot:
     """Return the state after a block of the past, of which the remote's table has what was read."""
     return remote_snapshot(remote.table_at(block.number))
-
-
-def _names_transaction(call: PastCall) -> bool:
-    """Say whether a call starts between transactions of its block."""
-    for argument in call.arguments:
-        if getattr(argument, "tx_index", None) is not None:
-            return True
-        index = getattr(argument, "transaction_index", None)
-        if index is not None and index.count is not None:
-            return True
-    return False

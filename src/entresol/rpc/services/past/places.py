@@ -11,6 +11,7 @@ from entresol.rpc.jsonrpc.past import Named
 if TYPE_CHECKING:
     from typing import Any
 
+    from entresol.rpc.services.log_search import ChainHead
     from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.services.rendered_chain import PendingTransactions
     from entresol.storage.store_view import BlockReader
@@ -31,9 +32,14 @@ class Places:
     """Tells what is of the past. Remembers: nothing. Assumes: the event loop. Fails: never."""
 
     def __init__(
-        self, remote: PastChain, blocks: BlockReader, pending: PendingTransactions
+        self,
+        remote: PastChain,
+        head: ChainHead,
+        blocks: BlockReader,
+        pending: PendingTransactions,
     ) -> None:
         self._remote = remote
+        self._head = head
         self._blocks = blocks
         self._pending = pending
 
@@ -60,9 +66,12 @@ class Places:
                 raise TypeError(f"a {kind.value} is no single place")
 
     def _of_block(self, block: Any, last: int) -> Place:
-        if block.tag is not None:
+        if block.tag is BlockTag.EARLIEST:
             # Whatever the first block here is: that of a chain is the first one of all.
-            return 0 if block.tag is BlockTag.EARLIEST and last >= 0 else None
+            return self._of_number(0, last)
+        if block.tag is not None:
+            # A fork without blocks of its own has the anchor for its latest one.
+            return self._of_number(self._head.resolve(block.tag), last)
         if block.block_hash is not None:
             return self._of_block_hash(block.block_hash, last)
         return self._of_number(block.number, last)

@@ -118,7 +118,8 @@ class PastRouter:
         assert method.named is not None
         position, kind = method.named
         # States of the anchor are ours; its block and what is in it are the remote's.
-        last = self._places.anchor - (method.past in _STATES)
+        is_ours = method.past in _STATES and not names_transaction(arguments)
+        last = self._places.anchor - is_ours
         place = self._places.of(kind, arguments[position], last)
         if place is None:
             return function(*arguments)
@@ -168,6 +169,17 @@ class PastRouter:
             return await answer
         finally:
             self._waiting -= 1
+
+
+def names_transaction(arguments: Sequence[Any]) -> bool:
+    """Say whether a call starts between the transactions of its block."""
+    for argument in arguments:
+        if getattr(argument, "tx_index", None) is not None:
+            return True
+        index = getattr(argument, "transaction_index", None)
+        if index is not None and index.count is not None:
+            return True
+    return False
 
 
 def _through(overlay: Split, function: Function, *arguments: Any) -> Any:

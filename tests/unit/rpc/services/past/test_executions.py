@@ -133,6 +133,7 @@ def test_a_call_between_the_transactions_of_a_past_block(
 ) -> None:
     for index in ("0x0", "0x1"):
         same(past, fork, "debug_traceCall", COUNT, "0x8", {"txIndex": index})
+        same(past, fork, "debug_traceCall", COUNT, hex(ANCHOR), {"txIndex": index})
 
 
 def test_a_signed_transaction_is_traced_on_a_past_state(past: PastBlocks, fork: ForkClient) -> None:

@@ -141,6 +141,22 @@ def test_earliest_is_the_first_block_of_the_remote(past: PastBlocks, fork: ForkC
     assert fork("eth_getBalance", str(ALICE), "earliest") == hex(100 * 10**18)
 
 
+def test_the_latest_block_of_a_fork_without_blocks_is_the_remotes(
+    past: PastBlocks, fork: ForkClient
+) -> None:
+    """It has its transactions, whatever it is named by."""
+    expected = past.client("eth_getBlockByNumber", hex(ANCHOR), True)
+    assert expected["transactions"]
+    for tag in ("latest", "safe", "finalized"):
+        assert fork("eth_getBlockByNumber", tag, True) == expected
+    receipts = past.client("eth_getBlockReceipts", hex(ANCHOR))
+    assert fork("eth_getBlockReceipts", "latest") == receipts
+    assert fork("eth_getBlockByNumber", "pending", False)["number"] == hex(ANCHOR + 1)
+    fork("anvil_mine")
+    assert fork("eth_getBlockByNumber", "latest", True)["number"] == hex(ANCHOR + 1)
+    assert fork("eth_getBlockByNumber", "finalized", True) == expected
+
+
 def test_safe_and_finalized_are_never_below_the_anchor(fork: ForkClient) -> None:
     for tag in ("safe", "finalized"):
         assert fork("eth_getBlockByNumber", tag, False)["number"] == hex(ANCHOR)
