@@ -372,7 +372,7 @@ class AccountChange:
     def destroyed(self) -> bool:
         """Whether all previous storage was cleared, including slots that `storage` does not list."""
     @property
-    def storage(self) -> dict[bytes, tuple[bytes, bytes]]:
+    def storage(self) -> dict[bytes, tuple[bytes | None, bytes]]:
         """Changed slots, each with the value before and after."""
 
 @final

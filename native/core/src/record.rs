@@ -337,3 +337,20 @@ fn skipped(mut array: Reader<'_>, index: usize) -> Option<Reader<'_>> {
     }
     Some(array)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_that_is_given_is_the_hash_of_its_block() {
+        let header = Header { number: 7, base_fee_per_gas: Some(1), ..Default::default() };
+        let plain = alloy_rlp::encode(&header);
+        assert_eq!(header_hash(&plain), keccak256(&plain));
+        assert_eq!(decode_header(&plain), Some(header.clone()));
+        let given = [&[GIVEN_HASH][..], &[0xab; 32], &plain].concat();
+        assert_eq!(header_hash(&given), B256::repeat_byte(0xab));
+        assert_eq!(decode_header(&given), Some(header));
+        assert_eq!(decode_header(&given[..33]), None);
+    }
+}

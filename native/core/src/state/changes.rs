@@ -34,8 +34,8 @@ pub struct AccountChange {
 /// A slot's value before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotChange {
-    /// The value before.
-    pub before: U256,
+    /// The value before; None if it is not known, because only a remote chain has it and it was not needed.
+    pub before: Option<U256>,
     /// The value after.
     pub after: U256,
 }
@@ -93,9 +93,8 @@ impl AccountChange {
             .changed_storage_slots()
             .filter(|_| after.is_some())
             .map(|(slot, value)| {
-                let values =
-                    SlotChange { before: value.original_value(), after: value.present_value() };
-                (*slot, values)
+                let before = Some(value.original_value());
+                (*slot, SlotChange { before, after: value.present_value() })
             })
             .collect();
         Self { address, before, after, destroyed: touched.is_selfdestructed(), storage }

@@ -69,6 +69,10 @@ pub trait StateProvider: Send + Sync {
     fn slot(&self, address: Address, slot: U256) -> Result<U256, ProviderError>;
     /// Return the hash of an earlier block.
     fn block_hash(&self, number: u64) -> Result<B256, ProviderError>;
+    /// Whether a part of the state is that of a remote chain, and may not be known.
+    fn is_remote(&self) -> bool {
+        false
+    }
 }
 
 /// A provider's own error.

@@ -78,6 +78,11 @@ impl Snapshot {
         }
     }
 
+    /// Whether a part of the state is that of a remote chain, and may not be known.
+    pub fn is_remote(&self) -> bool {
+        self.provider.is_remote()
+    }
+
     /// Return how many accounts and slots are cached.
     pub fn cached(&self) -> usize {
         self.cache.read().len()
@@ -248,7 +253,7 @@ mod tests {
         destroyed.destroyed = true;
         destroyed
             .storage
-            .insert(U256::from(2), SlotChange { before: U256::ZERO, after: U256::from(22) });
+            .insert(U256::from(2), SlotChange { before: Some(U256::ZERO), after: U256::from(22) });
         let after = Arc::new(World::with_contract(&[0]));
         let next =
             snapshot.advance(&Changes { accounts: vec![destroyed], ..Default::default() }, after);

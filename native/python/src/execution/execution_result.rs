@@ -171,7 +171,8 @@ impl AccountChange {
     fn storage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let storage = PyDict::new(py);
         for (slot, values) in &self.0.storage {
-            storage.set_item(word(py, *slot), (word(py, values.before), word(py, values.after)))?;
+            let before = values.before.map(|it| word(py, it));
+            storage.set_item(word(py, *slot), (before, word(py, values.after)))?;
         }
         Ok(storage)
     }

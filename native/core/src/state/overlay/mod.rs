@@ -165,11 +165,13 @@ impl Overlay {
         }
         for (slot, after) in &overlaid.storage {
             let before = match overlaid.before {
-                Some(_) => self.base.slot(address, *slot)?,
-                None => U256::ZERO,
+                // Whether a value is known must not decide what a change is: every slot that was written is one.
+                Some(_) if self.base.is_remote() => None,
+                Some(_) => Some(self.base.slot(address, *slot)?),
+                None => Some(U256::ZERO),
             };
             // A cleared slot is a change even if it has its previous value again.
-            if before != *after || (overlaid.cleared && !after.is_zero()) {
+            if before != Some(*after) || (overlaid.cleared && !after.is_zero()) {
                 changed.insert(*slot, SlotChange { before, after: *after });
             }
         }
@@ -250,7 +252,7 @@ mod tests {
         overlay.replace_storage(CONTRACT, [(U256::ONE, U256::from(11))]).unwrap();
         let change = overlay.changes().unwrap().accounts.remove(0);
         assert!(change.destroyed);
-        let same = SlotChange { before: U256::from(11), after: U256::from(11) };
+        let same = SlotChange { before: Some(U256::from(11)), after: U256::from(11) };
         assert_eq!(change.storage[&U256::ONE], same);
     }
 

@@ -100,6 +100,10 @@ impl<L: LocalState> StateProvider for RemoteProvider<L> {
             None => self.remote(Key::Hash(number), |table| table.hash(number)),
         }
     }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
 }
 
 /// Code that neither side has.
