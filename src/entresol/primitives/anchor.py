@@ -14,6 +14,7 @@ INITIAL_BASE_FEE: Final = 10**9
 """The base fee of a block that has none, which the blocks above it continue from."""
 
 _LARGEST_64: Final = 2**64 - 1
+_LATEST: Final = 2**63 - 1
 _LARGEST_256: Final = 2**256 - 1
 _MAX_DIGITS: Final = 80
 _MAX_EXTRA_DATA: Final = 64 * 1024
@@ -101,7 +102,8 @@ def header_of_block(block: dict[str, Any]) -> Header:
         number=number,
         gas_limit=_number(block, "gasLimit", 0),
         gas_used=_number(block, "gasUsed", 0),
-        timestamp=_number(block, "timestamp", 0),
+        # Later blocks have to be later.
+        timestamp=_number(block, "timestamp", 0, _LATEST),
         extra_data=_data(block, "extraData"),
         mix_hash=_fixed(block, "mixHash", Hash32, Hash32.zero()),
         nonce=_fixed(block, "nonce", Nonce8, Nonce8.zero()),

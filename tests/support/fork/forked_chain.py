@@ -12,7 +12,7 @@ import msgspec
 from entresol._native import address_of, public_key, wait_for_remote
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.chain.genesis.fork_genesis import RemoteAccount as KnownAccount
+from entresol.chain.genesis.fork_genesis import AnchoredAccount as KnownAccount
 from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules

@@ -13,7 +13,7 @@ import msgspec
 
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.chain.genesis.fork_genesis import RemoteAccount as FundedAccount
+from entresol.chain.genesis.fork_genesis import AnchoredAccount as FundedAccount
 from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
 
 
-class RemoteAccount(NamedTuple):
+class AnchoredAccount(NamedTuple):
     """An account as the remote has it at the anchor."""
 
     nonce: int = 0
@@ -28,10 +28,10 @@ def fork_genesis(
     anchor: Anchor,
     *,
     chain_id: int,
-    funded: Mapping[Address, RemoteAccount],
+    funded: Mapping[Address, AnchoredAccount],
     balance: int,
     contracts: Mapping[Address, GenesisAccount] | None = None,
-    kept: Mapping[Address, RemoteAccount] | None = None,
+    kept: Mapping[Address, AnchoredAccount] | None = None,
 ) -> Genesis:
     """Return the genesis of a fork that stands on `anchor`; every account in it is complete, so nothing is read for it.
 
@@ -64,17 +64,17 @@ def fork_genesis(
     )
 
 
-def delegated(accounts: Mapping[Address, RemoteAccount]) -> Iterable[Address]:
+def delegated(accounts: Mapping[Address, AnchoredAccount]) -> Iterable[Address]:
     """Yield the accounts whose delegation `fork_genesis` drops, so that the start can say so."""
     return (address for address, it in accounts.items() if is_delegation(it.code))
 
 
-def _kept(account: RemoteAccount) -> GenesisAccount:
+def _kept(account: AnchoredAccount) -> GenesisAccount:
     return GenesisAccount(
         balance=account.balance, nonce=account.nonce, code=account.code, keeps_storage=True
     )
 
 
-def _funded(account: RemoteAccount, balance: int) -> GenesisAccount:
+def _funded(account: AnchoredAccount, balance: int) -> GenesisAccount:
     code = b"" if is_delegation(account.code) else account.code
     return GenesisAccount(balance=balance, nonce=account.nonce, code=code, keeps_storage=True)

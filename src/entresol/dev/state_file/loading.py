@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot
+from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, keccak256
 from entresol.chain.genesis.genesis_block import genesis_block
 from entresol.errors import (
     BestBlockMissing,
@@ -17,6 +17,7 @@ from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Address, Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
+from entresol.storage import tables
 from entresol.storage.loaded_history import LoadedBlocks, is_kept_row
 from entresol.storage.store import Store
 
@@ -72,6 +73,9 @@ class _Builder:
         rows = dict(part.rows)
         if not all(map(is_kept_row, rows)):
             raise InvalidStateFile("has rows of an unknown table", field="entresol.chains.rows")
+        for key, row in rows.items():
+            if key.startswith(tables.REMOTE_CODE) and key[1:] != keccak256(row):
+                raise InvalidStateFile("has code of another hash", field="entresol.chains.rows")
         loaded = LoadedBlocks.of(rows)
         start = part.records[0].header().number if part.records else 0
         for number, record in enumerate(part.records, start):

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from entresol._native import Snapshot, wait_for_remote
-from entresol.chain.genesis.fork_genesis import RemoteAccount, delegated
+from entresol.chain.genesis.fork_genesis import AnchoredAccount, delegated
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class OpenFork:
         self.remote = remote
         self.first_block: FirstBlock | None = None
         """What is executed at the start, before anything else."""
-        self._known: dict[Address, RemoteAccount] = {}
+        self._known: dict[Address, AnchoredAccount] = {}
         self._is_closed = False
 
     @property
@@ -42,7 +42,7 @@ class OpenFork:
         """The Unix time of the block that it stands on."""
         return self.remote.anchor.header.timestamp
 
-    def accounts(self, addresses: Iterable[Address]) -> dict[Address, RemoteAccount]:
+    def accounts(self, addresses: Iterable[Address]) -> dict[Address, AnchoredAccount]:
         """Return accounts as the remote has them, all asked for at once; it blocks, unless they were read before."""
         asked = list(addresses)
         wanted = [it for it in dict.fromkeys(asked) if it not in self._known]
@@ -50,7 +50,7 @@ class OpenFork:
             self._known |= self._read(wanted)
         return {it: self._known[it] for it in asked}
 
-    def _read(self, wanted: list[Address]) -> dict[Address, RemoteAccount]:
+    def _read(self, wanted: list[Address]) -> dict[Address, AnchoredAccount]:
         table, seconds = self.remote.table, self.remote.settings.timeout
         known = threading.Event()
         table.want([("account", bytes(it)) for it in wanted], known.set)
@@ -62,7 +62,7 @@ class OpenFork:
         finally:
             wait_for_remote(None)
 
-    def funded(self, addresses: Iterable[Address]) -> dict[Address, RemoteAccount]:
+    def funded(self, addresses: Iterable[Address]) -> dict[Address, AnchoredAccount]:
         """Return the development accounts as the remote has them, and say whose delegation is cleared."""
         found = self.accounts(addresses)
         for address in delegated(found):
@@ -123,8 +123,8 @@ class _Unwritten:
         return NotImplemented
 
 
-def _account(snapshot: Snapshot, address: Address) -> RemoteAccount:
+def _account(snapshot: Snapshot, address: Address) -> AnchoredAccount:
     found = snapshot.account(bytes(address))
     if found is None:
-        return RemoteAccount()
-    return RemoteAccount(found.nonce, found.balance, snapshot.code(found.code_hash))
+        return AnchoredAccount()
+    return AnchoredAccount(found.nonce, found.balance, snapshot.code(found.code_hash))

@@ -10,7 +10,7 @@ import pytest
 
 from entresol._native import Account
 from entresol.chain.chain import Chain
-from entresol.chain.genesis.fork_genesis import RemoteAccount as KnownAccount
+from entresol.chain.genesis.fork_genesis import AnchoredAccount as KnownAccount
 from entresol.chain.genesis.fork_genesis import delegated
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.rebuild import rebuild
@@ -25,8 +25,10 @@ from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address, Hash32
+from entresol.storage.database.backup import copy_chain
 from entresol.storage.store import Store
 from tests.support.evm.assembler import assemble
+from tests.support.evm.system_contracts import BEACON_CODE, HISTORY_CODE
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.fork.forked_chain import (
     ALICE,
@@ -51,7 +53,6 @@ from tests.support.fork.forked_chain import (
     slot,
     waiting,
 )
-from tests.unit.execution.test_system_calls import BEACON_CODE, HISTORY_CODE
 
 
 @pytest.fixture
@@ -341,6 +342,19 @@ def test_a_fork_is_rebuilt_without_its_remote(source: FakeRemote, tmp_path: Path
     with waiting():
         again.verify()
     again.close()
+
+
+def test_a_copy_of_a_fork_is_the_same_fork(source: FakeRemote, tmp_path: Path) -> None:
+    chain = open_fork(source, tmp_path / "fork")
+    with waiting():
+        seal(chain, call(3, 1, 100))
+        copy_chain(tmp_path / "fork", tmp_path / "copy")
+        copied = open_fork(source, tmp_path / "copy")
+        assert (copied.head, copied.ledger.anchor) == (chain.head, ANCHOR)
+        assert [slot(copied, it) for it in (1, 2)] == [100, 22]
+        copied.verify()
+        copied.close()
+    chain.close()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.dev.node_chains import NodeChains
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.node_state import NodeState
-from entresol.errors import LoadRejected, RollbackTooDeep
+from entresol.errors import InvalidStateFile, LoadRejected, MalformedValue, RollbackTooDeep
 from entresol.primitives.anchor import Anchor
 from tests.support.chain.state_files import anvil_file, layer_one
 from tests.support.fork.fake_remote import FakeRemote
@@ -107,6 +107,23 @@ def test_a_dump_names_its_anchor_and_is_loaded_on_it(chain: Chain) -> None:
         seal(other, call(5, 4, 44))
         assert slot(other, 4) == 44
         other.close()
+
+
+def test_a_dump_with_another_code_or_another_hash_is_rejected(chain: Chain) -> None:
+    seal(chain, call(3, 1, 100))
+    document = json.loads(dumped(chain))
+    (part,) = document["entresol"]["chains"]
+    (row,) = [it for it in part["rows"] if it[1] == "0x" + STORAGE_CODE.hex()]
+    row[1] = "0x00"
+    with pytest.raises(InvalidStateFile, match="code of another hash"):
+        load(chain, json.dumps(document).encode())
+    document = json.loads(dumped(chain))
+    (part,) = document["entresol"]["chains"]
+    # The first record with another hash for the anchor.
+    part["records"][0] = part["records"][0].replace(HASH.hex(), "a6" * 32)
+    with pytest.raises(MalformedValue, match="an anchor's"):
+        load(chain, json.dumps(document).encode())
+    assert slot(chain, 1) == 100
 
 
 def test_a_dump_has_what_the_fork_changed_and_not_what_it_read(chain: Chain) -> None:
