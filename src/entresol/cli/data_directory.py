@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from entresol._native import wait_for_remote
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
@@ -20,6 +22,7 @@ from entresol.node.ecosystem_directory import (
     StoredChains,
     check_layout,
 )
+from entresol.node.forking.open_forks import open_forks
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.opening.chain_parts import L1_FOLDER
 from entresol.node.opening.layer_one import open_layer_one
@@ -33,6 +36,7 @@ from entresol.storage.store import Store
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.forking.open_forks import OpenForks
 
 PROGRESS_BLOCKS: Final = 1_000
 
@@ -50,13 +54,22 @@ def rebuild_chains(config: NodeConfig) -> int:
 
 
 def verify_chains(config: NodeConfig) -> int:
-    """Execute every block of each chain again, and return the exit code."""
-    folders, configs, added = _chains(config), layer_two_configs(config), _added(config)
+    """Execute every block of each chain again, and return the exit code.
+
+    A fork reads what its blocks have read: from its cache, and what is not there from the remote.
+    """
     code = SUCCEEDED
-    with _locked(config) as stack:
+    # Before the lock: it reads the anchor in the directory.
+    _chains(config)
+    with contextlib.closing(asyncio.run(open_forks(config))) as forks, _locked(config) as stack:
+        config = forks.config
+        stack.enter_context(_waiting(forks))
+        folders, configs, added = _chains(config), layer_two_configs(config), _added(config)
         layer_twos, tokens = [], stored_base_tokens(configs)
         for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
-            chain, _ = open_layer_two(it, *configured_contracts(it, index), base_token=token)
+            chain, _ = open_layer_two(
+                it, *configured_contracts(it, index), base_token=token, fork=forks.l2
+            )
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))
         for name, chain in zip(folders, layer_twos, strict=False):
             code = max(code, _verify(name, chain))
@@ -66,7 +79,7 @@ def verify_chains(config: NodeConfig) -> int:
             chain, _ = open_layer_two(settings, l1_chain_id, record.contracts(), base_token=token)
             code = max(code, _verify(name, stack.enter_context(contextlib.closing(chain))))
         if LAYER_1 in folders:
-            opened = open_layer_one(config, layer_twos, base_tokens=tokens)
+            opened = open_layer_one(config, layer_twos, base_tokens=tokens, fork=forks.l1)
             layer_one = stack.enter_context(contextlib.closing(opened))
             code = max(code, _verify(LAYER_1, layer_one))
     return code
@@ -94,6 +107,17 @@ def back_up(config: NodeConfig, destination: Path) -> int:
     if stored is not None:
         shutil.copy2(source / CHAINS_FILE, destination / CHAINS_FILE)
     return SUCCEEDED
+
+
+@contextlib.contextmanager
+def _waiting(forks: OpenForks) -> Iterator[None]:
+    """Let this thread wait for the remotes, if there are any."""
+    seconds = max((it.remote.settings.timeout for it in forks.parts), default=None)
+    wait_for_remote(seconds)
+    try:
+        yield
+    finally:
+        wait_for_remote(None)
 
 
 def _verify(layer: str, chain: Chain) -> int:
