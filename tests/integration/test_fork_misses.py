@@ -389,3 +389,19 @@ def test_a_contract_account_sends_alike() -> None:
         assert [int(it["gasUsed"], 16) for it in receipts] == [it.gas_used for it in results]
         assert [it["status"] for it in receipts] == ["0x1", "0x1"]
     world.close()
+
+
+def test_a_batch_keeps_its_order(pair: Pair) -> None:
+    """What misses a value is called again before what follows it."""
+    with remote_of(pair.genesis) as remote, serve(pair.open(remote, None)) as fork:
+        results = fork.batch(
+            [
+                ("anvil_setBalance", [CONTRACT, "0x7"]),
+                ("eth_getBalance", [CONTRACT, "latest"]),
+                ("eth_sendTransaction", [{"from": ME, "to": CONTRACT, "value": "0x1"}]),
+                ("evm_mine", []),
+                ("eth_getBalance", [CONTRACT, "latest"]),
+            ]
+        )
+        assert (results[1], results[4]) == ("0x7", "0x8")
+        assert remote.groups
