@@ -1,0 +1,108 @@
+"""How parameters reach a remote: in the form that nodes take, and always the same."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from entresol.primitives.values import Address, Hash32, Quantity, Quantity64
+from entresol.rpc.jsonrpc.method import method, methods_of
+from entresol.rpc.services.past.passing import PassedReads
+from entresol.rpc.services.past.places import UnknownHash
+from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.rpc.types.history import BlockHash, BlockHeight, TransactionHash
+from entresol.rpc.types.number import HexOrInteger, Number
+
+HASH = Hash32(b"\xab" * 32)
+WORD = f"0x{5:064x}"
+
+
+class Methods:
+    """Methods with parameters of every form."""
+
+    prefix = "x"
+
+    @method()
+    def height(self, block: BlockHeight) -> None: ...
+
+    @method()
+    def page(self, block: BlockId, page: Number, size: Number) -> None: ...
+
+    @method()
+    def slot(self, address: Address, slot: HexOrInteger, block: BlockId = LATEST) -> None: ...
+
+    @method()
+    def proof(self, address: Address, keys: list[Quantity], block: BlockId = LATEST) -> None: ...
+
+    @method()
+    def index(self, block_hash: BlockHash, index: Quantity64) -> None: ...
+
+    @method()
+    def traced(self, sent: TransactionHash, config: dict[str, Any] | None = None) -> None: ...
+
+
+class Recorder:
+    """A remote that records what it is asked for."""
+
+    host = "http://remote:8545"
+
+    class anchor:  # noqa: N801 - an attribute of the remote
+        number = 100
+
+    def __init__(self) -> None:
+        self.params: Any = None
+
+    async def read(self, _method: str, params: Any, **_options: Any) -> Raw:
+        self.params = params
+        return Raw(b'{"number":"0x5","blockNumber":"0x5"}')
+
+    async def past_block(self, block: Any) -> Any:
+        return block
+
+    def hash_at(self, _number: int) -> None:
+        return None
+
+
+METHODS = methods_of([Methods()])
+ADDRESS = Address(b"\x01" * 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("x_height", [Number(5)], [5]),
+        ("x_height", [5], [5]),
+        ("x_page", [LATEST, Number(1), Number(10)], ["0x5", 1, 10]),
+        ("x_slot", [ADDRESS, HexOrInteger(5), LATEST], [str(ADDRESS), WORD, "0x5"]),
+        ("x_slot", [bytes(ADDRESS), 5, LATEST], [str(ADDRESS), WORD, "0x5"]),
+        ("x_proof", [ADDRESS, [Quantity(5)], LATEST], [str(ADDRESS), [WORD], "0x5"]),
+    ],
+)
+def test_arguments_are_written_as_nodes_take_them(
+    name: str, arguments: list[Any], expected: list[Any]
+) -> None:
+    remote = Recorder()
+    reads = PassedReads(remote)  # type: ignore[arg-type]
+    asyncio.run(reads.by_number(METHODS[name], arguments, 5))
+    assert remote.params == expected
+
+
+def test_hashes_of_getters_are_plain_bytes() -> None:
+    remote = Recorder()
+    reads = PassedReads(remote)  # type: ignore[arg-type]
+    unknown = UnknownHash(HASH, is_transaction=False)
+    asyncio.run(reads.by_hash(METHODS["x_index"], [bytes(HASH), 3], unknown))
+    assert remote.params == [str(HASH), "0x3"]
+
+
+def test_a_trace_that_is_left_to_the_remote_has_its_options() -> None:
+    remote = Recorder()
+    reads = PassedReads(remote)  # type: ignore[arg-type]
+    config = {"tracer": "callTracer"}
+    asyncio.run(reads.of_sealed(METHODS["x_traced"], [HASH, config], 5))
+    assert remote.params == [str(HASH), config]
+    asyncio.run(reads.of_sealed(METHODS["x_traced"], [HASH, None], 5))
+    assert remote.params == [str(HASH)]
