@@ -396,12 +396,12 @@ def test_a_batch_keeps_its_order(pair: Pair) -> None:
     with remote_of(pair.genesis) as remote, serve(pair.open(remote, None)) as fork:
         results = fork.batch(
             [
+                ("evm_setAutomine", [True]),
                 ("anvil_setBalance", [CONTRACT, "0x7"]),
                 ("eth_getBalance", [CONTRACT, "latest"]),
                 ("eth_sendTransaction", [{"from": ME, "to": CONTRACT, "value": "0x1"}]),
-                ("evm_mine", []),
                 ("eth_getBalance", [CONTRACT, "latest"]),
             ]
         )
-        assert (results[1], results[4]) == ("0x7", "0x8")
+        assert (results[2], results[4]) == ("0x7", "0x8")
         assert remote.groups
