@@ -115,11 +115,14 @@ def test_a_chain_on_disk_stays_on_its_block_and_serves_without_its_remote(tmp_pa
     with running_anvil("--fork-url", remote.url, *flags, program=NODE) as node:
         assert node("eth_getTransactionReceipt", sent)["status"] == "0x1"
         assert int(node("eth_getStorageAt", remote.counter, "0x0", "latest"), 16) == 5
+    for command in ("rebuild", "verify"):
+        ended = run_entresol(command, "--no-l1", "--data-dir", str(tmp_path / "data"))
+        assert ended.returncode == 0, ended.stderr
 
 
 def test_a_devnet_is_a_fork_and_survives_its_reset(remote: RemoteAnvil) -> None:
-    settings = {"fork_url": f"{remote.url}@{remote.number}", "no_storage_caching": True}
-    with devnet(l1=False, **settings) as net:
+    url = f"{remote.url}@{remote.number}"
+    with devnet(l1=False, fork_url=url, no_storage_caching=True) as net:
         assert int(net.l2.request("eth_call", {"to": remote.counter}, "latest"), 16) == 4
         net.l2.request("anvil_reset", {"forking": {"blockNumber": 3}})
         assert net.l2.request("eth_blockNumber") == "0x3"

@@ -16,13 +16,14 @@ from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
 from entresol.fork.cache.export import copy_caches
 from entresol.node.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
+from entresol.node.config.forking.resolving import planned_forks
 from entresol.node.ecosystem_directory import (
     CHAINS_FILE,
     EcosystemDirectory,
     StoredChains,
     check_layout,
 )
-from entresol.node.forking.open_forks import open_forks
+from entresol.node.forking.open_forks import open_forks, open_stored_forks
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.opening.chain_parts import L1_FOLDER
 from entresol.node.opening.layer_one import open_layer_one
@@ -56,12 +57,12 @@ def rebuild_chains(config: NodeConfig) -> int:
 def verify_chains(config: NodeConfig) -> int:
     """Execute every block of each chain again, and return the exit code.
 
-    A fork reads what its blocks have read: from its cache, and what is not there from the remote.
+    A fork reads what its blocks have read: from its cache, and with --fork-url what is not there from the remote.
     """
     code = SUCCEEDED
     # Before the lock: it reads the anchor in the directory.
     _chains(config)
-    with contextlib.closing(asyncio.run(open_forks(config))) as forks, _locked(config) as stack:
+    with contextlib.closing(_open_forks(config)) as forks, _locked(config) as stack:
         config = forks.config
         stack.enter_context(_waiting(forks))
         folders, configs, added = _chains(config), layer_two_configs(config), _added(config)
@@ -107,6 +108,10 @@ def back_up(config: NodeConfig, destination: Path) -> int:
     if stored is not None:
         shutil.copy2(source / CHAINS_FILE, destination / CHAINS_FILE)
     return SUCCEEDED
+
+
+def _open_forks(config: NodeConfig) -> OpenForks:
+    return asyncio.run(open_forks(config)) if planned_forks(config) else open_stored_forks(config)
 
 
 @contextlib.contextmanager

@@ -13,8 +13,14 @@ from msgspec import structs
 from entresol.errors import InvalidConfig
 from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
+from entresol.fork.settings import ForkSettings
 from entresol.node.config.api import worker_count
-from entresol.node.config.forking.resolving import PlannedForks, planned_forks
+from entresol.node.config.forking.resolving import (
+    CachePlace,
+    PlannedFork,
+    PlannedForks,
+    planned_forks,
+)
 from entresol.node.dev_features import development_accounts
 from entresol.node.forking.first_block import read_first_block
 from entresol.node.forking.open_fork import OpenFork
@@ -23,8 +29,6 @@ from entresol.node.opening.chain_parts import L1_FOLDER, data_path
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
-    from entresol.fork.settings import ForkSettings
-    from entresol.node.config.forking.resolving import PlannedFork
     from entresol.node.config.schema import NodeConfig
 
 log = logging.getLogger(__name__)
@@ -75,6 +79,29 @@ async def open_forks(config: NodeConfig, *, is_alone: bool = False) -> OpenForks
     return forks
 
 
+def open_stored_forks(config: NodeConfig) -> OpenForks:
+    """Open the forks in a data directory by their caches alone, for what executes their blocks again; it blocks."""
+    path = data_path(config.chain)
+    planned = planned_forks(config)
+    forks: list[OpenFork | None] = []
+    for plan, prefix, folder in (
+        (planned.l2, "--", path),
+        (planned.l1, "--l1-", None if path is None else path / L1_FOLDER),
+    ):
+        anchor = stored_anchor(folder)
+        if anchor is None:
+            forks.append(None)
+            continue
+        settings = ForkSettings(
+            is_offline=True, block_hash=anchor.hash, chain_id=anchor.chain_id, flag_prefix=prefix
+        )
+        place = CachePlace(None, 0) if plan is None else plan.cache
+        forks.append(_open_one(PlannedFork(settings, place), folder, "entresol", None))
+    opened = OpenForks(config, *forks)
+    _read_accounts(opened)
+    return opened._replace(config=_effective(config, opened, is_alone=False))
+
+
 def _open(config: NodeConfig, planned: PlannedForks, is_alone: bool) -> OpenForks:  # noqa: FBT001 - on a thread
     l2 = l1 = None
     path = data_path(config.chain)
@@ -92,19 +119,23 @@ def _open(config: NodeConfig, planned: PlannedForks, is_alone: bool) -> OpenFork
         if planned.l2 is not None and l2 is None:
             l2 = _open_one(planned.l2, path, command, None if l1 is None else l1.timestamp)
         forks = OpenForks(config, l2, l1)
-        # On this thread, which may wait for them.
-        written = (
-            Address.zero(),
-            BEACON_ROOTS,
-            HISTORY_STORAGE,
-            *(it.address for it in development_accounts(config.chain)),
-        )
-        for fork in forks.parts:
-            fork.accounts(written)
+        _read_accounts(forks)
         return forks._replace(config=_effective(config, forks, is_alone=is_alone))
     except BaseException:
         OpenForks(config, l2, l1).close()
         raise
+
+
+def _read_accounts(forks: OpenForks) -> None:
+    """Read what a start writes to, on this thread, which may wait for it."""
+    written = (
+        Address.zero(),
+        BEACON_ROOTS,
+        HISTORY_STORAGE,
+        *(it.address for it in development_accounts(forks.config.chain)),
+    )
+    for fork in forks.parts:
+        fork.accounts(written)
 
 
 def _is_pinned(settings: ForkSettings) -> bool:
