@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.support.fork.remote_anvil import (
     RemoteAnvil,
     remote_anvil,
 )
-from tests.support.rpc_client import RpcError
+from tests.support.rpc_client import HttpRpcClient, RpcError
 
 ETHER = 10**18
 
@@ -220,6 +221,33 @@ def test_a_reset_that_fails_leaves_the_fork_as_it_was(fork: Anvil, remote: Remot
             fork("anvil_reset", options)
         assert rejection.value.code in {-32000, -32602}, options
         assert int(fork("eth_blockNumber"), 16) == remote.number + 1
+
+
+def test_calls_go_on_while_the_fork_is_replaced(fork: Anvil, remote: RemoteAnvil) -> None:
+    failures: list[RpcError] = []
+    done = threading.Event()
+
+    def call() -> None:
+        client = HttpRpcClient(fork.url)
+        while not done.is_set():
+            try:
+                client("eth_call", {"to": remote.counter}, "latest")
+            except RpcError as error:
+                failures.append(error)
+        client.close()
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in (3, 4, 5):
+            fork("anvil_reset", {"forking": {"blockNumber": number}})
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not failures
+    assert fork("eth_blockNumber") == "0x5"
 
 
 def test_another_url_of_the_same_chain_can_be_set(fork: Anvil, remote: RemoteAnvil) -> None:
