@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import structs
 
 from entresol.errors import ControlRejected, InvalidConfig, MalformedValue
+from entresol.node.config.api import worker_count
 from entresol.node.config.forking.resolving import planned_forks
 from entresol.node.config.forking.section import ForkConfig, L1ForkConfig
 from entresol.node.config.state_files import StateFilesConfig
@@ -70,6 +71,9 @@ class LayerForks:
 
     async def reset(self, target: ForkTarget | None) -> None:
         """Stand on another block, with nothing above it; None ends the fork. Both layers of a pair start anew."""
+        start = self._reopening.start
+        if worker_count(start.api) > 1 and not planned_forks(start):
+            raise ControlRejected("a fork is served by one process: start without --workers")
         try:
             if target is None:
                 await self._reopening.reopen(self._ended())
@@ -141,4 +145,6 @@ class LayerForks:
             state_interval=files.state_interval,
             preserve_historical_states=files.preserve_historical_states,
         )
-        return structs.replace(start, fork=now.fork, l1_fork=now.l1_fork, state_files=kept)
+        # The ports are those of one process.
+        api = structs.replace(start.api, workers=1)
+        return structs.replace(start, api=api, fork=now.fork, l1_fork=now.l1_fork, state_files=kept)
