@@ -166,20 +166,26 @@ class BlockReads:
         return BY_HASH, [str(wanted), _HASHES_ONLY]
 
     async def _by_history(self, numbers: Sequence[int]) -> dict[int, bytes]:
-        """Return hashes by the contract of EIP-2935 in the state after the anchor; others are left out."""
+        """Return hashes by the contract of EIP-2935 in the state after the anchor; others are left out.
+
+        All are, if it does not have the hash of the anchor's parent: a chain may never write to its contract, or to
+        other slots.
+        """
+        parent = self._opened.anchor.number - 1
         slots = {
             slot: number
-            for number in numbers
+            for number in (*numbers, parent)
             if (slot := self._past.history_slot(number)) is not None
         }
         fetch = await self.fetch(self._opened.anchor.number)
-        if not slots or fetch is None:
+        if set(slots.values()) <= {parent} or fetch is None:
             return {}
         values = _Values()
         await fetch.read([("slot", *slot) for slot in slots], values)
-        return {
+        found = {
             slots[slot]: value.rjust(32, b"\0") for slot, value in values.slots.items() if value
         }
+        return found if found.pop(parent, None) == self._past.known_hash(parent) else {}
 
 
 class _Values:

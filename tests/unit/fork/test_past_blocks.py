@@ -29,6 +29,15 @@ def test_hashes_of_blocks_are_known_proven_by_the_state_or_linked(node: RemoteNo
         assert node.proxy.posts == 1
 
 
+def test_a_history_contract_that_has_not_the_last_hash_is_not_asked(node: RemoteNode) -> None:
+    node.proxy.errors["eth_getProof"] = {"code": -32601, "message": "there is no such method"}
+    cache = ForkCache.memory()
+    with node.fork(cache) as remote:
+        node.proxy.lies["eth_getStorageAt"] = lambda _, __: OTHER_HASH
+        assert wanted(remote.table, [("hash", 5)]) is None
+        assert cache.hashes([5]) == {5: block_hash(node, 5)}
+
+
 def test_headers_that_are_not_linked_are_rejected(node: RemoteNode) -> None:
     node.proxy.lies["eth_getCode"] = lambda _, __: "0x"
     with node.fork() as remote:
