@@ -31,6 +31,7 @@ def test_hashes_of_blocks_are_known_proven_by_the_state_or_linked(node: RemoteNo
 
 def test_a_history_contract_that_has_not_the_last_hash_is_not_asked(node: RemoteNode) -> None:
     node.proxy.errors["eth_getProof"] = {"code": -32601, "message": "there is no such method"}
+    node.proxy.lies["eth_getCode"] = lambda _, __: "0x6000"
     cache = ForkCache.memory()
     with node.fork(cache) as remote:
         node.proxy.lies["eth_getStorageAt"] = lambda _, __: OTHER_HASH
