@@ -52,7 +52,7 @@ def test_a_fork_runs_from_its_export_and_names_what_is_missing(tmp_path: Path) -
 def test_a_node_on_disk_serves_what_it_has_read_when_the_remote_is_away(tmp_path: Path) -> None:
     with ExitStack() as stack:
         remote = stack.enter_context(remote_anvil())
-        flags = ("--fork-url", remote.url, "--data-dir", str(tmp_path / "node"))
+        flags = ("--fork-url", remote.url, "--data-dir", str(tmp_path / "node"), "--l1-port", "0")
         with running_anvil(*flags, program=NODE) as node:
             number = node("eth_blockNumber")
             assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5

@@ -111,7 +111,7 @@ def _exported(place: Path, file: Path, name: str | None, *, is_given: bool) -> E
             problem = f"it would be exported to {place} itself; copy that file afterwards"
             raise InvalidConfig("--fork-cache", problem)
         return fold(file)
-    if name is None and not is_given and ExportPlace(file).beside.exists():
+    if name is None and not is_given and (file.exists() or ExportPlace(file).beside.exists()):
         return fold(file)
     return export(_chosen(place, name or ""), file)
 
@@ -127,7 +127,8 @@ def _chosen(place: Path, name: str) -> Path:
     if len(found) == 1:
         return found[0]
     listed = ", ".join(it.path.stem for it in forks) or "none"
-    raise ForkNotChosen(f"{len(found)} forks fit {name!r}; in {place} there are: {listed}")
+    problem = f"{len(found)} forks begin with {name}" if name else "name a fork"
+    raise ForkNotChosen(f"{problem}; in {place} there are: {listed}")
 
 
 def _directory(place: Path) -> Path:

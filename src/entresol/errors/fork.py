@@ -84,7 +84,8 @@ class NoArchive(RemoteFailed):
 
     def __init__(self, host: str, number: int) -> None:
         super().__init__(
-            f"the remote {host} has no state of block {number}: it is no archive node; pin a newer block"
+            f"the remote {host} has no state of block {number}: it is no archive node; pin a newer block "
+            "(--fork-block-number), or ask another one (--fork-url)"
         )
         self.host = host
         self.number = number
@@ -94,7 +95,9 @@ class NotRecorded(RemoteFailed):
     """Something is not in the cache, and without a network it cannot be asked for."""
 
     def __init__(self, what: str, command: str) -> None:
-        super().__init__(f"{what} is not in the cache of the fork: record it with `{command}`")
+        super().__init__(
+            f"{what} is not in the cache of the fork: record it with `{command}` and the same requests"
+        )
         self.what = what
         self.command = command
 

@@ -135,7 +135,9 @@ class ForkCacheUnusable(ForkCacheFailed):
     """The file system does not let the cache of a fork be opened or written."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"the fork cache {path} cannot be used: {problem}; choose another place")
+        super().__init__(
+            f"the fork cache {path} cannot be used: {problem}; choose another (--fork-cache)"
+        )
         self.path = path
         self.problem = problem
 
@@ -177,7 +179,8 @@ class ForkCacheMismatch(ForkCacheFailed):
 
     def __init__(self, path: Path, found: str, expected: str) -> None:
         super().__init__(
-            f"the fork cache {path} holds {found}, not {expected}: fork that block, or choose another file"
+            f"the fork cache {path} holds {found}, not {expected}: fork that block "
+            "(--fork-block-number), or choose another file (--fork-cache)"
         )
         self.path = path
         self.found = found
@@ -188,7 +191,10 @@ class ForkCacheConflict(ForkCacheFailed):
     """A value that never changes is another one than the cache has."""
 
     def __init__(self, name: str, cached: str, given: str) -> None:
-        super().__init__(f"{name} is {cached} in the fork cache, and now it is {given}")
+        super().__init__(
+            f"{name} is {cached} in the fork cache, and now it is {given}: the remote, or the file, is wrong; "
+            "--fork-verify tells which, and `entresol cache clear` deletes the file"
+        )
         self.name = name
         self.cached = cached
         self.given = given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import dropwhile
 from typing import Final
 
 from entresol.cache_limits import CACHES
@@ -82,9 +83,10 @@ class PastBlocks:
         return [Call(_METHOD, (hex(it), _HASHES_ONLY)) for it in numbers]
 
     def take_recent(self, outcomes: Sequence[Outcome]) -> None:
-        """Take the outcomes of `recent_calls`."""
+        """Take the outcomes of `recent_calls`; a chain may begin above the first of them (`anvil --number`)."""
         numbers = range(self.first_recent + 1, self.anchor.number)
-        self._extend([self._described(*it) for it in zip(numbers, outcomes, strict=True)])
+        found = list(zip(numbers, outcomes, strict=True))
+        self._extend([self._described(*it) for it in dropwhile(_is_missing, found)])
 
     async def block(self, wanted: int | Hash32) -> DescribedBlock | None:
         """Return a block; None if the remote has none, if it is above the anchor, or if it was orphaned."""
@@ -169,3 +171,7 @@ class PastBlocks:
             return None
         self._blocks.put(block.hash, block, len(block.json))
         return block
+
+
+def _is_missing(found: tuple[int, Outcome]) -> bool:
+    return not isinstance(found[1], RemoteFailed) and bytes(found[1]) == b"null"

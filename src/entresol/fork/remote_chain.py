@@ -81,6 +81,11 @@ class RemoteChain:
             raise
 
     @property
+    def cache_place(self) -> str:
+        """Where the cache is."""
+        return str(self._cache.place)
+
+    @property
     def host(self) -> str:
         """Scheme, host and port of the remote."""
         return OFFLINE_HOST if self._client is None else self._client.host

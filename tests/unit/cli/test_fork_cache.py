@@ -93,6 +93,14 @@ def test_a_fork_is_exported_and_what_was_read_since_is_added(
     assert main(["cache", "export", str(file), "--fork-cache", str(file)]) == 0
 
 
+def test_an_export_without_new_values_stays_as_it_is(forks: Path) -> None:
+    file = forks / "fork.jsonl"
+    assert main(["cache", "export", str(file), FORK.name]) == 0
+    before = file.read_text(encoding="utf-8")
+    assert main(["cache", "export", str(file)]) == 0
+    assert file.read_text(encoding="utf-8") == before
+
+
 def test_one_file_is_exported(tmp_path: Path) -> None:
     record(tmp_path / "one.sqlite", FORK)
     file = str(tmp_path / "one.sqlite")

@@ -48,3 +48,13 @@ def test_headers_that_are_not_linked_are_rejected(node: RemoteNode) -> None:
         failure = wanted(remote.table, [("hash", 5)])
         assert isinstance(failure, RemoteMalformed)
         assert "its child names" in str(failure)
+
+
+def test_a_chain_may_begin_above_block_zero(node: RemoteNode) -> None:
+    first = BLOCKS - 3
+    node.proxy.lies["eth_getBlockByNumber"] = lambda params, it: (
+        None if params[0].startswith("0x") and int(params[0], 16) < first else it
+    )
+    with node.fork() as remote:
+        known = [remote.hash_at(it) for it in range(first, BLOCKS + 1)]
+    assert known == [block_hash(node, it) for it in range(first, BLOCKS + 1)]

@@ -23,7 +23,9 @@ class ForkInfo(msgspec.Struct, frozen=True, kw_only=True):
     hash: Hash32
     timestamp: int
     host: str
-    waiting: str
+    waiting: str | None
+    """What waits for the remote, if anything does."""
+    cache: str
 
     @classmethod
     def of(cls, fork: OpenFork | None) -> ForkInfo | None:
@@ -38,14 +40,16 @@ class ForkInfo(msgspec.Struct, frozen=True, kw_only=True):
             hash=anchor.hash,
             timestamp=anchor.header.timestamp,
             host=remote.host,
-            waiting=str(remote.waiting),
+            waiting=str(remote.waiting) if remote.waiting.requests else None,
+            cache=remote.cache_place,
         )
 
     def rows(self) -> Iterator[str]:
         """Yield the rows of the banner."""
         yield f"Copy of      chain {self.chain_id}, block {self.number:,}, {self.hash}"
         yield f"Block time   {self.timestamp}, {_shown(self.timestamp)}"
-        yield f"Remote       {self.host}; {self.waiting}"
+        yield f"Remote       {self.host}" + (f"; {self.waiting}" if self.waiting else "")
+        yield f"Cache        {self.cache}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields of the JSON file."""

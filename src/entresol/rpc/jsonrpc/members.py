@@ -80,12 +80,12 @@ CallManyResult.error: Why the call failed, if it did.
 AccessListResult.error: Why the call failed; missing if it did not.
 extraData: Bytes that its producer chose.
 feeRecipient: Who receives the priority fees.
-forkBlockNumber: Null: no chain is forked.
-forkConfig: What the chain was forked from: nothing.
+forkBlockNumber: The number of the block that a fork stands on; null if the chain is none.
+forkConfig: What the chain is a fork of.
 forkId: The fork id (EIP-2124).
-forkRetryBackoff: Null: no chain is forked.
-forkUrl: Null: no chain is forked.
-forkedNetwork: Null: no chain is forked.
+forkRetryBackoff: Milliseconds before a request to the remote is tried again; null if the chain is no fork.
+forkUrl: Scheme, host and port of the remote; null if the chain is no fork.
+forkedNetwork: The chain and the block that the chain is a fork of; null if it is none.
 from: The sender.
 fromAddress: The senders whose frames are wanted; all without it.
 fromBlock: The first block; the earliest without it.
