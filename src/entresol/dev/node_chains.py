@@ -148,7 +148,7 @@ class NodeChains:
     def check_depth(self, chain: Chain, depth: int, *, what: str = "Rollback") -> None:
         """Reject more blocks than the chain has."""
         if depth > chain.number - chain.ledger.first:
-            raise RollbackTooDeep(what, chain.number, depth)
+            raise RollbackTooDeep(what, chain.number, depth, chain.ledger.first)
 
     def plan_roll_back(self, chain: Chain, depth: int) -> NodeRevertPlan:
         """Return what rolls a chain back by so many blocks, and others as far as they have to be."""

@@ -84,9 +84,10 @@ class RollbackTooDeep(RollbackRejected):
     # As in anvil.
     rpc_code = -32602
 
-    def __init__(self, what: str, height: int, depth: int) -> None:
+    def __init__(self, what: str, height: int, depth: int, first: int = 0) -> None:
+        begins = f"; the chain begins with block {first}" if first else ""
         super().__init__(
-            f"{what} depth must not exceed current chain height: current height {height}, depth {depth}"
+            f"{what} depth must not exceed current chain height: current height {height}, depth {depth}{begins}"
         )
         self.height = height
         self.depth = depth

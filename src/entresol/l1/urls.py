@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -65,4 +66,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         for part in redacted:
             found |= {it for it in re.split(r"[/?&=#:]", part) if len(it) >= _MIN_SECRET_LENGTH}
         found |= {unquote(it) for it in found}
+        if parts["user"]:
+            # As it is sent: a remote may repeat the header.
+            found.add(b64encode(unquote(parts["user"]).encode()).decode())
         return sorted(found, key=len, reverse=True)

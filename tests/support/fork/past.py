@@ -33,7 +33,7 @@ class Anchor(NamedTuple):
     chain_id: int
     number: int
     hash: Hash32
-    json: bytes = b"{}"
+    json: bytes
 
 
 class Block(NamedTuple):
@@ -53,9 +53,11 @@ class PastOfChain:
 
     host = "http://remote:8545"
 
-    def __init__(self, client: ApiClient, anchor: int, json: bytes = b"{}") -> None:
+    def __init__(self, client: ApiClient, anchor: int, json: bytes | None = None) -> None:
         self.client = client
         found = client.chain.blocks.header(anchor)
+        if json is None:
+            json = text.dumps(client("eth_getBlockByNumber", hex(anchor), False)).encode()
         self.anchor = Anchor(RULES.chain_id, anchor, found.hash(), json)
         self.asked: Counter[str] = Counter()
         self.params: list[tuple[str, Sequence[object]]] = []
@@ -134,7 +136,7 @@ class ForkClient(DispatcherClient):
 
 @contextmanager
 def forked(
-    client: ApiClient, anchor: int, limits: LimitsConfig | None = None, json: bytes = b"{}"
+    client: ApiClient, anchor: int, limits: LimitsConfig | None = None, json: bytes | None = None
 ) -> Iterator[ForkClient]:
     """Open a fork of a client's chain, and close it at the end; `json` is the anchor as the remote describes it."""
     fork = ForkClient(PastOfChain(client, anchor, json), limits)

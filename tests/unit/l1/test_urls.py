@@ -57,3 +57,8 @@ def test_a_key_is_redacted_in_a_text_that_repeats_it(url: str) -> None:
 def test_a_text_is_unchanged_if_the_url_has_no_secrets() -> None:
     text = "cannot connect to 127.0.0.1:8545: rpc is not there / yet"
     assert Endpoint("http://127.0.0.1:8545/").redact(text) == text
+
+
+def test_a_password_is_redacted_as_it_is_sent() -> None:
+    text = Endpoint("https://name:p%40ss@host/").redact("Authorization: Basic bmFtZTpwQHNz")
+    assert text == "Authorization: Basic …"

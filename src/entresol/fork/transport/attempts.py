@@ -11,6 +11,7 @@ import msgspec
 
 from entresol.errors import RemoteFailed, RemoteRejected, RemoteTimeout, RemoteUnreachable
 from entresol.fork.transport.endpoints import Endpoints, RemoteEndpoint
+from entresol.l1.remote.http_post import NO_RESPONSE
 
 TOO_MANY_REQUESTS: Final = 429
 MAX_DELAY: Final = 10.0
@@ -95,7 +96,8 @@ class Attempts:
             return left
         if isinstance(self._failure, RemoteRejected):
             raise self._failure
-        because = "" if self._failure is None else f": {self._problem()}"
+        problem = self._problem()
+        because = f": {problem}" if problem and not problem.startswith(NO_RESPONSE) else ""
         raise RemoteTimeout(
             f"the remote {endpoint.host} did not respond to {self._method} in "
             f"{self._patience.timeout:g} seconds{because}"
@@ -103,4 +105,4 @@ class Attempts:
 
     def _problem(self) -> str:
         failure = self._failure
-        return failure.problem if isinstance(failure, RemoteUnreachable) else str(failure)
+        return failure.problem if isinstance(failure, RemoteUnreachable) else str(failure or "")

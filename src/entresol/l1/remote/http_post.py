@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
+NO_RESPONSE: Final = "no response"
+"""How the text of a `NoResponse` begins if there was none in time."""
 _PIECE_BYTES: Final = 64 << 10
 
 
@@ -69,7 +71,7 @@ class HttpPost:
                 received = await _read_bounded(response, max_bytes)
                 return PostResponse(response.status, received, retry_after)
         except TimeoutError as error:
-            raise NoResponse(f"no response in {seconds:g} seconds") from error
+            raise NoResponse(f"{NO_RESPONSE} in {seconds:g} seconds") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NoResponse(str(error) or type(error).__name__) from error
 

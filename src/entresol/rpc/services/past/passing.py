@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from entresol.errors.fork import NoArchive, RemoteMalformed, RemoteRejected
-from entresol.fork.transport.rejections import is_no_archive
+from entresol.errors.fork import AnchorLost, NoArchive, RemoteMalformed, RemoteRejected
+from entresol.fork.transport.rejections import is_invalid_params, is_no_archive, is_unknown_block
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.past import Named
-from entresol.rpc.services.past.remote import block_of, is_null
+from entresol.rpc.services.past.remote import block_of, hash_of, is_null
 from entresol.rpc.types.number import HexOrInteger, Number
 
 if TYPE_CHECKING:
@@ -35,6 +35,13 @@ _BY_HASH: Final = {
     "ots_getBlockDetails": "ots_getBlockDetailsByHash",
 }
 """How a block that the remote may still replace is asked for: by its hash, so that it is the one below the fork."""
+_WHOLE_BLOCKS: Final = frozenset(
+    {
+        *("eth_getBlockByHash", "eth_getBlockTransactionCountByHash"),
+        *("eth_getBlockReceipts", "ots_getBlockDetailsByHash"),
+    }
+)
+"""Methods that have a result of every block: without one, the remote has replaced it."""
 _HEADERS: Final = {
     "eth_getHeaderByNumber": "eth_getBlockByNumber",
     "erigon_getHeaderByNumber": "eth_getBlockByNumber",
@@ -53,6 +60,8 @@ _SAY_THEIR_BLOCK: Final = frozenset(
 )
 """Methods whose results say themselves whether they are above the anchor."""
 _TRANSACTION: Final = "eth_getTransactionByHash"
+_BLOCK: Final = "eth_getBlockByHash"
+_BY_NUMBER: Final = "eth_getBlockByNumber"
 _WORDS: Final = {"eth_getStorageAt": 32}
 _QUANTITIES: Final = frozenset({"eth_getBalance", "eth_getTransactionCount"})
 _DIGITS: Final = re.compile(r"0x[0-9a-fA-F]*")
@@ -80,7 +89,12 @@ class PassedReads:
         elif name in _BY_HASH and (block_hash := self._remote.hash_at(number)) is not None:
             name = _BY_HASH[name]
         params = _params(method, arguments, number if block_hash is None else block_hash)
-        return await self._read(method, name, params)
+        if number == self._remote.anchor.number and name == _BLOCK and params[1:] == [False]:
+            return Raw(self._remote.anchor.json)
+        result = await self._read(method, name, params)
+        if block_hash is not None and name in _WHOLE_BLOCKS and is_null(result):
+            raise AnchorLost(self._remote.host, number, block_hash)
+        return result
 
     async def by_hash(
         self, method: Method, arguments: Sequence[Any], unknown: UnknownHash
@@ -95,15 +109,44 @@ class PassedReads:
         return None if is_null(result) else result
 
     async def state(self, method: Method, arguments: Sequence[Any], number: int) -> Raw:
-        """Return what the remote has of the state after a block; raise `NoArchive` if it has none."""
-        params = _params(method, arguments, number)
+        """Return what the remote has of the state after a block; raise `NoArchive` if it has none.
+
+        A block that the remote may still replace is named by its hash; a remote that only takes numbers is asked
+        afterwards which block it has there.
+        """
+        expected = self._remote.hash_at(number)
         try:
-            result = await self._remote.read(method.name, params, is_final=_is_there)
+            if expected is None:
+                result = await self._state(method, arguments, number)
+            else:
+                result = await self._state_of(method, arguments, number, expected)
         except RemoteRejected as error:
             if is_no_archive(error.message):
                 raise NoArchive(self._remote.host, number) from None
+            if expected is not None and is_unknown_block(error.message):
+                raise AnchorLost(self._remote.host, number, expected) from None
             raise
         return self._typed(method.name, result)
+
+    async def _state_of(
+        self, method: Method, arguments: Sequence[Any], number: int, expected: Hash32
+    ) -> Raw:
+        named = {"blockHash": str(expected), "requireCanonical": False}
+        try:
+            return await self._state(method, arguments, named)
+        except RemoteRejected as error:
+            if not is_invalid_params(error.code, error.message):
+                raise
+        params = _params(method, arguments, number)
+        result = await self._remote.read(method.name, params)
+        now = hash_of(await self._remote.read(_BY_NUMBER, [hex(number), False]))
+        if now != expected:
+            raise AnchorLost(self._remote.host, number, expected, now)
+        return result
+
+    async def _state(self, method: Method, arguments: Sequence[Any], named: object) -> Raw:
+        params = _params(method, arguments, named)
+        return await self._remote.read(method.name, params, is_final=_is_there)
 
     async def of_sealed(self, method: Method, arguments: Sequence[Any], number: int) -> Raw:
         """Return what the remote's own method says of a block or a transaction that it has executed."""

@@ -90,6 +90,13 @@ class _Place(msgspec.Struct):
     block_number: Raw = msgspec.field(name="blockNumber", default=Raw(_NULL))
 
 
+class _Hashed(msgspec.Struct):
+    """Which hash a block has."""
+
+    hash: str
+
+
+_hashed: Final = msgspec.json.Decoder(_Hashed).decode
 _place: Final = msgspec.json.Decoder(_Place).decode
 _text: Final = msgspec.json.Decoder(str).decode
 
@@ -109,6 +116,14 @@ def block_of(result: Raw) -> int | None:
         if not is_null(value):
             return _number(value)
     return None
+
+
+def hash_of(block: Raw) -> Hash32 | None:
+    """Return the hash that a block says it has; None if it says none."""
+    try:
+        return Hash32.parse(_hashed(block).hash)
+    except (MalformedValue, msgspec.DecodeError):
+        return None
 
 
 def _number(value: Raw) -> int | None:

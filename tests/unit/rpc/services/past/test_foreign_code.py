@@ -59,7 +59,7 @@ def test_its_storage_and_code_can_be_read(fork: ForkClient) -> None:
 def test_a_fork_of_another_chain_is_not_checked() -> None:
     with running_api() as client:
         client("anvil_mine", 2)
-        with forked(client, 1) as fork:
+        with forked(client, 1, json=b"{}") as fork:
             fork("anvil_setCode", ERA, CODE)
             assert fork("eth_call", CALLED, "latest") == "0x"
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from entresol.errors import AnchorLost, RemoteRejected
 from entresol.primitives.values import Address, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import method, methods_of
 from entresol.rpc.services.past.passing import PassedReads
@@ -106,3 +107,84 @@ def test_a_trace_that_is_left_to_the_remote_has_its_options() -> None:
     assert remote.params == [str(HASH), config]
     asyncio.run(reads.of_sealed(METHODS["x_traced"], [HASH, None], 5))
     assert remote.params == [str(HASH)]
+
+
+class Reorganised(Recorder):
+    """A remote that has replaced block 5; `understands` says whether it takes objects for blocks."""
+
+    def __init__(self, *, understands: bool = True, now: bytes = b"\xcd" * 32) -> None:
+        super().__init__()
+        self.understands = understands
+        self.now = Hash32(now)
+
+    async def read(self, _method: str, params: Any, **_options: Any) -> Raw:
+        if _method == "eth_getBlockByNumber":
+            return Raw(b'{"number":"0x5","hash":"%s"}' % str(self.now).encode())
+        named = params[-1]
+        if isinstance(named, dict):
+            if not self.understands:
+                raise RemoteRejected(self.host, _method, -32602, "invalid argument 1")
+            if named["blockHash"] != str(self.now):
+                raise RemoteRejected(self.host, _method, -32000, "header for hash not found")
+        elif _method in {"eth_getBlockByHash", "eth_getBlockReceipts"}:
+            return Raw(b"null")
+        return Raw(b'"0x7"')
+
+    def hash_at(self, _number: int) -> Hash32:  # type: ignore[override]
+        return HASH
+
+
+class Reads:
+    """Methods of nodes."""
+
+    prefix = "eth"
+
+    @method()
+    def get_balance(self, address: Address, block: BlockId = LATEST) -> None: ...
+
+    @method()
+    def get_block_by_number(self, block: BlockId, full: bool) -> None: ...
+
+    @method()
+    def get_block_receipts(self, block: BlockId) -> None: ...
+
+
+READS = methods_of([Reads()])
+
+
+@pytest.mark.parametrize("understands", [True, False])
+def test_a_state_of_a_block_that_was_replaced_is_an_error(understands: bool) -> None:
+    reads = PassedReads(Reorganised(understands=understands))  # type: ignore[arg-type]
+    with pytest.raises(AnchorLost, match=r"block 5 of the fork, 0xabab.*was orphaned"):
+        asyncio.run(reads.state(READS["eth_getBalance"], [ADDRESS, LATEST], 5))
+
+
+@pytest.mark.parametrize("understands", [True, False])
+def test_a_state_of_a_block_that_may_be_replaced_is_read_of_that_block(understands: bool) -> None:
+    remote = Reorganised(understands=understands, now=bytes(HASH))
+    reads = PassedReads(remote)  # type: ignore[arg-type]
+    found = asyncio.run(reads.state(READS["eth_getBalance"], [ADDRESS, LATEST], 5))
+    assert bytes(found) == b'"0x7"'
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("eth_getBlockByNumber", [LATEST, True]), ("eth_getBlockReceipts", [LATEST])],
+)
+def test_a_block_that_was_replaced_is_an_error_and_not_null(
+    name: str, arguments: list[Any]
+) -> None:
+    reads = PassedReads(Reorganised())  # type: ignore[arg-type]
+    with pytest.raises(AnchorLost, match="block 5 of the fork"):
+        asyncio.run(reads.by_number(READS[name], arguments, 5))
+
+
+def test_the_anchor_is_served_as_it_was_read() -> None:
+    class Anchored(Reorganised):
+        class anchor:  # noqa: N801 - an attribute of the remote
+            number = 5
+            json = b'{"number":"0x5","transactions":[]}'
+
+    reads = PassedReads(Anchored())  # type: ignore[arg-type]
+    found = asyncio.run(reads.by_number(READS["eth_getBlockByNumber"], [LATEST, False], 5))
+    assert bytes(found) == Anchored.anchor.json
