@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
-import {IVerifier} from "./interfaces/IVerifier.sol";
+import {FakeProofVerifier} from "./FakeProofVerifier.sol";
 import {PublicNetworks} from "./libraries/PublicNetworks.sol";
 
 /// @notice Accepts fake proofs. For development only: a validator can withdraw everything that was
 /// deposited. It can neither be deployed nor used on a public network.
-/// @dev A fake proof has a magic number and the public inputs of its batches, so that it cannot be mistaken
-/// for a real one, and wrong batches are still rejected.
-contract DevelopmentVerifier is IVerifier {
-    uint256 internal constant FAKE_PROOF_TYPE = 3;
-    uint256 internal constant FAKE_PROOF_MAGIC = 13;
-
+contract DevelopmentVerifier is FakeProofVerifier {
     /// @dev A proof that proves nothing would let a validator take what people deposit on this network.
     error FakeProofsOnPublicNetwork(uint256 chainId);
-    error NoPublicInput();
-    error NotAFakeProof();
-    error PublicInputMismatch(uint256 expected, uint256 provided);
 
     modifier onlyPrivateNetwork() {
         if (PublicNetworks.contains(block.chainid)) revert FakeProofsOnPublicNetwork(block.chainid);
@@ -30,19 +22,6 @@ contract DevelopmentVerifier is IVerifier {
         uint256[] calldata publicInputs,
         uint256[] calldata proof
     ) external view onlyPrivateNetwork returns (bool) {
-        if (publicInputs.length == 0) revert NoPublicInput();
-        if (
-            proof.length != 4 ||
-            proof[0] != FAKE_PROOF_TYPE ||
-            proof[1] != 0 ||
-            proof[2] != FAKE_PROOF_MAGIC
-        ) revert NotAFakeProof();
-
-        uint256 folded = publicInputs[0];
-        for (uint256 i = 1; i < publicInputs.length; ++i) {
-            folded = uint256(keccak256(abi.encodePacked(folded, publicInputs[i]))) >> 32;
-        }
-        if (proof[3] != folded) revert PublicInputMismatch(folded, proof[3]);
-        return true;
+        return _verifyFakeProof(publicInputs, proof);
     }
 }

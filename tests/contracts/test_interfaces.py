@@ -226,6 +226,6 @@ def test_functions_and_events_match_the_abi_of_client_libraries(contract: str, t
 
 def test_the_contracts_of_l1_are_part_of_the_package() -> None:
     assert {
-        "Bridgehub", "BytecodesSupplier", "ChainTypeManager", "DevelopmentVerifier", "L1AssetRouter",
-        "L1ERC20Bridge", "L1NativeTokenVault", "L1Nullifier", "TestERC20", "ValidatorTimelock", "ZKChain",
+        "Bridgehub", "BytecodesSupplier", "ChainTypeManager", "DevelopmentVerifier", "ForkVerifier",
+        "L1AssetRouter", "L1ERC20Bridge", "L1NativeTokenVault", "L1Nullifier", "TestERC20", "ValidatorTimelock", "ZKChain",
     } <= set(contracts.names())  # fmt: skip

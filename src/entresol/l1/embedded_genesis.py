@@ -33,6 +33,8 @@ and 31338 for a second one), of Kurtosis (3151908)."""
 
 _SETUP_GAS: Final = 100_000_000
 
+_CONTRACT_NONCE: Final = 1
+
 _UNCHECKED: Final = Checks(
     base_fee=False, fees=False, balance=False, nonce=False, sender_code=False, gas_cap=False
 )
@@ -100,7 +102,7 @@ def run_unchecked(
 
 
 def deployment_accounts(
-    deployment: Deployment, fork: str, ether: int = 0
+    deployment: Deployment, fork: str, ether: int = 0, *, is_copy: bool = False
 ) -> dict[Address, GenesisAccount]:
     """Execute a deployment on an empty state, and return the resulting accounts, with `ether` of the deployer.
 
@@ -108,6 +110,7 @@ def deployment_accounts(
 
     The transactions are those for any other L1, so that the contracts are in the same state there.
     With the chain id of a public network there is no verifier; only chains that were created with one still have it.
+    An L1 that `is_copy` of a chain has that chain's id, and the verifier for forks, which no transaction can deploy.
     """
     overlay = empty_overlay()
     rules = Rules(deployment.l1_chain_id, fork)
@@ -125,7 +128,11 @@ def deployment_accounts(
         Address(change.address): _account(change, changes.codes) for change in changes.accounts
     }
     deployer = msgspec.structs.replace(found[deployment.deployer], balance=ether)
-    return {**found, deployment.deployer: deployer}
+    found[deployment.deployer] = deployer
+    if is_copy:
+        code = bytes(artifact("ForkVerifier").runtime)
+        found[deployment.contracts.verifier] = GenesisAccount(nonce=_CONTRACT_NONCE, code=code)
+    return found
 
 
 def fund_vault(

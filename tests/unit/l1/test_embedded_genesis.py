@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from entresol.contracts import artifact
 from entresol.l1.deployment import Deployment, RegisteredChain, addresses_of
 from entresol.l1.embedded_genesis import deployment_accounts, development_problem, is_public_network
 from entresol.primitives.values import Address, Hash32
+
+ZERO = Address.zero()
+
+
+def deployment_on(l1_chain_id: int) -> Deployment:
+    return Deployment(
+        l1_chain_id=l1_chain_id,
+        deployer=ZERO,
+        chains=(
+            RegisteredChain(chain_id=2, operator=ZERO, genesis_batch_hash=Hash32(b"\1" * 32)),
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,17 +54,23 @@ def test_any_other_id_takes_a_flag(chain_id: int) -> None:
 
 def test_the_genesis_with_the_chain_id_of_a_public_network_lacks_the_verifier_alone() -> None:
     """It is compared with that of an older chain, whose contracts have the same addresses."""
-    zero = Address.zero()
 
     def codes(l1_chain_id: int) -> set[Address]:
-        deployment = Deployment(
-            l1_chain_id=l1_chain_id,
-            deployer=zero,
-            chains=(
-                RegisteredChain(chain_id=2, operator=zero, genesis_batch_hash=Hash32(b"\1" * 32)),
-            ),
-        )
-        accounts = deployment_accounts(deployment, "prague")
+        accounts = deployment_accounts(deployment_on(l1_chain_id), "prague")
         return {address for address, account in accounts.items() if account.code}
 
-    assert codes(31337) - codes(1) == {addresses_of(zero).verifier}
+    assert codes(31337) - codes(1) == {addresses_of(ZERO).verifier}
+
+
+@pytest.mark.parametrize("chain_id", [1, 8453, 31337])
+def test_a_copy_of_any_network_has_all_contracts_at_their_addresses_and_the_verifier_for_forks(
+    chain_id: int,
+) -> None:
+    usual = deployment_accounts(deployment_on(31337), "prague")
+    copied = deployment_accounts(deployment_on(chain_id), "prague", is_copy=True)
+    verifier = addresses_of(ZERO).verifier
+    assert copied.keys() == usual.keys()
+    assert {it: copied[it].nonce for it in copied} == {it: usual[it].nonce for it in usual}
+    assert copied[verifier].code == artifact("ForkVerifier").runtime
+    sizes = {it: len(copied[it].code) for it in copied if it != verifier}
+    assert sizes == {it: len(usual[it].code) for it in usual if it != verifier}

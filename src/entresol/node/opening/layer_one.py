@@ -73,7 +73,9 @@ def open_layer_one(
     rules = layer_one_rules(config)
     tokens = base_tokens or [ETHER_TOKEN] * len(layer_twos)
     deployment = development_deployment(config, layer_twos, tokens)
-    accounts = deployment_accounts(deployment, rules.fork, _balance(config))
+    accounts = deployment_accounts(
+        deployment, rules.fork, _balance(config), is_copy=fork is not None
+    )
     amounts = {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
     predeploys = fund_vault(accounts, deployment, amounts, _holdings(config, tokens))
     predeploys = with_pairs(predeploys, deployment)

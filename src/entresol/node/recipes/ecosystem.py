@@ -77,7 +77,7 @@ async def _open_ecosystem(forks: OpenForks, reopening: Reopening, log: NodeLog |
         return ecosystem(config, log, forks=forks, reopening=reopening)
     remote: Sequence[SettlementLayer] = ()
     if config.l1.l1_url is None:
-        check_development_l1(config)
+        check_development_l1(config, is_copy=forks.l1 is not None)
     else:
         remote = await connect_remote(config)
     try:

@@ -135,8 +135,11 @@ def configured_contracts(
     return manifest.l1_chain_id, manifest.contracts
 
 
-def check_development_l1(config: NodeConfig) -> None:
-    """Reject flags and data directories that need a remote L1, if there is no `--l1-url`."""
+def check_development_l1(config: NodeConfig, *, is_copy: bool = False) -> None:
+    """Reject flags and data directories that need a remote L1, if there is no `--l1-url`.
+
+    An L1 that `is_copy` of a chain may have the id of a public network: nobody else can reach it.
+    """
     for it in (config, *layer_two_configs(config)):
         manifest = ManifestFile(it.chain).manifest
         if manifest is not None:
@@ -156,6 +159,8 @@ def check_development_l1(config: NodeConfig) -> None:
         for flag, is_set in flags.items():
             if is_set:
                 raise InvalidConfig(flag, "this needs the L1's --l1-url")
+    if is_copy:
+        return
     # An older chain keeps the contracts that it has.
     problem = development_problem(
         config.l1.l1_chain_id, is_development=config.settlement.l1_development

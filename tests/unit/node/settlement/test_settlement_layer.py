@@ -45,6 +45,10 @@ def test_a_new_development_l1_has_no_chain_id_of_a_public_network(tmp_path: Path
     check_development_l1(config)
 
 
+def test_a_copy_of_a_public_network_may_have_its_chain_id() -> None:
+    check_development_l1(SETTINGS.load({"l1_chain_id": "1"}, {}), is_copy=True)
+
+
 def test_a_new_development_l1_with_an_unknown_chain_id_takes_a_flag(tmp_path: Path) -> None:
     arguments = {"l1_chain_id": "987654", "data_dir": str(tmp_path)}
     with pytest.raises(InvalidConfig, match=r"987654 is not known .* by --l1-development"):
