@@ -16,6 +16,7 @@ from entresol.storage.database.directory import (
     LOCK_FILE,
     DirectoryLock,
     check_directory,
+    has_only_reads,
     write_durably,
 )
 
@@ -163,7 +164,10 @@ def _check_own(path: Path) -> None:
     """Reject a directory with something else in it, as that of one chain does."""
     if not path.exists() or (path / CHAINS_FILE).exists():
         return
-    if not path.is_dir() or {it.name for it in path.iterdir()} - {LOCK_FILE, f"{CHAINS_FILE}.new"}:
+    if not path.is_dir():
+        raise StoreForeign(path)
+    names = {it.name for it in path.iterdir() if not has_only_reads(it)}
+    if names - {LOCK_FILE, f"{CHAINS_FILE}.new"}:
         raise StoreForeign(path)
 
 

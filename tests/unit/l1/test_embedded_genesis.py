@@ -16,9 +16,7 @@ def deployment_on(l1_chain_id: int) -> Deployment:
     return Deployment(
         l1_chain_id=l1_chain_id,
         deployer=ZERO,
-        chains=(
-            RegisteredChain(chain_id=2, operator=ZERO, genesis_batch_hash=Hash32(b"\1" * 32)),
-        ),
+        chains=(RegisteredChain(chain_id=2, operator=ZERO, genesis_batch_hash=Hash32(b"\1" * 32)),),
     )
 
 

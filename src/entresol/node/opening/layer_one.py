@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.chain.chain import Chain
+from entresol.chain.clock import LATEST, ClockState
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
@@ -51,7 +52,8 @@ _CONTRACT_NONCE: Final = 1
 
 
 _MAX_VAULT_BALANCE: Final = 2**128
-"""Limit of the vault's genesis balance, so that it does not overflow by deposits."""
+"""Limit of the vault's genesis balance for a chain, so that it does not overflow by deposits. It is what the vault holds
+for a fork, whose supply nobody knows: more than any chain has of its base token."""
 
 
 _MAX_SUPPLY: Final = 2**255
@@ -108,9 +110,7 @@ def open_layer_one(
     begin_fork(chain, fork)
     report_contracts(chain, expected.genesis, "settlement contracts")
     start_clock(chain, config.chain)
-    if layer_twos[0].ledger.anchor is not None:
-        # Both layers have the time of the block that the L2 stands on.
-        chain.clock.start_at(layer_twos[0].head.timestamp)
+    _agree_on_time(chain, layer_twos)
     if blocks.l1_block_time is not None:
         chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
     elif config.l1.l1_delay:
@@ -119,6 +119,20 @@ def open_layer_one(
         contract = deployment.contracts_of(it.rules.chain_id).chain
         limit_requests(chain, contract, it.rules.gas_limit)
     return chain
+
+
+def _agree_on_time(layer_one: Chain, layer_twos: Sequence[Chain]) -> None:
+    """Let the time of all layers go on from the latest block of any, if one of them is a fork.
+
+    The blocks that two forks stand on are not of the same second, and an L2 settles at a time that its L1 has reached.
+    """
+    layers = (layer_one, *layer_twos)
+    if all(it.ledger.anchor is None for it in layers):
+        return
+    given = [it.clock.now() for it in layers if it.clock.state != ClockState()]
+    latest = max(*given, *(it.head.timestamp for it in layers))
+    for it in layers:
+        it.clock.set_time(min(latest, LATEST))
 
 
 def _check_not_lost(folder: Path, layer_twos: Sequence[Chain]) -> None:
@@ -151,6 +165,8 @@ def _holdings(config: NodeConfig, tokens: Iterable[BaseToken]) -> list[Holding]:
 
 def _vault_balance(layer_two: Chain) -> int:
     """Return the base tokens in the genesis of an L2, which the vault on L1 holds."""
+    if layer_two.ledger.anchor is not None:
+        return _MAX_VAULT_BALANCE
     return min(backed_balance(layer_two.genesis.alloc), _MAX_VAULT_BALANCE)
 
 

@@ -145,7 +145,7 @@ def _is_unfinished(path: Path) -> bool:
         return True
     if not path.is_dir():
         raise StoreForeign(path)
-    names = {entry.name for entry in path.iterdir()}
+    names = {entry.name for entry in path.iterdir() if not has_only_reads(entry)}
     if FORMAT_FILE in names:
         return False
     # A database writes its first table long after the format file.
@@ -154,6 +154,11 @@ def _is_unfinished(path: Path) -> bool:
     ):
         raise StoreForeign(path)
     return True
+
+
+def has_only_reads(path: Path) -> bool:
+    """Return whether a folder has what a fork has read, and no chain yet: that of another layer in the same directory."""
+    return path.is_dir() and {it.name for it in path.iterdir()} == {FORK_FOLDER}
 
 
 def _check_format(path: Path) -> None:

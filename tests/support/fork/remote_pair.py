@@ -1,0 +1,67 @@
+"""Two real anvils as the remotes of a pair of forks, each with a token whose holder nobody has the key of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from entresol.contracts import artifact
+from entresol.primitives import abi
+from entresol.primitives.values import Address
+from tests.support.anvil import Anvil, running_anvil
+
+L1_CHAIN_ID: Final = 1
+"""That of a public network, on which the contracts for development are not."""
+L2_CHAIN_ID: Final = 8453
+HOLDER: Final = "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB"
+HELD: Final = 10**12
+L1_TIME: Final = 1_700_000_000
+L2_TIME: Final = L1_TIME - 100
+
+
+class RemoteToken(NamedTuple):
+    """A remote, and a token on it that the holder has."""
+
+    node: Anvil
+    token: str
+
+    @property
+    def url(self) -> str:
+        """Its URL."""
+        return self.node.url
+
+    @property
+    def latest(self) -> tuple[int, int]:
+        """Number and time of its latest block."""
+        block = self.node("eth_getBlockByNumber", "latest", False)
+        return int(block["number"], 16), int(block["timestamp"], 16)
+
+
+class RemotePair(NamedTuple):
+    """The remotes of both layers; the latest block of the L2 is the earlier one."""
+
+    l1: RemoteToken
+    l2: RemoteToken
+
+
+@contextmanager
+def remote_pair() -> Iterator[RemotePair]:
+    """Start both remotes."""
+    with (
+        running_anvil("--chain-id", str(L1_CHAIN_ID), "--timestamp", str(L1_TIME)) as l1,
+        running_anvil("--chain-id", str(L2_CHAIN_ID), "--timestamp", str(L2_TIME)) as l2,
+    ):
+        yield RemotePair(_with_token(l1, "One"), _with_token(l2, "Two"))
+
+
+def _with_token(node: Anvil, symbol: str) -> RemoteToken:
+    sender = node("eth_accounts")[0]
+    arguments = abi.encode("(string,string,uint8)", (f"Token {symbol}", symbol, 6))
+    code = bytes(artifact("TestERC20").bytecode) + arguments
+    sent = node("eth_sendTransaction", {"from": sender, "data": f"0x{code.hex()}"})
+    token = node("eth_getTransactionReceipt", sent)["contractAddress"]
+    mint = abi.encode_call("mint(address,uint256)", Address.parse(HOLDER), HELD)
+    node("eth_sendTransaction", {"from": sender, "to": token, "data": f"0x{mint.hex()}"})
+    node("anvil_mine", "0x3", "0x2")
+    return RemoteToken(node, token)
