@@ -85,3 +85,12 @@ def postgres() -> Iterator[Postgres]:
     """Return a PostgreSQL, on which each test makes databases of its own."""
     with running_postgres() as server:
         yield server
+
+
+@pytest.fixture
+def usual_recursion() -> Iterator[None]:
+    """Let recursion end where Python ends it: a peer that tests import lifts the limit beyond what the stack can hold."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(limit)

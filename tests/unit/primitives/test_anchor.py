@@ -82,6 +82,7 @@ def test_blob_gas_is_kept_though_a_field_before_it_is_missing() -> None:
     assert found.requests_hash is None
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("json", [b"null", b"[]", b"{}", b"x", b"[" * 100_000])
 def test_what_is_no_block_is_a_typed_error(json: bytes) -> None:
     with pytest.raises(MalformedValue):

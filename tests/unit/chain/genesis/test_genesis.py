@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -359,15 +358,10 @@ def test_what_is_no_json_object_is_rejected(text: bytes) -> None:
         Genesis.parse(text)
 
 
+@pytest.mark.usefixtures("usual_recursion")
 def test_a_file_that_is_nested_too_deeply_is_rejected() -> None:
-    limit = sys.getrecursionlimit()
-    # A peer that the tests import lifts the limit beyond what the stack can hold.
-    sys.setrecursionlimit(1000)
-    try:
-        with pytest.raises(InvalidGenesis, match="not JSON: maximum recursion depth"):
-            Genesis.parse(b"[" * 100_000)
-    finally:
-        sys.setrecursionlimit(limit)
+    with pytest.raises(InvalidGenesis, match="not JSON: maximum recursion depth"):
+        Genesis.parse(b"[" * 100_000)
 
 
 @pytest.mark.parametrize(

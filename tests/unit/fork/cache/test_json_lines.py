@@ -64,6 +64,7 @@ def test_lines_may_come_in_any_order_and_twice_as_a_merge_leaves_them(tmp_path: 
         ]
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -147,6 +148,7 @@ def test_an_export_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) 
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("json", [b"", b"nul", b'{"a":', b"[1]]", b'"\xff"', b"[" * 100_000])
 def test_only_json_is_kept(json: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):

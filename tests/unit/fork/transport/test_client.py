@@ -103,6 +103,7 @@ def test_a_remote_that_is_gone_is_an_error_that_names_host_and_method(node: Remo
         assert wanted(remote.table, [ACCOUNT]) is None
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
@@ -180,6 +181,7 @@ def _failure(remote: RemoteChain) -> BaseException | None:
     return raised.value
 
 
+@pytest.mark.usefixtures("usual_recursion")
 def test_json_without_end_is_malformed_for_any_method(node: RemoteNode) -> None:
     with node.fork() as remote:
         node.proxy.fault = faults.deep_json(100_000)
