@@ -249,6 +249,10 @@ test-long: install $(TITANOBOA_STAMP) $(WHEEL_STAMP) ## Run what takes long and 
 traffic: install ## Send random bundles between three chains for an hour; SECONDS=600 for less
 	ENTRESOL_TRAFFIC_SECONDS=$(or $(SECONDS),3600) $(BIN)/pytest -s -q tests/properties/test_interop_traffic.py -k any_length $(ARGS)
 
+.PHONY: fork-soak
+fork-soak: install ## Use a fork whose remote rate-limits, reorganises and dies for an hour; SECONDS=900 for less
+	ENTRESOL_FORK_SOAK_SECONDS=$(or $(SECONDS),3600) $(BIN)/pytest -s -q tests/properties/test_fork_soak.py -k any_length $(ARGS)
+
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them
 	@$(BIN)/python -m entresol $(ARGS)

@@ -124,15 +124,21 @@ class BlockReads:
         params: Sequence[object],
         is_final: Callable[[msgspec.Raw], bool] | None,
         check: ReadCheck | None = None,
+        *,
+        at: int | None = None,
     ) -> msgspec.Raw:
-        """Return the result of a method; one that is final may come from the cache, and goes there."""
+        """Return the result of a method; one that is final may come from the cache, and goes there.
+
+        It follows from the block `at`, if that is given: unless the remote has it still, raise `AnchorLost`.
+        """
         key = msgspec.json.encode(params)
         cached = None if is_final is None else self._cache.response(method, key)
         if cached is not None:
             return msgspec.Raw(cached)
         if self._client is None:
             raise self._cache.missing_response(method, key)
-        raw = await self._client.request(method, *params)
+        guard = None if at is None else self._past.guard(at)
+        raw = await self._client.request(method, *params, guard=guard)
         if check is not None:
             await check.checked(method, raw)
         if is_final is not None and is_final(raw):

@@ -14,11 +14,15 @@ T = TypeVar("T")
 class ClientThread:
     """An event loop on a thread of its own.
 
-    Any thread may give it work. Fails: with `RuntimeError` once it is stopped.
+    Any thread may give it work. Remembers: whether it takes more. Fails: with `RuntimeError` once it is being stopped;
+    work that runs then is cancelled.
     """
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
+        # Work that was given while it stops would never end.
+        self._taking = threading.Lock()
+        self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -33,24 +37,24 @@ class ClientThread:
 
     def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine there."""
-        if self._loop.is_closed():
-            work.close()
-            raise RuntimeError("the client of the remote is stopped")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        with self._taking:
+            if not self._is_stopped:
+                return asyncio.run_coroutine_threadsafe(work, self._loop)
+        work.close()
+        raise RuntimeError("the client of the remote is stopped")
 
     def soon(self, call: Callable[[], None]) -> bool:
         """Call a function there, soon; return whether it will be: not once it is stopped."""
-        try:
-            self._loop.call_soon_threadsafe(call)
-        except RuntimeError:
-            if not self._loop.is_closed():
-                raise
-            return False
-        return True
+        with self._taking:
+            if not self._is_stopped:
+                self._loop.call_soon_threadsafe(call)
+            return not self._is_stopped
 
     def stop(self, last: Coroutine[Any, Any, None]) -> None:
         """Cancel what runs there, run one more coroutine, and end the thread."""
-        if self._loop.is_closed():
+        with self._taking:
+            was_stopped, self._is_stopped = self._is_stopped, True
+        if was_stopped:
             last.close()
             return
         asyncio.run_coroutine_threadsafe(self._ended(last), self._loop).result()
@@ -58,10 +62,11 @@ class ClientThread:
         self._thread.join()
 
     async def _ended(self, last: Coroutine[Any, Any, None]) -> None:
-        running = [it for it in asyncio.all_tasks() if it is not asyncio.current_task()]
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        # Some of it may begin something else while it ends.
+        while running := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running)
         await last
 
     def _run(self) -> None:

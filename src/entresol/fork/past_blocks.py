@@ -7,13 +7,13 @@ from itertools import dropwhile
 from typing import Final
 
 from entresol.cache_limits import CACHES
-from entresol.errors import RemoteFailed, RemoteMalformed
+from entresol.errors import AnchorLost, RemoteFailed, RemoteMalformed
 from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.fork import results
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER
-from entresol.fork.block_names import RemoteBlock
+from entresol.fork.block_names import Naming, RemoteBlock
 from entresol.fork.results import DescribedBlock
-from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.fork.transport.client import ForkClient, Guard, Outcome
 from entresol.fork.transport.envelopes import Call
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
@@ -88,8 +88,18 @@ class PastBlocks:
         found = list(zip(numbers, outcomes, strict=True))
         self._extend([self._described(*it) for it in dropwhile(_is_missing, found)])
 
+    def guard(self, number: int) -> Guard | None:
+        """Return what shows that the remote still has a block below the fork; None for one that is final."""
+        expected = self._hashes.get(number)
+        if expected is None or number <= self.first_recent:
+            return None
+        return RemoteBlock(number, expected, Hash32.zero()).guard(Naming.NUMBER, self._client.host)
+
     async def block(self, wanted: int | Hash32) -> DescribedBlock | None:
-        """Return a block; None if the remote has none, if it is above the anchor, or if it was orphaned."""
+        """Return a block; None if the remote has none of a hash, or only above the anchor.
+
+        Each number up to the anchor has a block: the remote that has none, or another one, gets an error.
+        """
         if isinstance(wanted, int):
             if not 0 <= wanted <= self.anchor.number:
                 return None
@@ -100,13 +110,14 @@ class PastBlocks:
         cached = self._blocks.touch(wanted)
         if cached is None:
             cached = await self._by_hash(wanted)
+        if cached is None:
+            self._check_lost(wanted)
         return cached
 
     async def remote_block(self, number: int) -> RemoteBlock:
         """Return the block whose state is to be read."""
         block = await self.block(number)
-        if block is None:
-            raise RemoteMalformed(self._client.host, _METHOD, f"there is no block {number}")
+        assert block is not None, "it is not above the anchor"
         return RemoteBlock(
             block.number, block.hash, block.header.state_root, is_final=number < self.first_recent
         )
@@ -155,12 +166,18 @@ class PastBlocks:
             raise RemoteMalformed(self._client.host, _METHOD, f"there is no block {number}")
         return block
 
-    async def _by_number(self, number: int) -> DescribedBlock | None:
-        raw = await self._client.request(_METHOD, hex(number), _HASHES_ONLY)
-        block = results.described_block(self._client.host, _METHOD, raw, number_is=number)
-        if block is not None:
-            self._blocks.put(block.hash, block, len(block.json))
+    async def _by_number(self, number: int) -> DescribedBlock:
+        block = self._described(
+            number, await self._client.request(_METHOD, hex(number), _HASHES_ONLY)
+        )
+        self._blocks.put(block.hash, block, len(block.json))
         return block
+
+    def _check_lost(self, block_hash: Hash32) -> None:
+        """Raise `AnchorLost` if a block that the remote does not know is one below the fork."""
+        for number, known in self._hashes.items():
+            if known == block_hash:
+                raise AnchorLost(self._client.host, number, block_hash)
 
     async def _by_hash(self, wanted: Hash32) -> DescribedBlock | None:
         raw = await self._client.request(BY_HASH, str(wanted), _HASHES_ONLY)

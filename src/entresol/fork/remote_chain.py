@@ -116,9 +116,13 @@ class RemoteChain:
         params: Sequence[object],
         *,
         is_final: Callable[[msgspec.Raw], bool] | None = None,
+        at: int | None = None,
     ) -> msgspec.Raw:
-        """Return the result of any method as it came; one that `is_final` may come from the cache, and goes there."""
-        return await self._there(self._read(method, params, is_final))
+        """Return the result of any method as it came; one that `is_final` may come from the cache, and goes there.
+
+        One that follows from the block `at`, by its number, is taken only while the remote has that block still.
+        """
+        return await self._there(self._read(method, params, is_final, at))
 
     async def past_block(self, block: int | Hash32) -> DescribedBlock | None:
         """Return a block at or below the anchor; None if the remote has none."""
@@ -151,16 +155,27 @@ class RemoteChain:
         try:
             future = self._thread.begin(work)
         except RuntimeError as error:
-            raise RemoteUnreachable(self.host, "anything", "the fork is closed") from error
-        return await asyncio.wrap_future(future)
+            raise self._closed_error() from error
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Not who waits was cancelled, but what it waits for.
+            raise self._closed_error() from None
+
+    def _closed_error(self) -> RemoteUnreachable:
+        return RemoteUnreachable(self.host, "anything", "the fork is closed")
 
     async def _read(
         self,
         method: str,
         params: Sequence[object],
         is_final: Callable[[msgspec.Raw], bool] | None,
+        at: int | None,
     ) -> msgspec.Raw:
-        raw = await self._reads.read(method, params, is_final, self._verified)
+        raw = await self._reads.read(method, params, is_final, self._verified, at=at)
         return raw.copy()
 
     async def _set_url(self, url: str) -> None:

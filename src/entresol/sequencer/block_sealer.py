@@ -12,6 +12,7 @@ from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import (
     ChainReplaced,
     GasBudgetSpent,
+    RemoteFailed,
     StateMissing,
     StoreFailed,
     SystemTransactionFailed,
@@ -36,8 +37,8 @@ ATTEMPTS: Final = 3
 RETRY_SECONDS: Final = 1.0
 """After which time a block is tried again that could not be sealed: a full disk may have space by then."""
 
-SEALING_ERRORS: Final = (StoreFailed, SystemTransactionFailed)
-"""What prevents every block: the store, or roots that cannot be imported. Each is tried again, and logged once."""
+SEALING_ERRORS: Final = (StoreFailed, SystemTransactionFailed, RemoteFailed)
+"""What prevents every block: the store, roots that cannot be imported, or the remote of a fork. Each is tried again, and logged once."""
 
 
 class BlockSealer:
@@ -84,7 +85,7 @@ class BlockSealer:
         """
         return await self._seal(is_needed=False, is_long=is_long)
 
-    def failed(self, error: StoreFailed | SystemTransactionFailed) -> float:
+    def failed(self, error: StoreFailed | SystemTransactionFailed | RemoteFailed) -> float:
         """Log why a block could not be sealed, once until one is or the reason changes; return when to try again."""
         if str(error) != self._failure:
             logger.error("a block could not be sealed: %s", error)

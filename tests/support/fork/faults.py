@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from random import Random
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -92,16 +95,41 @@ async def stalled(request: web.Request) -> web.StreamResponse | None:
     return None
 
 
+def rate_limited(per_second: int) -> Fault:
+    """Let so many requests of a second pass, and respond to more with 429."""
+    window = [0.0, 0]
+
+    async def respond(request: web.Request) -> web.StreamResponse | None:
+        now = time.monotonic()
+        if now - window[0] > 1:
+            window[:] = [now, 0]
+        window[1] += 1
+        return None if window[1] <= per_second else await too_many_requests()(request)
+
+    return respond
+
+
+def flaky(faults: Sequence[Fault], share: float, random: Random) -> Fault:
+    """Let one of several things happen to a share of the requests."""
+
+    async def respond(request: web.Request) -> web.StreamResponse | None:
+        return await random.choice(faults)(request) if random.random() < share else None
+
+    return respond
+
+
 def huge(size: int) -> Fault:
     """Respond with so many bytes of a JSON string, in pieces, without saying how many."""
 
     async def respond(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": _JSON})
         await response.prepare(request)
-        await response.write(b'{"jsonrpc":"2.0","id":1,"result":"0x')
-        for _ in range(size // len(_PIECE)):
-            await response.write(_PIECE)
-        await response.write(b'"}')
+        # Who has read enough of it hangs up.
+        with contextlib.suppress(ConnectionError):
+            await response.write(b'{"jsonrpc":"2.0","id":1,"result":"0x')
+            for _ in range(size // len(_PIECE)):
+                await response.write(_PIECE)
+            await response.write(b'"}')
         return response
 
     return respond

@@ -15,7 +15,7 @@ from entresol._native import Snapshot
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.dev.keyring import Keyring
-from entresol.errors.fork import RemoteRejected
+from entresol.errors.fork import AnchorLost, RemoteRejected
 from entresol.node.api.api import Api
 from entresol.node.config.api_limits import LimitsConfig
 from entresol.primitives.headers import Header
@@ -48,7 +48,8 @@ class PastOfChain:
     """The past on another chain's API.
 
     `asked` counts methods. `results` replaces what a method returns, `errors` lets it fail, and `kept` has what was
-    declared final, by method and parameters; `pinned` is the first block that is asked for by hash.
+    declared final, by method and parameters; `pinned` is the first block that is asked for by hash, and
+    the remote has others than those of `replaced`.
     """
 
     host = "http://remote:8545"
@@ -65,11 +66,19 @@ class PastOfChain:
         self.errors: dict[str, tuple[int, str]] = {}
         self.kept: dict[tuple[str, str], bytes] = {}
         self.pinned: int | None = None
+        self.replaced: set[int] = set()
 
     async def read(
-        self, method: str, params: Sequence[object], *, is_final: IsFinal | None = None
+        self,
+        method: str,
+        params: Sequence[object],
+        *,
+        is_final: IsFinal | None = None,
+        at: int | None = None,
     ) -> Raw:
         """Return what the other chain returns."""
+        if at is not None and at in self.replaced:
+            raise AnchorLost(self.host, at, self.anchor.hash)
         self.asked[method] += 1
         self.params.append((method, params))
         key = method, text.dumps(params)

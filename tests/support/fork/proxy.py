@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import threading
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
@@ -83,7 +84,11 @@ class FaultyProxy:
         self.shuffles = False
         """Whether responses of a batch come in reverse order, which is legal."""
 
-        self._node = node
+        self.node = node
+        """What is behind it."""
+
+        self._site: web.TCPSite | None = None
+        self._runner: web.AppRunner | None = None
         self._session: aiohttp.ClientSession | None = None
         self._loop = asyncio.new_event_loop()
         self._in_flight = 0
@@ -111,8 +116,8 @@ class FaultyProxy:
         app.router.add_post("/{path:.*}", self._serve)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
+        self._runner = runner
+        await self._listen(0)
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
         self._session = aiohttp.ClientSession()
 
@@ -122,6 +127,28 @@ class FaultyProxy:
                 await self._session.close()
 
         return stop
+
+    def listen(self) -> None:
+        """Listen again where it did, if it does not."""
+        self._on_loop(self._listen(urlsplit(self.url).port or 0))
+
+    def stop_listening(self) -> None:
+        """Reject connections; those that are there stay."""
+        self._on_loop(self._stop_listening())
+
+    def _on_loop(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_SECONDS)
+
+    async def _listen(self, port: int) -> None:
+        if self._site is None:
+            assert self._runner is not None
+            self._site = web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True)
+            await self._site.start()
+
+    async def _stop_listening(self) -> None:
+        if self._site is not None:
+            site, self._site = self._site, None
+            await site.stop()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         self._in_flight += 1
@@ -208,7 +235,8 @@ class FaultyProxy:
             return error_of(-32602, "invalid argument: hex number > 64 bits")
         if self.reorganisation is not None and digest == self.reorganisation.old:
             return error_of(-32000, "header for hash not found")
-        if self.oldest_state is not None and await self._number_of(digest) < self.oldest_state:
+        oldest = self.oldest_state
+        if oldest is not None and await self._number_of(digest) < oldest:
             return error_of(-32000, "missing trie node 0123 (path ) state is not available")
         return None
 
@@ -228,11 +256,11 @@ class FaultyProxy:
         return answers
 
     async def _exchange(self, body: bytes) -> bytes:
-        if not isinstance(self._node, str):
-            return await self._node(body)
+        if not isinstance(self.node, str):
+            return await self.node(body)
         assert self._session is not None
         headers = {"Content-Type": "application/json"}
-        async with self._session.post(self._node, data=body, headers=headers) as response:
+        async with self._session.post(self.node, data=body, headers=headers) as response:
             return await response.read()
 
     def run(self, started: threading.Event) -> None:

@@ -9,12 +9,18 @@ import msgspec
 import pytest
 
 from entresol.errors import (
+    AnchorLost,
+    RemoteMalformed,
     RemoteRejected,
 )
 from entresol.primitives.values import Hash32
+from tests.support.fork.faults import Reorganisation
 from tests.support.fork.remote_node import (
+    BALANCE,
     BLOCKS,
     CHAIN_ID,
+    HOLDER,
+    OTHER_HASH,
     RemoteNode,
     block_hash,
     read,
@@ -61,3 +67,51 @@ def test_blocks_that_may_be_replaced_are_known_by_hash(node: RemoteNode) -> None
         assert remote.hash_at(BLOCKS - 3) == block_hash(node, BLOCKS - 3)
         assert remote.hash_at(0) is None
         assert remote.hash_at(BLOCKS + 1) is None
+
+
+def test_what_follows_from_a_block_by_its_number_is_taken_only_while_the_remote_has_it(
+    node: RemoteNode,
+) -> None:
+    number = BLOCKS - 3
+    params = [str(HOLDER), hex(number)]
+
+    async def balance() -> object:
+        raw = await remote.read("eth_getBalance", params, is_final=lambda _: True, at=number)
+        return msgspec.json.decode(raw)
+
+    with node.fork() as remote:
+        node.proxy.reorganisation = Reorganisation(
+            number, str(block_hash(node, number)), OTHER_HASH
+        )
+        with pytest.raises(AnchorLost, match=OTHER_HASH):
+            asyncio.run(balance())
+        node.proxy.reorganisation = None
+        node.proxy.forget()
+        assert asyncio.run(balance()) == hex(BALANCE)
+        assert node.proxy.batches == [2]
+        assert asyncio.run(balance()) == hex(BALANCE)
+        assert node.proxy.posts == 1
+
+
+def test_what_follows_from_a_final_block_is_read_alone(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        asyncio.run(remote.read("eth_getBalance", [str(HOLDER), "0x3"], at=3))
+        assert (node.proxy.posts, node.proxy.batches) == (1, [])
+
+
+def test_a_block_below_the_fork_that_is_gone_is_an_error_that_says_so(node: RemoteNode) -> None:
+    number = BLOCKS - 3
+    with node.fork() as remote:
+        old = block_hash(node, number)
+        node.proxy.reorganisation = Reorganisation(number, str(old), OTHER_HASH)
+        for name in (number, old):
+            with pytest.raises(AnchorLost, match=f"block {number} of the fork"):
+                asyncio.run(remote.past_block(name))
+        assert asyncio.run(remote.past_block(Hash32(b"\x01" * 32))) is None
+
+
+def test_a_final_block_that_the_remote_has_not_is_an_error(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: None  # noqa: ARG005
+        with pytest.raises(RemoteMalformed, match="there is no block 3"):
+            asyncio.run(remote.past_block(3))

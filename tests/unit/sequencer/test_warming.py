@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from entresol.chain.rules import ChainRules
 from entresol.errors import RemoteUnreachable
 from entresol.primitives.values import Address
 from entresol.sequencer import warming
@@ -219,3 +220,16 @@ def test_a_transaction_that_reads_something_else_each_time_ends(
     assert "read something else of the remote" in response["error"]["message"]
     assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
     assert not remote.asked[SLOT]
+
+
+def test_blocks_by_the_clock_go_on_after_one_that_the_remote_let_not_begin(
+    remote: FakeRemote, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What each block of an L1 reads is not here yet: that is one line of the log, and no traceback."""
+    remote.failure = UNREACHABLE
+    with running_api(open_fork(remote, ChainRules.layer_1(9))) as client:
+        client("evm_setIntervalMining", 1)
+        eventually(lambda: "a block could not be sealed" in caplog.text)
+        assert "Traceback" not in caplog.text
+        remote.failure = None
+        eventually(lambda: client("eth_blockNumber") != "0x3e8")

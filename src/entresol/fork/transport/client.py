@@ -60,14 +60,24 @@ class ForkClient:
         """Scheme, host and port of the first URL."""
         return self.waits.host
 
-    async def request(self, method: str, *params: object, max_bytes: int = MAX_BODY) -> msgspec.Raw:
-        """Return the result of a method."""
+    async def request(
+        self,
+        method: str,
+        *params: object,
+        guard: Guard | None = None,
+        max_bytes: int = MAX_BODY,
+    ) -> msgspec.Raw:
+        """Return the result of a method; with a guard, one that came together with what the guard accepts."""
         if self._requests >= MAX_REQUESTS:
             problem = f"{MAX_REQUESTS} requests wait for it already"
             raise RemoteUnreachable(self.host, method, problem)
         self._requests += 1
         try:
-            (outcome,) = await self._retried([Call(method, params)], max_bytes)
+            calls = [Call(method, params)]
+            if guard is None:
+                (outcome,) = await self._retried(calls, max_bytes)
+            else:
+                (outcome,) = await self._piece(calls, guard, max_bytes)
         except TooLarge as error:
             raise error.rejection from error
         finally:

@@ -130,7 +130,10 @@ class PastExecutions:
     async def _transactions(self, block: PastBlock) -> list[dict[str, Any]]:
         name = "eth_getBlockByHash"
         found = await self._remote.read(
-            name, [str(block.hash), True], is_final=lambda it: block_of(it) == block.number
+            name,
+            [str(block.hash), True],
+            is_final=lambda it: block_of(it) == block.number,
+            at=block.number,
         )
         try:
             transactions = _block(found)["transactions"]
@@ -143,7 +146,10 @@ class PastExecutions:
     async def _log_counts(self, block: PastBlock, count: int) -> list[int]:
         """Return how many logs each transaction has: those after it count on."""
         found = await self._remote.read(
-            "eth_getLogs", [{"blockHash": str(block.hash)}], is_final=lambda it: not is_null(it)
+            "eth_getLogs",
+            [{"blockHash": str(block.hash)}],
+            is_final=lambda it: not is_null(it),
+            at=block.number,
         )
         counts = [0] * count
         try:

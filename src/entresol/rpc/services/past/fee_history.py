@@ -71,7 +71,7 @@ class SplitFees:
         self, count: int, last: int, percentiles: list[float], local: Function | None
     ) -> Any:
         params = [hex(count), hex(last), percentiles]
-        past = await self._remote.read(METHOD, params, is_final=lambda it: not is_null(it))
+        past = await self._remote.read(METHOD, params, is_final=lambda it: not is_null(it), at=last)
         if local is None:
             return past
         join = partial(self._join, past, len(percentiles))

@@ -116,7 +116,8 @@ class SplitLogs:
         if block is None:
             # The error is the one of a block that is not here.
             return raw_array(LogSearch.of(self._source, self._head, wanted, self._limits).run())
-        return raw_array(await self._read({"blockHash": str(block_hash)}, wanted.query))
+        blocks = {"blockHash": str(block_hash)}
+        return raw_array(await self._read(blocks, wanted.query, block.number))
 
     async def _of_range(self, wanted: LogFilter, blocks: BlockRange) -> Any:
         anchor = self._remote.anchor.number
@@ -142,7 +143,8 @@ class SplitLogs:
         for _ in range(MAX_REQUESTS):
             last = min(first + width - 1, past.last)
             try:
-                logs = await self._read({"fromBlock": hex(first), "toBlock": hex(last)}, query)
+                blocks = {"fromBlock": hex(first), "toBlock": hex(last)}
+                logs = await self._read(blocks, query, last)
             except RemoteRejected as error:
                 if first == last or not exceeds_range_limit(error.code, error.message):
                     raise
@@ -157,9 +159,10 @@ class SplitLogs:
         covered = max(first - past.first, 1)
         raise TooManyBlocks(covered, past.first, past.first + covered - 1)
 
-    async def _read(self, blocks: dict[str, str], query: LogQuery) -> list[bytes]:
+    async def _read(self, blocks: dict[str, str], query: LogQuery, last: int) -> list[bytes]:
+        """Return the remote's logs; those of a range could be left out with a block that was replaced."""
         result = await self._remote.read(
-            METHOD, [blocks | _criteria(query)], is_final=lambda it: not is_null(it)
+            METHOD, [blocks | _criteria(query)], is_final=lambda it: not is_null(it), at=last
         )
         try:
             return [bytes(it) for it in _logs(result)]

@@ -14,6 +14,7 @@ from entresol.fork.transport.rejections import is_invalid_params, is_no_archive,
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.past import Named
+from entresol.rpc.services.past.places import UnknownHash
 from entresol.rpc.services.past.remote import block_of, hash_of, is_null
 from entresol.rpc.types.number import HexOrInteger, Number
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.rpc.jsonrpc.method import Method
-    from entresol.rpc.services.past.places import UnknownHash
     from entresol.rpc.services.past.remote import PastChain
 
 _BY_HASH: Final = {
@@ -59,9 +59,12 @@ _SAY_THEIR_BLOCK: Final = frozenset(
     {"eth_getBlockByHash", "eth_getTransactionByHash", "eth_getTransactionReceipt"}
 )
 """Methods whose results say themselves whether they are above the anchor."""
+_OF_EVERY_NUMBER: Final = frozenset(
+    {"eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber"}
+)
+"""The same by number: without a result, the remote lags behind."""
 _TRANSACTION: Final = "eth_getTransactionByHash"
 _BLOCK: Final = "eth_getBlockByHash"
-_BY_NUMBER: Final = "eth_getBlockByNumber"
 _WORDS: Final = {"eth_getStorageAt": 32}
 _QUANTITIES: Final = frozenset({"eth_getBalance", "eth_getTransactionCount"})
 _DIGITS: Final = re.compile(r"0x[0-9a-fA-F]*")
@@ -91,9 +94,14 @@ class PassedReads:
         params = _params(method, arguments, number if block_hash is None else block_hash)
         if number == self._remote.anchor.number and name == _BLOCK and params[1:] == [False]:
             return Raw(self._remote.anchor.json)
-        result = await self._read(method, name, params)
-        if block_hash is not None and name in _WHOLE_BLOCKS and is_null(result):
-            raise AnchorLost(self._remote.host, number, block_hash)
+        result = await self._read(method, name, params, at=number if block_hash is None else None)
+        if is_null(result) and block_hash is not None:
+            if name in _WHOLE_BLOCKS:
+                raise AnchorLost(self._remote.host, number, block_hash)
+            # Perhaps it is the block that is gone.
+            result = await self._read(method, name, params, at=number)
+        if is_null(result) and name in _OF_EVERY_NUMBER:
+            raise RemoteMalformed(self._remote.host, name, f"there is no block {number}")
         return result
 
     async def by_hash(
@@ -103,16 +111,23 @@ class PassedReads:
         name = _HEADERS.get(method.name, method.name)
         if name not in _SAY_THEIR_BLOCK and not await self._is_past(unknown):
             return None
-        result = await self._read(method, name, _params(method, arguments, unknown.hash))
+        params = _params(method, arguments, unknown.hash)
+        result = await self._read(method, name, params)
+        if is_null(result):
+            # What was in a block below the fork is not there either if that block is gone.
+            result = await self._read(method, name, params, at=self._remote.anchor.number)
         if name in _SAY_THEIR_BLOCK and not self._names_past(result):
+            return None
+        if name in _SAY_THEIR_BLOCK and not self._is_ours(result):
+            self._check_transaction(result, unknown)
             return None
         return None if is_null(result) else result
 
     async def state(self, method: Method, arguments: Sequence[Any], number: int) -> Raw:
         """Return what the remote has of the state after a block; raise `NoArchive` if it has none.
 
-        A block that the remote may still replace is named by its hash; a remote that only takes numbers is asked
-        afterwards which block it has there.
+        A block that the remote may still replace is named by its hash; a remote that only takes numbers says
+        with the result which block it has there.
         """
         expected = self._remote.hash_at(number)
         try:
@@ -138,11 +153,7 @@ class PassedReads:
             if not is_invalid_params(error.code, error.message):
                 raise
         params = _params(method, arguments, number)
-        result = await self._remote.read(method.name, params)
-        now = hash_of(await self._remote.read(_BY_NUMBER, [hex(number), False]))
-        if now != expected:
-            raise AnchorLost(self._remote.host, number, expected, now)
-        return result
+        return await self._remote.read(method.name, params, is_final=_is_there, at=number)
 
     async def _state(self, method: Method, arguments: Sequence[Any], named: object) -> Raw:
         params = _params(method, arguments, named)
@@ -155,30 +166,54 @@ class PassedReads:
         is_hash = kind in {Named.TRANSACTION, Named.BLOCK_HASH}
         named = bytes(arguments[position]) if is_hash else number
         params = _params(method, arguments, named)
-        return await self._remote.read(method.name, params, is_final=_is_there)
+        return await self._remote.read(
+            method.name, params, is_final=_is_there, at=None if is_hash else number
+        )
 
     async def place_of(self, transaction_hash: Hash32) -> int | None:
         """Return the number of the block of a past transaction; None if there is none, or above the anchor."""
-        found = await self._remote.read(
-            _TRANSACTION, [str(transaction_hash)], is_final=self._names_past
-        )
-        return block_of(found) if self._names_past(found) else None
+        params = [str(transaction_hash)]
+        found = await self._remote.read(_TRANSACTION, params, is_final=self._is_ours)
+        if is_null(found):
+            anchor = self._remote.anchor.number
+            found = await self._remote.read(_TRANSACTION, params, is_final=self._is_ours, at=anchor)
+        if not self._names_past(found):
+            return None
+        self._check_transaction(found, UnknownHash(transaction_hash, is_transaction=True))
+        return block_of(found)
 
     async def _is_past(self, unknown: UnknownHash) -> bool:
         if unknown.is_transaction:
             return await self.place_of(unknown.hash) is not None
         return await self._remote.past_block(unknown.hash) is not None
 
-    async def _read(self, method: Method, name: str, params: list[Any]) -> Raw:
-        is_final = self._names_past if name in _SAY_THEIR_BLOCK else _is_there
+    async def _read(
+        self, method: Method, name: str, params: list[Any], *, at: int | None = None
+    ) -> Raw:
+        is_final = self._is_ours if name in _SAY_THEIR_BLOCK else _is_there
         if method.name not in _HEADERS:
-            return await self._remote.read(name, params, is_final=is_final)
-        block = await self._remote.read(name, [params[0], False], is_final=is_final)
+            return await self._remote.read(name, params, is_final=is_final, at=at)
+        block = await self._remote.read(name, [params[0], False], is_final=is_final, at=at)
         return _header_of(block, partial(RemoteMalformed, self._remote.host, name))
 
     def _names_past(self, result: Raw) -> bool:
         number = block_of(result)
         return number is not None and number <= self._remote.anchor.number
+
+    def _is_ours(self, result: Raw) -> bool:
+        """Say whether something is in a block below the fork, and not in one that replaced it."""
+        number = block_of(result)
+        if number is None or number > self._remote.anchor.number:
+            return False
+        return self._remote.hash_at(number) in {None, hash_of(result)}
+
+    def _check_transaction(self, result: Raw, unknown: UnknownHash) -> None:
+        """Raise `AnchorLost` if a transaction is in a block that replaced one below the fork."""
+        if unknown.is_transaction and not self._is_ours(result):
+            number = block_of(result)
+            assert number is not None
+            expected = self._remote.hash_at(number)
+            raise AnchorLost(self._remote.host, number, expected, hash_of(result))
 
     def _typed(self, name: str, result: Raw) -> Raw:
         """Return a number or a word as this node writes it; other results as they are."""

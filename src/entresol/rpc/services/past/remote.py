@@ -69,9 +69,17 @@ class PastChain(Protocol):
         """The block that the fork stands on."""
 
     async def read(
-        self, method: str, params: Sequence[object], *, is_final: IsFinal | None = None
+        self,
+        method: str,
+        params: Sequence[object],
+        *,
+        is_final: IsFinal | None = None,
+        at: int | None = None,
     ) -> Raw:
-        """Return the result of a method as it came; one that `is_final` may come from the cache, and goes there."""
+        """Return the result of a method as it came; one that `is_final` may come from the cache, and goes there.
+
+        With `at` it follows from the block of this number; raise `AnchorLost` if the remote has another one by now.
+        """
 
     async def past_block(self, block: int | Hash32) -> PastBlock | None:
         """Return a block; None if the remote has none, or only above the anchor."""
@@ -87,16 +95,11 @@ class _Place(msgspec.Struct):
     """Which block an object says it is of; whatever else it has is not looked at."""
 
     number: Raw = Raw(_NULL)
+    hash: Raw = Raw(_NULL)
     block_number: Raw = msgspec.field(name="blockNumber", default=Raw(_NULL))
+    block_hash: Raw = msgspec.field(name="blockHash", default=Raw(_NULL))
 
 
-class _Hashed(msgspec.Struct):
-    """Which hash a block has."""
-
-    hash: str
-
-
-_hashed: Final = msgspec.json.Decoder(_Hashed).decode
 _place: Final = msgspec.json.Decoder(_Place).decode
 _text: Final = msgspec.json.Decoder(str).decode
 
@@ -118,10 +121,11 @@ def block_of(result: Raw) -> int | None:
     return None
 
 
-def hash_of(block: Raw) -> Hash32 | None:
-    """Return the hash that a block says it has; None if it says none."""
+def hash_of(result: Raw) -> Hash32 | None:
+    """Return the hash of the block that a block, a transaction or a receipt names; None if it names none."""
     try:
-        return Hash32.parse(_hashed(block).hash)
+        place = _place(result)
+        return Hash32.parse(_text(place.block_hash if is_null(place.number) else place.hash))
     except (MalformedValue, msgspec.DecodeError):
         return None
 

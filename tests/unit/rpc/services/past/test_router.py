@@ -172,6 +172,70 @@ def test_a_block_that_may_be_replaced_is_asked_for_by_its_hash(
     assert fork.remote.asked == {"eth_getBlockByNumber": 1, "eth_getBlockByHash": 1}
 
 
+REPLACED = [
+    ("eth_getBlockByNumber", [hex(7), False]),
+    ("eth_getBlockReceipts", [hex(7)]),
+    ("eth_getBlockTransactionCountByNumber", [hex(7)]),
+    ("eth_getTransactionByBlockNumberAndIndex", [hex(7), "0x0"]),
+    ("eth_feeHistory", ["0x2", hex(7), []]),
+    ("debug_getRawBlock", [hex(7)]),
+    ("eth_getLogs", [{"fromBlock": "0x2", "toBlock": "0x7"}]),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), REPLACED)
+def test_a_block_that_was_replaced_is_an_error_and_not_one_that_does_not_exist(
+    fork: ForkClient, name: str, params: list[Any]
+) -> None:
+    """Nor is what the remote says of the block that has its number now the response."""
+    fork.remote.pinned, fork.remote.replaced = 5, {7}
+    for method in (name, name.replace("Number", "Hash")):
+        # A remote knows nothing of blocks that it has replaced, and finds no logs in them.
+        fork.remote.results[method] = lambda _, it: [] if name == "eth_getLogs" else None  # noqa: ARG005
+    with pytest.raises(RpcError, match="was orphaned"):
+        fork(name, *params)
+    assert not fork.remote.kept
+
+
+@pytest.mark.parametrize(
+    "name", ["eth_getTransactionByHash", "eth_getTransactionReceipt", "debug_traceTransaction"]
+)
+def test_a_transaction_that_went_with_its_block_is_an_error(
+    past: PastBlocks, fork: ForkClient, name: str
+) -> None:
+    fork.remote.pinned, fork.remote.replaced = 5, {ANCHOR}
+    for method in ("eth_getTransactionByHash", "eth_getTransactionReceipt"):
+        fork.remote.results[method] = lambda _, it: None  # noqa: ARG005
+    with pytest.raises(RpcError, match="was orphaned"):
+        fork(name, past.nested)
+    for method in ("eth_getTransactionByHash", "eth_getTransactionReceipt"):
+        # It is in another block now.
+        fork.remote.results[method] = lambda _, it: it | {"blockHash": "0x" + "42" * 32}
+    with pytest.raises(RpcError, match="was orphaned"):
+        fork(name, past.nested)
+    fork.remote.results.clear()
+    assert fork(name, past.nested) == past.client(name, past.nested)
+
+
+def test_a_block_that_replaced_one_below_the_fork_is_hidden(
+    past: PastBlocks, fork: ForkClient
+) -> None:
+    fork.remote.pinned = 5
+    other = "0x" + "42" * 32
+    found = past.client("eth_getBlockByNumber", "0x7", False) | {"hash": other}
+    fork.remote.results["eth_getBlockByHash"] = lambda _, it: found  # noqa: ARG005
+    assert fork("eth_getBlockByHash", other, False) is None
+    assert not fork.remote.kept
+
+
+@pytest.mark.parametrize("name", ["eth_getBlockByNumber", "eth_getBlockReceipts"])
+def test_a_remote_without_a_block_below_the_fork_is_named(fork: ForkClient, name: str) -> None:
+    """As a node that lags behind others of the same URL."""
+    fork.remote.results[name] = lambda _, it: None  # noqa: ARG005
+    with pytest.raises(RpcError, match="there is no block 3"):
+        fork(name, "0x3", *([False] if name == "eth_getBlockByNumber" else []))
+
+
 STATE = [
     ("eth_getBalance", [str(ALICE)]),
     ("eth_getTransactionCount", [str(ALICE)]),

@@ -1,0 +1,1 @@
+"""Random use of a fork whose remote misbehaves, with everything compared."""
