@@ -73,12 +73,21 @@ def running_chain(kind: str) -> Iterator[str]:
     if kind == "anvil":
         with running_anvil(program=(*ENTRESOL, "anvil")) as node:
             yield node.url
+    elif kind == "fork of a fork":
+        fork = ("--no-storage-caching", "--fork-url")
+        with (
+            running_anvil() as remote,
+            running_anvil(*fork, remote.url, program=(*ENTRESOL, "anvil")) as first,
+        ):
+            first("anvil_mine", "0x2")
+            with running_anvil(*fork, first.url, program=(*ENTRESOL, "anvil")) as node:
+                yield node.url
     else:
         with running_layers("embedded") as layers:
             yield layers.url if kind == "L2" else layers.l1_url
 
 
-@pytest.fixture(scope="module", params=["L1", "L2", "anvil"])
+@pytest.fixture(scope="module", params=["L1", "L2", "anvil", "fork of a fork"])
 def foundry(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Foundry]:
