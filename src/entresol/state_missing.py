@@ -67,19 +67,25 @@ def work_clock() -> float:
 async def fetched(missing: StateMissing) -> None:
     """Return once missing values are here; raise why one of them is not."""
     loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
+    is_known: asyncio.Future[bool] = loop.create_future()
+
+    def end(outcome: bool) -> None:  # noqa: FBT001  # a callback
+        if not is_known.done():
+            is_known.set_result(outcome)
 
     def on_known() -> None:
         # The event loop may be closed by then.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(ended.set)
+            loop.call_soon_threadsafe(end, True)  # noqa: FBT003
 
+    # Not `asyncio.timeout`, which needs a task: methods are run without one until they are suspended.
+    too_late = loop.call_later(WAIT_SECONDS, end, False)  # noqa: FBT003
     missing.table.want(missing.keys, on_known)
     try:
-        async with asyncio.timeout(WAIT_SECONDS):
-            await ended.wait()
-    except TimeoutError:
-        raise missing from None
+        if not await is_known:
+            raise missing
+    finally:
+        too_late.cancel()
     error = missing.table.failure(missing.keys)
     if error is not None:
         raise error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import nullcontext
 from threading import get_ident
 
@@ -11,7 +11,7 @@ import pytest
 
 from entresol import state_missing
 from entresol.errors import RemoteUnreachable, StateMissing
-from entresol.offload import BuildFirst
+from entresol.offload import BuildFirst, is_awaitable, started
 from entresol.state_missing import on_thread, retried, waited, waiting
 from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, LOGGER, RULES, balance
 from tests.support.fork.fake_remote import FakeRemote
@@ -54,6 +54,36 @@ def test_short_work_is_called_again_on_the_event_loop_for_each_value(fork: Fork)
     """Two accounts are missing, one after the other."""
     assert asyncio.run(retried(fork.wealth)) == 200 * 10**18
     assert fork.threads == [get_ident()] * 3
+
+
+def test_short_work_begins_again_without_a_task(fork: Fork) -> None:
+    """As the methods do that are run until they are suspended."""
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        begun: asyncio.Future[Awaitable[int]] = loop.create_future()
+
+        def receive() -> None:
+            try:
+                result = started(retried(fork.wealth))
+            except RuntimeError as error:
+                begun.set_exception(error)
+            else:
+                assert is_awaitable(result)
+                begun.set_result(result)
+
+        loop.call_soon(receive)
+        return await (await begun)
+
+    assert asyncio.run(main()) == 200 * 10**18
+
+
+def test_a_value_that_never_comes_is_waited_for_only_so_long(
+    fork: Fork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_missing, "WAIT_SECONDS", 0.01)
+    with fork.remote.held(), pytest.raises(StateMissing):
+        asyncio.run(retried(fork.wealth))
 
 
 def test_other_work_goes_on_on_a_thread_that_waits(fork: Fork) -> None:
