@@ -50,8 +50,7 @@ class PastBlocks:
         self.first_recent = max(lowest, 0)
         """Blocks from here on are asked for by hash; earlier ones are final."""
         self._hashes = {anchor.number: anchor.hash}
-        if anchor.number:
-            self._hashes[anchor.number - 1] = anchor.header.parent_hash
+        self._take_parent(anchor)
         self._blocks: BoundedMap[Hash32, DescribedBlock] = BoundedMap(max_weight=CACHES.past_blocks)
         self._blocks.put(anchor.hash, anchor, len(anchor.json))
 
@@ -144,14 +143,18 @@ class PastBlocks:
         return self.anchor.number - len(self._hashes) + 1
 
     def _extend(self, blocks: list[DescribedBlock]) -> None:
-        """Take headers in ascending order, up to the lowest that is known: each has to be the parent of the next."""
+        """Take headers in ascending order, up to the lowest that is known: each has to be the parent that the next names."""
         for block in reversed(blocks):
-            expected = self._hashes[block.number]
+            expected = self._hashes.setdefault(block.number, block.hash)
             if block.hash != expected:
                 problem = f"block {block.number} is {block.hash}, and its child names {expected}"
                 raise RemoteMalformed(self._client.host, _METHOD, problem)
-            if block.number:
-                self._hashes[block.number - 1] = block.header.parent_hash
+            self._take_parent(block)
+
+    def _take_parent(self, block: DescribedBlock) -> None:
+        """Take the hash that a block says its parent has; Hardhat's say none after many that it mines at once."""
+        if block.number and any(block.header.parent_hash):
+            self._hashes[block.number - 1] = block.header.parent_hash
 
     async def _headers(self, numbers: Sequence[int]) -> list[DescribedBlock]:
         calls = [Call(_METHOD, (hex(it), _HASHES_ONLY)) for it in numbers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from entresol.errors import (
     RemoteMalformed,
@@ -15,9 +15,6 @@ from tests.support.fork.remote_node import (
     block_hash,
     wanted,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_hashes_of_blocks_are_known_proven_by_the_state_or_linked(node: RemoteNode) -> None:
@@ -58,3 +55,23 @@ def test_a_chain_may_begin_above_block_zero(node: RemoteNode) -> None:
     with node.fork() as remote:
         known = [remote.hash_at(it) for it in range(first, BLOCKS + 1)]
     assert known == [block_hash(node, it) for it in range(first, BLOCKS + 1)]
+
+
+def test_a_header_without_a_parent_is_linked_to_none(node: RemoteNode) -> None:
+    """As Hardhat has them, after blocks that it mines many at a time."""
+    unlinked = {hex(BLOCKS), hex(BLOCKS - 1), hex(BLOCKS - 2), hex(10)}
+
+    def without_parents(_: object, block: Any) -> Any:
+        is_one = block is not None and block["number"] in unlinked
+        return block | {"parentHash": f"0x{0:064x}"} if is_one else block
+
+    node.proxy.lies |= {
+        "eth_getCode": lambda _, __: "0x",
+        "eth_getBlockByNumber": without_parents,
+        "eth_getBlockByHash": without_parents,
+    }
+    numbers = [5, 9, 10, BLOCKS - 3, BLOCKS - 2, BLOCKS - 1]
+    cache = ForkCache.memory()
+    with node.fork(cache) as remote:
+        assert wanted(remote.table, [("hash", it) for it in numbers]) is None
+        assert cache.hashes(numbers) == {it: block_hash(node, it) for it in numbers}
