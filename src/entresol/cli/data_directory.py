@@ -69,7 +69,7 @@ def verify_chains(config: NodeConfig) -> int:
         layer_twos, tokens = [], stored_base_tokens(configs)
         for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
             chain, _ = open_layer_two(
-                it, *configured_contracts(it, index), base_token=token, fork=forks.l2
+                it, *configured_contracts(it, index), base_token=token, fork=forks.of(index).l2
             )
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))
         for name, chain in zip(folders, layer_twos, strict=False):

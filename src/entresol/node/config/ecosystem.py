@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 if TYPE_CHECKING:
     from entresol.node.config.setting import Setting
 
-_SECTIONS: Final = frozenset({"chain", "evm", "settlement", "relay"})
+_SECTIONS: Final = frozenset({"chain", "evm", "fork", "settlement", "relay"})
 """The sections whose settings each chain may have, but those of the L1 and of all chains."""
 _KEYS: Final = frozenset({"server.port", "server.ipc"} | {
     f"l1.{step}_key{suffix}" for step in ("operator", "prove", "execute") for suffix in ("", "_file")

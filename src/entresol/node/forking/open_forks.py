@@ -27,8 +27,11 @@ from entresol.node.forking.open_fork import OpenFork
 from entresol.node.forking.stored_anchor import stored_anchor
 from entresol.node.opening.chain_parts import L1_FOLDER, data_path
 from entresol.primitives.values import Address
+from entresol.storage.database.directory import check_directory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from entresol.node.config.schema import NodeConfig
 
 log = logging.getLogger(__name__)
@@ -46,11 +49,25 @@ class OpenForks(NamedTuple):
     l2: OpenFork | None = None
     """Of `entresol anvil`, its one chain."""
     l1: OpenFork | None = None
+    chains: tuple[OpenFork | None, ...] = ()
+    """Those of the tables `[[chains]]`, in place of `l2`."""
 
     @property
     def parts(self) -> tuple[OpenFork, ...]:
         """The forks that there are."""
-        return tuple(it for it in (self.l2, self.l1) if it is not None)
+        return tuple(it for it in (self.l2, *self.chains, self.l1) if it is not None)
+
+    def of(self, index: int) -> OpenForks:
+        """Return what concerns one of the L2s."""
+        forks = self.chains or (self.l2,)
+        # One that was added while the node runs is none.
+        return self._replace(l2=forks[index] if index < len(forks) else None, chains=())
+
+    @property
+    def timestamp(self) -> int | None:
+        """The time at which a fresh L2 beside or above them begins; None if there are none."""
+        found = self.parts if self.l1 is None else (self.l1,)
+        return max((it.timestamp for it in found), default=None)
 
     def health(self) -> dict[str, Any]:
         """Return what `/health` of the L2 says of them."""
@@ -81,12 +98,12 @@ async def open_forks(config: NodeConfig, *, is_alone: bool = False) -> OpenForks
 
 def open_stored_forks(config: NodeConfig) -> OpenForks:
     """Open the forks in a data directory by their caches alone, for what executes their blocks again; it blocks."""
-    path = data_path(config.chain)
     planned = planned_forks(config)
     forks: list[OpenFork | None] = []
+    l1_folder, *folders = _folders(config)
     for plan, prefix, folder in (
-        (planned.l2, "--", path),
-        (planned.l1, "--l1-", None if path is None else path / L1_FOLDER),
+        (planned.l1, "--l1-", l1_folder),
+        *((plan, "--", it) for plan, it in zip(_of_l2s(planned), folders, strict=True)),
     ):
         anchor = stored_anchor(folder)
         if anchor is None:
@@ -97,33 +114,65 @@ def open_stored_forks(config: NodeConfig) -> OpenForks:
         )
         place = CachePlace(None, 0) if plan is None else plan.cache
         forks.append(_open_one(PlannedFork(settings, place), folder, "entresol", None))
-    opened = OpenForks(config, *forks)
-    _read_accounts(opened)
-    return opened._replace(config=_effective(config, opened, is_alone=False))
+    return _opened(config, *forks, is_alone=False)
 
 
 def _open(config: NodeConfig, planned: PlannedForks, is_alone: bool) -> OpenForks:  # noqa: FBT001 - on a thread
-    l2 = l1 = None
-    path = data_path(config.chain)
     command = "entresol anvil" if is_alone else "entresol"
+    plans = _of_l2s(planned)
+    l1: OpenFork | None = None
+    l2s: list[OpenFork | None] = [None] * len(plans)
+    l1_folder, *folders = _folders(config)
+    for folder in (*folders, l1_folder):
+        # Nothing is written to a directory that holds something else.
+        if folder is not None:
+            check_directory(folder)
+
+    def open_l2s(*, are_pinned: bool) -> None:
+        for index, plan in enumerate(plans):
+            if plan is not None and _is_pinned(plan.settings) == are_pinned:
+                time = _earliest(l2s) if l1 is None else l1.timestamp
+                l2s[index] = _open_one(plan, folders[index], command, time)
+
     try:
-        # Where only one block is given, the other layer is as it was at that time.
-        first_l2 = planned.l2 is not None and (
-            planned.l1 is None or _is_pinned(planned.l2.settings)
-        )
-        if planned.l2 is not None and first_l2:
-            l2 = _open_one(planned.l2, path, command, None)
+        # Where only some blocks are given, the other layers are as they were at that time.
+        open_l2s(are_pinned=True)
         if planned.l1 is not None:
-            folder = None if path is None else path / L1_FOLDER
-            l1 = _open_one(planned.l1, folder, command, None if l2 is None else l2.timestamp)
-        if planned.l2 is not None and l2 is None:
-            l2 = _open_one(planned.l2, path, command, None if l1 is None else l1.timestamp)
-        forks = OpenForks(config, l2, l1)
-        _read_accounts(forks)
-        return forks._replace(config=_effective(config, forks, is_alone=is_alone))
+            l1 = _open_one(planned.l1, l1_folder, command, _earliest(l2s))
+        open_l2s(are_pinned=False)
+        return _opened(config, l1, *l2s, is_alone=is_alone)
     except BaseException:
-        OpenForks(config, l2, l1).close()
+        OpenForks(config, None, l1, tuple(l2s)).close()
         raise
+
+
+def _opened(
+    config: NodeConfig, l1: OpenFork | None, *l2s: OpenFork | None, is_alone: bool
+) -> OpenForks:
+    found = OpenForks(config, l1=l1, chains=l2s)
+    if not config.chains:
+        found = found.of(0)
+    _read_accounts(found)
+    return found._replace(config=_effective(config, found, is_alone=is_alone))
+
+
+def _of_l2s(planned: PlannedForks) -> tuple[PlannedFork | None, ...]:
+    return planned.chains or (planned.l2,)
+
+
+def _folders(config: NodeConfig) -> list[Path | None]:
+    """Return the folders of the L1 and of each L2; of several chains each has one of its own."""
+    path = data_path(config.chain)
+    chains = max(len(config.chains), 1)
+    if path is None:
+        return [None] * (1 + chains)
+    if chains == 1:
+        return [path / L1_FOLDER, path]
+    return [path / L1_FOLDER, *(path / str(it.chain.chain_id) for it in config.chains)]
+
+
+def _earliest(forks: Iterable[OpenFork | None]) -> int | None:
+    return min((it.timestamp for it in forks if it is not None), default=None)
 
 
 def _read_accounts(forks: OpenForks) -> None:
@@ -132,7 +181,11 @@ def _read_accounts(forks: OpenForks) -> None:
         Address.zero(),
         BEACON_ROOTS,
         HISTORY_STORAGE,
-        *(it.address for it in development_accounts(forks.config.chain)),
+        *(
+            account.address
+            for it in (forks.config, *forks.config.chains)
+            for account in development_accounts(it.chain)
+        ),
     )
     for fork in forks.parts:
         fork.accounts(written)
@@ -187,14 +240,25 @@ def _effective(config: NodeConfig, forks: OpenForks, *, is_alone: bool) -> NodeC
     """Return the settings with what the remotes have in place of defaults."""
     if worker_count(config.api) > 1:
         log.warning("--workers: a fork is served by one process")
-        config = structs.replace(config, api=structs.replace(config.api, workers=1))
+    if is_alone:
+        return _of_layers(config, forks, None, is_alone=True)
+    chains = tuple(
+        _of_layers(it, forks.of(index), forks.timestamp) for index, it in enumerate(config.chains)
+    )
+    config = _of_layers(config, forks, forks.timestamp)
+    return _with_distinct_ids(structs.replace(config, chains=chains), forks)
+
+
+def _of_layers(
+    config: NodeConfig, forks: OpenForks, time: int | None, *, is_alone: bool = False
+) -> NodeConfig:
+    """Return the settings of one L2 with its L1; it begins at a time unless it is a fork."""
+    config = structs.replace(config, api=structs.replace(config.api, workers=1))
     if forks.l2 is not None:
         config = _of_l2(config, forks.l2, is_alone=is_alone)
-    if is_alone:
-        return config
-    if forks.l1 is not None:
-        config = _of_l1(config, forks, forks.l1)
-    return _with_distinct_ids(config, forks)
+    elif config.chain.timestamp is None:
+        config = structs.replace(config, chain=structs.replace(config.chain, timestamp=time))
+    return config if forks.l1 is None or is_alone else _of_l1(config, forks.l1)
 
 
 def _of_l2(config: NodeConfig, fork: OpenFork, *, is_alone: bool) -> NodeConfig:
@@ -209,7 +273,7 @@ def _of_l2(config: NodeConfig, fork: OpenFork, *, is_alone: bool) -> NodeConfig:
     return structs.replace(config, chain=chain)
 
 
-def _of_l1(config: NodeConfig, forks: OpenForks, fork: OpenFork) -> NodeConfig:
+def _of_l1(config: NodeConfig, fork: OpenFork) -> NodeConfig:
     l1, evm, blocks, given = config.l1, config.evm, config.l1_blocks, config.given
     header = fork.remote.anchor.header
     if "l1_chain_id" not in given:
@@ -221,18 +285,15 @@ def _of_l1(config: NodeConfig, forks: OpenForks, fork: OpenFork) -> NodeConfig:
         evm = structs.replace(evm, l1_hardfork=fork.remote.hardfork)
     if "l1_gas_limit" not in given:
         blocks = structs.replace(blocks, l1_gas_limit=header.gas_limit or MAX_GAS_LIMIT)
-    chain = config.chain
-    if chain.timestamp is None and forks.l2 is None:
-        # A fresh L2 begins at the time of its L1.
-        chain = structs.replace(chain, timestamp=header.timestamp)
-    return structs.replace(config, chain=chain, l1=l1, evm=evm, l1_blocks=blocks)
+    return structs.replace(config, l1=l1, evm=evm, l1_blocks=blocks)
 
 
 def _with_distinct_ids(config: NodeConfig, forks: OpenForks) -> NodeConfig:
-    """Give the development L1 another id if the copy above it has its default; two copies with one id are rejected."""
-    chain_id, l1 = config.chain.chain_id, config.l1
-    if not l1.l1 or l1.l1_url is not None or chain_id != l1.l1_chain_id:
+    """Give the development L1 another id if a copy above it has its default; two copies with one id are rejected."""
+    l1, ids = config.l1, {it.chain.chain_id for it in config.chains or (config,)}
+    if not l1.l1 or l1.l1_url is not None or l1.l1_chain_id not in ids:
         return config
+    chain_id = l1.l1_chain_id
     if forks.l1 is not None:
         raise InvalidConfig(
             "--l1-fork-url",
@@ -243,7 +304,12 @@ def _with_distinct_ids(config: NodeConfig, forks: OpenForks) -> NodeConfig:
     log.warning(
         "the fork has chain id %d, so the development L1 takes %d", chain_id, OTHER_L1_CHAIN_ID
     )
-    return structs.replace(config, l1=structs.replace(l1, l1_chain_id=OTHER_L1_CHAIN_ID))
+    chains = tuple(_with_other_id(it) for it in config.chains)
+    return structs.replace(_with_other_id(config), chains=chains)
+
+
+def _with_other_id(config: NodeConfig) -> NodeConfig:
+    return structs.replace(config, l1=structs.replace(config.l1, l1_chain_id=OTHER_L1_CHAIN_ID))
 
 
 def _check_time(given: int | None, anchor: int) -> None:

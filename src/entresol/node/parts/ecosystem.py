@@ -82,7 +82,7 @@ class EcosystemParts:
         token = msgspec.structs.replace(it.base_token, ether_price=it.fees.ether_price)
         info = NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1, token)
         relay = None if self.relay is None else self.relay.address
-        forks = self._forks
+        forks = None if self._forks is None else self._forks.of(index)
         return msgspec.structs.replace(
             info,
             relay=relay,

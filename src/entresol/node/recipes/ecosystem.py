@@ -166,10 +166,10 @@ def ecosystem(
                 workers=workers,
                 chains=adds,
                 relay=parts.relay,
-                forks=forks,
+                forks=forks.of(index),
                 reopening=_for_layer_two(reopening, configs, remote),
             )
-            for it, name in zip(layer_twos, names, strict=True)
+            for index, (it, name) in enumerate(zip(layer_twos, names, strict=True))
         ]
         layer_one = None
         if l1_chain is not None and l1_sequencer is not None:
@@ -205,7 +205,8 @@ def _for_layer_two(
     reopening: Reopening | None, configs: Sequence[NodeConfig], remote: Sequence[SettlementLayer]
 ) -> Reopening | None:
     """Return what makes an L2 a copy; one of several, and one that settles elsewhere, stays what it is."""
-    return None if len(configs) > 1 or remote else reopening
+    is_one = len(configs) == 1 and not (reopening is not None and reopening.start.chains)
+    return reopening if is_one and not remote else None
 
 
 def _open_chains(
@@ -224,11 +225,11 @@ def _open_chains(
         if remote:
             layer = remote[index]
             pair = open_layer_two(
-                it, layer.l1_chain_id, layer.contracts, base_token=token, fork=forks.l2
+                it, layer.l1_chain_id, layer.contracts, base_token=token, fork=forks.of(index).l2
             )
         else:
             others = {other: tokens[at] for at, other in enumerate(ids) if at != index}
-            pair = _open_development(it, index, token, others, forks.l2)
+            pair = _open_development(it, index, token, others, forks.of(index).l2)
         opened.append(pair)
         directory.opened(builder.opened(opened[-1][0]))
     chains = [chain for chain, _ in opened]

@@ -94,6 +94,8 @@ def _other_chains(info: NodeInfo) -> Iterator[str]:
         yield f"Chain id     {it.chain_id}"
         if it.base_token != info.base_token:
             yield from _prices(it)
+        if it.forked is not None:
+            yield from it.forked.rows()
         yield f"Head         block {it.head:,}"
         if it.data_dir is not None:
             yield f"Directory    {it.data_dir}"

@@ -12,7 +12,7 @@ from entresol.node.config.forking.endpoints import parse_headers, resolve_urls
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from entresol.node.config.schema import NodeConfig
 
@@ -43,9 +43,11 @@ class PlannedForks(NamedTuple):
     l2: PlannedFork | None = None
     """Of `entresol anvil`, its one chain."""
     l1: PlannedFork | None = None
+    chains: tuple[PlannedFork | None, ...] = ()
+    """Of the tables `[[chains]]`, in place of `l2`."""
 
     def __bool__(self) -> bool:
-        return self.l2 is not None or self.l1 is not None
+        return any(it is not None for it in (self.l2, self.l1, *self.chains))
 
 
 def planned_forks(
@@ -58,11 +60,13 @@ def planned_forks(
     place = folder or Path.cwd()
     l1 = _planned(_Layer(config, "l1_"), variables, place)
     l2 = _planned(_Layer(config, ""), variables, place, is_alone=l1 is None)
-    planned = PlannedForks(l2, l1)
+    chains = tuple(_planned(_Layer(it, ""), variables, place) for it in config.chains)
+    planned = PlannedForks(l2, l1, chains)
     if planned:
         for flag, problem in (
             *_conflicts(config),
             *_l2_conflicts(config, l2),
+            *_chain_conflicts(config, chains),
             *_l1_conflicts(config, l1),
         ):
             raise InvalidConfig(flag, problem)
@@ -194,13 +198,35 @@ def _conflicts(config: NodeConfig) -> Iterator[tuple[str, str]]:
 def _l2_conflicts(config: NodeConfig, fork: PlannedFork | None) -> Iterator[tuple[str, str]]:
     if fork is None:
         return
-    if config.chains or config.ecosystem.chains is not None:
-        yield "--chains", "only the L2 of a node with one can be a fork; leave out --fork-url"
+    if config.chains:
+        yield (
+            "--fork-url",
+            "the configuration file has [[chains]]; give each of them its own fork_url",
+        )
+    if config.ecosystem.chains is not None:
+        yield (
+            "--chains",
+            "give each chain its own fork_url, in a table [[chains]] of a configuration file",
+        )
     chain = config.chain
     own = {"--genesis": chain.genesis, "--init": chain.init, "--number": chain.number}
     for flag, value in own.items():
         if value is not None:
             yield flag, "a fork starts from a block of its remote; leave out --fork-url"
+
+
+def _chain_conflicts(
+    config: NodeConfig, forks: Sequence[PlannedFork | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield what tables `[[chains]]` with forks cannot have."""
+    for it, fork in zip(config.chains, forks, strict=True):
+        yield from _l2_conflicts(it, fork)
+        is_named = "chain_id" in it.given or len(forks) == 1
+        if fork is not None and config.chain.data_dir is not None and not is_named:
+            yield (
+                "--data-dir",
+                "each of several chains that is a fork needs its chain_id: its folder has that name",
+            )
 
 
 def _l1_conflicts(config: NodeConfig, fork: PlannedFork | None) -> Iterator[tuple[str, str]]:

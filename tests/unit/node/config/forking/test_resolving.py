@@ -103,7 +103,11 @@ def test_offline_is_said_of_both_layers() -> None:
         ),
         ({"fork_url": [URL], "fork_block_hash": "0x12"}, "--fork-block-hash: "),
         ({"fork_url": [URL], "cluster": "postgresql://db"}, "--cluster: "),
-        ({"fork_url": [URL], "chains": ["2"]}, "--chains: "),
+        ({"fork_url": [URL], "chains": ["2"]}, "--chains: give each chain its own fork_url"),
+        (
+            {"fork_url": [URL], "chains": [{"chain_id": 5}, {"chain_id": 6}]},
+            "--fork-url: the configuration file has",
+        ),
         ({"fork_url": [URL], "genesis": "g.json"}, "--genesis: a fork starts"),
         ({"l1_fork_url": [URL], "l1_url": URL}, "--l1-url: "),
         ({"l1_fork_url": [URL], "l1": False}, "--no-l1: "),
