@@ -167,11 +167,10 @@ class _Sink:
         """Put what the cache has."""
         accounts = [key[1] for key in keys if key[0] == "account"]
         slots = [(key[1], key[2]) for key in keys if key[0] == "slot"]
-        if accounts:
-            known = self._cache.accounts(self._block, accounts)
+        if accounts and (known := self._cache.accounts(self._block, accounts)):
             self._accounts({it: FetchedAccount(*known[it]) for it in known})
-        if slots:
-            self._slots(self._cache.slots(self._block, slots))
+        if slots and (cached := self._cache.slots(self._block, slots)):
+            self._slots(cached)
         numbers = [key[1] for key in keys if key[0] == "hash"]
         if numbers:
             self._hashes(self._cache.hashes(numbers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import os
 from pathlib import Path
@@ -40,6 +41,9 @@ ERA_CHAINS: Final = frozenset({232, 300, 324, 388, 2741, 11124, 37111, 50104, 61
 """Public chains whose contracts are EraVM code: Era, Abstract, Lens and others, and their test networks."""
 OTHER_L1_CHAIN_ID: Final = 31338
 """The chain id of the development L1 below a fork that has its default."""
+
+_FORK_MODULES: Final = ("entresol.fork.cache.open_cache", "entresol.fork.remote_chain")
+"""What only nodes with forks need."""
 
 
 class OpenForks(NamedTuple):
@@ -85,6 +89,9 @@ async def open_forks(config: NodeConfig, *, is_alone: bool = False) -> OpenForks
     planned = planned_forks(config)
     if not planned:
         return OpenForks(config)
+    # Here rather than on the thread: others may be imported meanwhile, and two threads may see modules half done.
+    for name in _FORK_MODULES:
+        importlib.import_module(name)
     loop = asyncio.get_running_loop()
     forks = await loop.run_in_executor(None, _open, config, planned, is_alone)
     try:
