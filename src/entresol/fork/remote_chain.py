@@ -147,9 +147,9 @@ class RemoteChain:
 
     def _new_table(self, number: int, max_entries: int) -> RemoteTable:
         """Return a table that is fed; it has its feed, by what wakes it."""
-        feed = TableFeed(number, self._reads, self._cache, self._thread, max_entries=max_entries)
+        feed = TableFeed(number, self._reads, self._cache, self._thread)
         self._feeds.add(feed)
-        return feed.table
+        return feed.new_table(max_entries)
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         try:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from entresol._native import RemoteTable
@@ -44,6 +46,7 @@ class BlockSource(Protocol):
 class TableFeed:
     """Fetches what a `RemoteTable` wants, on the thread of the client.
 
+    The table has its feed, by what wakes it, and not the other way round: so both go with the last user of the table.
     Remembers: which groups of keys are being fetched. Fails: never; keys fail, each with an error that a client may
     see. What comes is put at once, piece by piece.
     """
@@ -54,8 +57,6 @@ class TableFeed:
         source: BlockSource,
         cache: ForkCache,
         thread: ClientThread,
-        *,
-        max_entries: int,
     ) -> None:
         self.number = number
         self._source = source
@@ -64,13 +65,25 @@ class TableFeed:
         self._fetches: set[asyncio.Task[None]] = set()
         self._is_collecting = False
         self._last_size = 0
-        self.table = RemoteTable(self._wake, max_entries=max_entries)
+        self._fed: weakref.ref[RemoteTable] | None = None
+
+    def new_table(self, max_entries: int) -> RemoteTable:
+        """Return the table that is fed from now on."""
+        table = RemoteTable(self._wake, max_entries=max_entries)
+        self._fed = weakref.ref(table)
+        return table
 
     def close(self, host: str) -> None:
         """Fail what is wanted: nobody fetches it any more."""
         error = RemoteUnreachable(host, "the state", "the fork is closed")
-        while keys := self.table.take_wanted(MAX_TAKEN):
-            self.table.fail(keys, error)
+        table = self._table
+        while table is not None and (keys := table.take_wanted(MAX_TAKEN)):
+            table.fail(keys, error)
+
+    @property
+    def _table(self) -> RemoteTable | None:
+        """The table, while somebody uses it."""
+        return None if self._fed is None else self._fed()
 
     def _wake(self) -> None:
         if not self._thread.soon(self._collect):
@@ -88,41 +101,46 @@ class TableFeed:
 
     def _take(self) -> None:
         self._is_collecting = False
-        while len(self._fetches) < MAX_FETCHES:
-            keys = self.table.take_wanted(MAX_TAKEN)
+        table = self._table
+        while table is not None and len(self._fetches) < MAX_FETCHES:
+            keys = table.take_wanted(MAX_TAKEN)
             if not keys:
                 return
             self._last_size = len(keys)
-            task = asyncio.get_running_loop().create_task(self._fetch(keys))
+            task = asyncio.get_running_loop().create_task(self._fetch(table, keys))
             self._fetches.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(partial(self._ended, table, keys))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(
+        self, table: RemoteTable, keys: Sequence[TableKey], task: asyncio.Task[None]
+    ) -> None:
         self._fetches.discard(task)
         if not task.cancelled():
             self._take()
+            return
+        # One that was cancelled before it began has failed nothing itself.
+        table.fail(list(keys), RemoteUnreachable("", "the state", "the fork is closed"))
 
-    async def _fetch(self, keys: Sequence[TableKey]) -> None:
+    async def _fetch(self, table: RemoteTable, keys: Sequence[TableKey]) -> None:
         """Fetch keys; all of them are put or failed in the end, whatever happens."""
         left = set(keys)
         try:
-            await self._fetched(keys, left)
+            await self._fetched(table, keys, left)
             if left:
                 error = RemoteUnreachable("", "the state", "it responded to only a part")
-                self.table.fail(list(left), error)
-        except asyncio.CancelledError:
-            self.table.fail(list(left), RemoteUnreachable("", "the state", "the fork is closed"))
-            raise
+                table.fail(list(left), error)
         except EntresolError as error:
-            self.table.fail(list(left), error)
+            table.fail(list(left), error)
         except Exception as error:
             logger.exception("reading the state of the remote failed")
             failure = RemoteFailed("reading the state of the remote failed; the log has more")
             failure.__cause__ = error
-            self.table.fail(list(left), failure)
+            table.fail(list(left), failure)
 
-    async def _fetched(self, keys: Sequence[TableKey], left: set[TableKey]) -> None:
-        sink = _Sink(self.table, self._cache, await self._source.hash_of(self.number), left)
+    async def _fetched(
+        self, table: RemoteTable, keys: Sequence[TableKey], left: set[TableKey]
+    ) -> None:
+        sink = _Sink(table, self._cache, await self._source.hash_of(self.number), left)
         sink.from_cache(keys)
         numbers = [key[1] for key in left if key[0] == "hash"]
         state: list[StateKey] = [key for key in left if key[0] != "hash"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -90,3 +91,5 @@ async def _close(before: contextlib.AsyncExitStack, uses: Sequence[ChainUse]) ->
                     use.when_idle(partial(loop.call_soon_threadsafe, ended.set))
                     await ended.wait()
     await before.aclose()
+    # They refer to each other, and have memory that the garbage collector does not see: it would let many pile up.
+    gc.collect()

@@ -16,6 +16,7 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
     f"{_INTEGRATION}/test_hostile_l1.py::test_kills_beside_a_hostile_l1_lose_double_and_invent_nothing": _KILLS,
     f"{_INTEGRATION}/test_node_crash.py": _KILLS,
+    f"{_INTEGRATION}/test_fork_crash.py::test_ten_kills": _KILLS,
     f"{_INTEGRATION}/test_several_chains_crash.py": _KILLS,
     f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
     "tests/properties/test_books_of_chains.py::test_they_agree_whenever_the_node_is_killed": _KILLS,

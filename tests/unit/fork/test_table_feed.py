@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,9 +24,7 @@ from tests.support.fork.remote_node import (
     value,
     wanted,
 )
-
-if TYPE_CHECKING:
-    pass
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 if TYPE_CHECKING:
     from entresol._native import RemoteKey
@@ -81,3 +81,34 @@ def test_a_bug_in_a_read_fails_the_keys_and_is_logged(
         failure = wanted(remote.table, [ACCOUNT])
         assert type(failure) is RemoteFailed
         assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_fetch_that_is_cancelled_before_it_begins_leaves_nobody_waiting(
+    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with node.fork() as remote:
+        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+        (feed,) = remote._feeds
+        known = threading.Event()
+        remote.table.want([ACCOUNT], known.set)
+
+        def cancel() -> None:
+            feed._take()
+            for task in list(feed._fetches):
+                task.cancel()
+
+        assert remote._thread.soon(cancel)
+        assert known.wait(PATIENCE_SECONDS)
+        assert isinstance(remote.table.failure([ACCOUNT]), RemoteUnreachable)
+
+
+def test_a_table_goes_with_its_last_user(node: RemoteNode) -> None:
+    """Without the garbage collector, which does not see how much memory it has."""
+    with node.fork() as remote:
+        table = remote.table_at(3)
+        assert wanted(table, [ACCOUNT]) is None
+        gone = weakref.ref(table)
+        del table
+        remote._past.clear()
+        eventually(lambda: gone() is None)
+        assert len(remote._feeds) == 1

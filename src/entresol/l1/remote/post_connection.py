@@ -122,6 +122,8 @@ class PostConnection(asyncio.Protocol):
 
     def _fail(self, error: NoResponse) -> None:
         self.close()
+        # The error leads here by its traceback, for as long as somebody has it.
+        self._body = bytearray()
         if self._response is not None and not self._response.done():
             self._response.set_exception(error)
 
@@ -134,6 +136,7 @@ class PostConnection(asyncio.Protocol):
             self._response.set_result(
                 ReceivedResponse(status, dict(self._headers), bytes(self._body))
             )
+        self._body = bytearray()
 
     # What the parser calls.
 

@@ -21,6 +21,7 @@ _NAMED: Final = re.compile(
     r"|was orphaned: the remote http"
     r"|too many requests wait for the remote"
     r"|the fork is closed"
+    r"|the chain was reverted or replaced meanwhile: send the request again"
 )
 
 

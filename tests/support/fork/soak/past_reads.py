@@ -65,7 +65,11 @@ class PastReads:
 
     def _slot(self) -> Read:
         slot = self._random.randrange(2 * SLOTS)
-        return "eth_getStorageAt", [self._chains.store, f"0x{slot:064x}", hex(self._number() + 2)]
+        return "eth_getStorageAt", [
+            self._chains.store,
+            f"0x{slot:064x}",
+            hex(max(3, self._number())),
+        ]
 
     def _call(self) -> Read:
         data = words(self._random.randrange(SLOTS), self._random.choice([1, 3, 40, 200]), 0)

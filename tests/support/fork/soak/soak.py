@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -72,7 +73,8 @@ def soak(seed: int, seconds: float, place: Path) -> SoakReport:
         quiet = running_anvil(*flags, "--quiet", port=port, program=ANVIL, output=output)
         with quiet as fork:
             run = _Soak(chains, proxy, fork, seed)
-            run.run(seconds)
+            with run.closing():
+                run.run(seconds)
             return run.report(output.read_text())
 
 
@@ -88,6 +90,7 @@ class _Soak:
         self._calm: list[float] = []
         self._stormy: list[float] = []
         self._memory: list[int] = []
+        self._clients: list[HttpRpcClient] = []
         self._failures: list[BaseException] = []
         self._expected: dict[bytes, Any] = {}
 
@@ -126,6 +129,15 @@ class _Soak:
         self._outcomes.wrong += [f"in calm: {it}" for it in self._outcomes.named]
         self._outcomes.named = named
 
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Close all connections at the end."""
+        try:
+            yield
+        finally:
+            for client in self._clients:
+                client.close()
+
     def report(self, log: str) -> SoakReport:
         """Return what was found."""
         found = self._outcomes
@@ -143,7 +155,12 @@ class _Soak:
         )
 
     def _client(self) -> HttpRpcClient:
-        return HttpRpcClient(self._fork.url, PATIENCE)
+        return self._connected(self._fork.url)
+
+    def _connected(self, url: str) -> HttpRpcClient:
+        client = HttpRpcClient(url, PATIENCE)
+        self._clients.append(client)
+        return client
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
@@ -158,7 +175,7 @@ class _Soak:
 
     def _reader(self, seed: float) -> Callable[[], None]:
         def run() -> None:
-            client, remote = self._client(), HttpRpcClient(self._chains.remote.url)
+            client, remote = self._client(), self._connected(self._chains.remote.url)
             reads = PastReads(self._chains, Random(seed))
             while not self._over.is_set():
                 method, params = reads.next()
