@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from msgspec import structs
 
 from entresol.chain.chain import Chain
+from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.rules import ChainRules
 from entresol.dev.node_chains import NodeChains
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.node_state import NodeState
@@ -64,7 +67,7 @@ def test_a_fork_is_rolled_back_to_its_anchor_and_no_further(chain: Chain) -> Non
         seal(chain, call(nonce, 1, nonce))
     node_chains.plan_roll_back(chain, 2).apply()
     assert (chain.number, chain.ledger.head_hash, slot(chain, 1)) == (NUMBER, HASH, 11)
-    with pytest.raises(RollbackTooDeep):
+    with pytest.raises(RollbackTooDeep, match=f"the chain begins with block {NUMBER}"):
         node_chains.plan_roll_back(chain, 1)
 
 
@@ -124,6 +127,17 @@ def test_a_dump_with_another_code_or_another_hash_is_rejected(chain: Chain) -> N
     with pytest.raises(MalformedValue, match="an anchor's"):
         load(chain, json.dumps(document).encode())
     assert slot(chain, 1) == 100
+
+
+def test_a_dump_of_a_fork_is_named_where_there_is_no_such_chain(chain: Chain) -> None:
+    seal(chain, call(3, 1, 100))
+    rules = structs.replace(ChainRules.layer_1(), chain_id=4242)
+    plain = Chain.open(None, rules, Genesis.development(4242, [], 0))
+    with pytest.raises(
+        LoadRejected, match=rf"fork of block {NUMBER} .*, and the chain here is 4242"
+    ):
+        load(plain, dumped(chain))
+    plain.close()
 
 
 def test_a_dump_has_what_the_fork_changed_and_not_what_it_read(chain: Chain) -> None:

@@ -189,6 +189,12 @@ class NodeState:
         if own is None or self._is_merged(chain, own):
             store = build_genesis(chain.genesis, key, chain.ledger.genesis_fields)
             return Replacement(chain, store)
+        for it in own.chains:
+            if it.anchor is not None:
+                raise LoadRejected(
+                    f"chain {it.chain_id} is {_named(it.anchor)} in the file, and the chain here is {chain.rules.chain_id}: "
+                    "fork the same block to load it"
+                )
         return Replacement(chain, build_foreign(own, chain.genesis, key))
 
     def _check_registered(self, chain: Chain, part: ChainPart) -> None:
