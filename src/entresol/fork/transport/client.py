@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 
-from entresol.errors import RemoteFailed, RemoteMalformed, RemoteRejected, RemoteUnreachable
+from entresol.errors import (
+    RemoteFailed,
+    RemoteMalformed,
+    RemoteRejected,
+    RemoteTimeout,
+    RemoteUnreachable,
+)
 from entresol.fork.transport.attempts import Attempts, Patience
 from entresol.fork.transport.endpoints import Endpoints, host_of
 from entresol.fork.transport.envelopes import (
@@ -54,6 +61,7 @@ class ForkClient:
         self._in_flight = asyncio.Semaphore(IN_FLIGHT)
         self._next_id = 1
         self._requests = 0
+        self._responded = -math.inf
 
     @property
     def host(self) -> str:
@@ -186,7 +194,8 @@ class ForkClient:
         self, attempts: Attempts, calls: Sequence[Call], max_bytes: int
     ) -> list[msgspec.Raw | RemoteRejected | RateLimited] | None:
         """Return the outcomes of one attempt, or None if there was no response."""
-        async with self._in_flight:
+        await self._turn(name_of(calls))
+        try:
             endpoint, seconds = await attempts.next()
             first_id = self._next_id
             self._next_id += len(calls)
@@ -204,6 +213,7 @@ class ForkClient:
                 limited = error
             # Not in the handlers above: what is raised there has the first error, and its secrets, in its context.
             if outcomes is not None:
+                self._responded = asyncio.get_running_loop().time()
                 endpoint.succeeded()
                 limited = next((it for it in outcomes if isinstance(it, RateLimited)), None)
             if limited is not None:
@@ -211,6 +221,25 @@ class ForkClient:
             elif outcomes is None:
                 attempts.no_response(endpoint, problem)
             return outcomes
+        finally:
+            self._in_flight.release()
+
+    async def _turn(self, name: str) -> None:
+        """Wait until a request may be under way; raise if the remote responds to none in the meantime."""
+        loop, timeout = asyncio.get_running_loop(), self._patience.timeout
+        begun = loop.time()
+        while True:
+            try:
+                async with asyncio.timeout_at(max(begun, self._responded) + timeout):
+                    await self._in_flight.acquire()
+                    return
+            except TimeoutError:
+                if loop.time() < max(begun, self._responded) + timeout:
+                    continue
+            raise RemoteTimeout(
+                f"the remote {self.host} did not respond to {name} in {timeout:g} seconds: {IN_FLIGHT} requests wait "
+                "before it"
+            )
 
 
 def _too_long(host: str, calls: Sequence[Call], problem: str) -> TooLarge | RemoteMalformed:

@@ -205,3 +205,22 @@ def test_requests_that_wait_for_a_remote_are_bounded(
         assert "20 requests wait" in str(rejected[0])
         node.proxy.latency = 0.0
         assert read(remote, "eth_blockNumber") == hex(BLOCKS)
+
+
+def test_requests_behind_others_that_get_no_response_wait_no_longer_than_those(
+    node: RemoteNode,
+) -> None:
+    async def flood(remote: RemoteChain) -> list[object]:
+        reads = (remote.read("eth_getBalance", [hex(it), "latest"]) for it in range(160))
+        return await asyncio.gather(*reads, return_exceptions=True)
+
+    with node.fork(timeout=0.5) as remote:
+        node.proxy.fault = faults.stalled
+        node.proxy.forget()
+        outcomes = asyncio.run(flood(remote))
+        assert {type(it) for it in outcomes} == {RemoteTimeout}
+        assert any("requests wait before it" in str(it) for it in outcomes)
+        # Not ten times as many requests as may be under way.
+        assert node.proxy.posts <= 4 * client.IN_FLIGHT
+        node.proxy.fault = None
+        assert read(remote, "eth_blockNumber") == hex(BLOCKS)
