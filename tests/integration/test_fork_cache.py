@@ -32,6 +32,7 @@ def test_a_fork_runs_from_its_export_and_names_what_is_missing(tmp_path: Path) -
     with running_anvil("--offline", "--fork-cache", str(file), program=ANVIL) as node:
         assert node("eth_chainId") == hex(CHAIN_ID)
         assert node("eth_blockNumber") == hex(remote.number)
+        assert node("eth_getBlockByNumber", "latest", False)["number"] == hex(remote.number)
         assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 4
         command = (
             f"record it with `entresol anvil --fork-url <url> --fork-block-number {remote.number} "

@@ -115,3 +115,11 @@ def test_a_final_block_that_the_remote_has_not_is_an_error(node: RemoteNode) -> 
         node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: None  # noqa: ARG005
         with pytest.raises(RemoteMalformed, match="there is no block 3"):
             asyncio.run(remote.past_block(3))
+
+
+def test_the_anchor_is_served_while_the_remote_is_away(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        node.proxy.posts = 0
+        found = read(remote, "eth_getBlockByHash", str(remote.anchor.hash), False)
+        assert found["hash"] == str(remote.anchor.hash)
+        assert node.proxy.posts == 0
