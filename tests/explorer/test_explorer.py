@@ -17,6 +17,7 @@ import pytest
 from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, node_program, run_checks
 from tests.support.clients.layers import OPERATOR_KEY
+from tests.support.fork.remote_anvil import remote_anvil
 from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL, RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -42,6 +43,8 @@ SEVERAL: Final = {
 """The files that need several chains, and their configuration."""
 ALONE: Final = "alone.mjs"
 REMOTE: Final = "remote.mjs"
+FORK: Final = "fork.mjs"
+OFFLINE: Final = "offline.mjs"
 BROWSER: Final = "browser.mjs"
 ELSEWHERE: Final = {
     "harness.mjs",
@@ -51,6 +54,8 @@ ELSEWHERE: Final = {
     "screenshots.mjs",
     ALONE,
     REMOTE,
+    FORK,
+    OFFLINE,
     BROWSER,
 }
 """What the files use, and what is run by hand."""
@@ -125,4 +130,27 @@ def test_a_remote_layer_1_is_drawn() -> None:
         running_node("--l1-url", f"{l1.url}/a-key", *flags, *DEVELOPMENT_FLAGS) as node,
     ):
         found = run_checks(REMOTE, node.url, folder=FOLDER)
+    assert [problem for problem in found.values() if problem is not None] == []
+
+
+@pytest.mark.usefixtures("browser")
+def test_a_copy_of_another_chain_stands_on_its_anchor() -> None:
+    with (
+        remote_anvil() as remote,
+        running_node("--fork-url", f"{remote.url}@{remote.number}", "--no-storage-caching") as node,
+    ):
+        found = run_checks(FORK, node.url, l1_url_of(node), FOLDER)
+    assert [problem for problem in found.values() if problem is not None] == []
+
+
+@pytest.mark.usefixtures("browser")
+def test_a_copy_that_is_offline_says_what_it_has_not(tmp_path: Path) -> None:
+    file = str(tmp_path / "fork.sqlite")
+    flags = ("--fork-cache", file)
+    with remote_anvil() as remote:
+        url = f"{remote.url}@{remote.number}"
+        with running_anvil("--fork-url", url, *flags, program=(*ENTRESOL, "anvil")):
+            pass
+    with running_anvil("--offline", *flags, program=(*ENTRESOL, "anvil")) as node:
+        found = run_checks(OFFLINE, node.url, folder=FOLDER)
     assert [problem for problem in found.values() if problem is not None] == []

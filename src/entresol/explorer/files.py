@@ -48,6 +48,7 @@ _BLANK: Final = re.compile(r"^\n+", re.MULTILINE)
 _COMMENTS: Final = re.compile(
     r"/\*\*.*?\*/ ?|^/\*.*?\*/\n|^[ \t]+//[^\n]*\n|^//[^\n]*\n|^[ \t]+", re.DOTALL | re.MULTILINE
 )
+_CONTINUED: Final = re.compile(r"(?<=[,;(\[{])\n")
 
 
 @cache
@@ -75,8 +76,9 @@ def _files() -> Iterator[tuple[str, StaticFile]]:
 
 
 def without_comments(text: str) -> bytes:
-    """Return a file without its documentation, indentation and blank lines, which are a third of what would be sent.
+    """Return a file without its documentation, indentation and line breaks that mean nothing: a third of its size.
 
-    A comment begins with two asterisks or fills its lines; no file has such a thing within a string.
+    A comment begins with two asterisks or fills its lines; no file has such a thing, or the end of a line, within a
+    string.
     """
-    return _BLANK.sub("", _COMMENTS.sub("", text)).encode()
+    return _CONTINUED.sub("", _BLANK.sub("", _COMMENTS.sub("", text))).encode()

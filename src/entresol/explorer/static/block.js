@@ -1,9 +1,9 @@
 /** A block: header and transactions. */
 
-import { deed } from "./describe.js";
+import { deed, hasFailedIn, pastNote } from "./describe.js";
 import { h, table } from "./dom.js";
-import { ago, amount, big, byteLength, count, hex, int, moment, plural, price, textOf } from "./format.js";
-import { stateOf } from "./houses.js";
+import { ago, amount, big, byteLength, count, hex, int, moment, plural, price, short, textOf } from "./format.js";
+import { isPast, stateOf } from "./houses.js";
 import { batchHref, floorOf, isUpper, node, tokenAt } from "./rpc.js";
 import { addressLink, copyButton, crumb, empty, facts, txLink } from "./view.js";
 
@@ -17,7 +17,14 @@ export async function page(layer, id) {
   if (!floor) return missing(layer, id);
   const isHash = id.length === 66;
   const wanted = /^\d+$/.test(id) ? hex(Number(id)) : id;
-  const block = await floor.call(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", wanted, true);
+  const method = isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber";
+  let block;
+  try {
+    block = await floor.call(method, wanted, true);
+  } catch (error) {
+    if (!floor.fork || !(isHash || isPast(layer, wanted))) throw error;
+    return (await import("./foundation.js")).notKept(`Block ${isHash ? short(id) : count(Number(id))}`, error);
+  }
   if (!block) return missing(layer, id);
   const number = int(block.number);
   const title = `Block ${count(number)}`;
@@ -26,22 +33,21 @@ export async function page(layer, id) {
   const after =
     number < state.head || state.head < 0 ? h("a.after", { href: `#/${layer}/block/${number + 1}` }, "After →") : null;
   const receipts = (await floor.maybe("eth_getBlockReceipts", hex(number))) ?? [];
-  const failed = new Set(
-    receipts.filter((/** @type {any} */ it) => int(it.status) === 0).map((/** @type {any} */ it) => it.transactionHash),
-  );
+  const failed = new Set(receipts.filter(hasFailedIn).map((/** @type {any} */ it) => it.transactionHash));
   return {
     title: `${title} of ${node.several && isUpper(layer) ? floor.title : `L${floor.layer}`}`,
-    body: [
+    body: /** @type {any[]} */ ([
       h("div.crumbs", h("span", crumb(layer), " / block"), h("nav", { "aria-label": "Neighbours" }, before, after)),
       h("h1.plain", title),
       h("p.whole-line", h("span.whole", block.hash), copyButton(block.hash, "the hash")),
+      pastNote(floor, number),
       h("section.part", header(block, layer)),
       h(
         "section.part",
         h("header", h("h2", "Transactions"), h("span.muted", count(block.transactions.length))),
         list(block.transactions, layer, failed),
       ),
-    ],
+    ]).filter(Boolean),
   };
 }
 
@@ -51,30 +57,33 @@ export async function page(layer, id) {
  */
 function header(block, layer) {
   const [used, limit] = [int(block.gasUsed), int(block.gasLimit)];
-  const text = textOf(block.extraData);
-  const batch = block.l1BatchNumber;
+  // Blocks of other chains may lack what Ethereum's have.
+  const extra = block.extraData ?? "0x";
+  const text = textOf(extra);
+  const isOurs = !isPast(layer, block.number);
+  const batch = isOurs ? block.l1BatchNumber : null;
   return facts([
     ["When", [moment(int(block.timestamp)), " ", h("span.muted", ago(int(block.timestamp), layer, " ago"))]],
     [
       "Batch",
-      isUpper(layer)
+      isUpper(layer) && isOurs
         ? batch
           ? h("a.mono", { href: batchHref(layer, int(batch)) }, count(int(batch)))
           : h("span.muted", "open: it is not sealed yet")
         : null,
     ],
-    ["Gas used", `${count(used)} of ${count(limit)}, ${((100 * used) / limit).toFixed(1)} %`],
+    ["Gas used", `${count(used)} of ${count(limit)}, ${((100 * used) / (limit || 1)).toFixed(1)} %`],
     ["Base fee", price(big(block.baseFeePerGas), tokenAt(layer)).join(" ")],
-    ["Fees to", addressLink(block.miner, layer)],
+    ["Fees to", block.miner ? addressLink(block.miner, layer) : null],
     [
       "Parent",
       int(block.number)
         ? h("a.mono", { href: `#/${layer}/block/${int(block.number) - 1}` }, block.parentHash)
         : h("span.mono", block.parentHash),
     ],
-    ["State root", h("span.mono", block.stateRoot)],
-    ["Extra data", block.extraData === "0x" ? null : h("span.mono", text ?? `${byteLength(block.extraData)} bytes`)],
-    ["Size", `${count(int(block.size))} bytes`],
+    ["State root", h("span.mono", block.stateRoot ?? "–")],
+    ["Extra data", extra === "0x" ? null : h("span.mono", text ?? `${byteLength(extra)} bytes`)],
+    ["Size", block.size ? `${count(int(block.size))} bytes` : null],
   ]);
 }
 

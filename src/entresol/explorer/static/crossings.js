@@ -14,7 +14,7 @@ import { byOurClock, hex, int } from "./format.js";
 import { live } from "./houses.js";
 import { callData, topicOf } from "./known.js";
 import { alsoLoad, changed } from "./live.js";
-import { addressOf, contractOf, node } from "./rpc.js";
+import { addressOf, contractOf, firstOf, node } from "./rpc.js";
 
 /** @typedef {import("./houses.js").House} House */
 /** @typedef {import("./houses.js").Batch} Batch */
@@ -181,11 +181,11 @@ async function search(house, layer) {
     for (const it of all.values()) Object.assign(it, UNKNOWN);
     before[1] = Math.max(before[0] - 1, common);
   }
-  const from = before ? before[1] + 1 : Math.max(0, head - PAGE_BLOCKS);
+  const from = before ? before[1] + 1 : Math.max(firstOf(house.floorAt(layer)), head - PAGE_BLOCKS);
   if (from > head) return;
   await read(house, layer, from, head);
   known[layer] = [before ? before[0] : from, head];
-  known.complete = known.l1?.[0] === 0 && known.l2?.[0] === 0;
+  known.complete = house.isWhole(known);
 }
 
 /**
@@ -205,12 +205,13 @@ export async function loadOlder() {
   for (const [house, known] of houses) {
     for (const layer of /** @type {("l1" | "l2")[]} */ (["l1", "l2"])) {
       const range = known[layer];
-      if (!range || range[0] === 0) continue;
-      const from = Math.max(0, range[0] - PAGE_BLOCKS);
+      const first = firstOf(house.floorAt(layer));
+      if (!range || range[0] <= first) continue;
+      const from = Math.max(first, range[0] - PAGE_BLOCKS);
       await read(house, layer, from, range[0] - 1);
       range[0] = from;
     }
-    known.complete = known.l1?.[0] === 0 && known.l2?.[0] === 0;
+    known.complete = house.isWhole(known);
     await update(house);
   }
 }
@@ -223,7 +224,7 @@ export async function loadOlder() {
  */
 async function read(house, layer, from, to) {
   const { all, open } = knownOf(house);
-  const floor = /** @type {import("./rpc.js").Floor} */ (layer === "l1" ? node.l1 : house.floor);
+  const floor = /** @type {import("./rpc.js").Floor} */ (house.floorAt(layer));
   const address = layer === "l1" ? contractOf(house.floor) : MESSENGER;
   const topic = layer === "l1" ? topicOf("ZKChain", "NewPriorityRequest") : topicOf("L1Messenger", "L1MessageSent");
   const logs = await floor.call("eth_getLogs", { address, topics: [topic], fromBlock: hex(from), toBlock: hex(to) });

@@ -2,6 +2,7 @@
 
 import { parseType } from "./abi.js";
 import { decode } from "./codec.js";
+import { h } from "./dom.js";
 import { amount, big, checksum, count, int, short } from "./format.js";
 import { ROOT_IMPORT } from "./houses.js";
 import { callData, decodeCall, nameOf } from "./known.js";
@@ -206,7 +207,26 @@ async function fetchOutcome(layer, tx, key) {
     return;
   }
   if (outcomes.size > MAX_OUTCOMES) outcomes.clear();
-  const failed = int(receipt.status) === 0;
+  const failed = hasFailedIn(receipt);
   outcomes.set(key, failed);
   if (failed) changed();
 }
+
+/**
+ * Whether a receipt says that its transaction failed; those before Byzantium say nothing.
+ * @param {any} receipt
+ */
+export const hasFailedIn = (receipt) => (receipt?.status ?? null) !== null && Number(receipt.status) === 0;
+
+/**
+ * What is below the anchor of a fork is not of this node.
+ * @param {import("./rpc.js").Floor} floor
+ * @param {number} number
+ */
+export const pastNote = (floor, number) =>
+  floor.fork && number <= floor.fork.number
+    ? h(
+        "p.muted",
+        `${number === floor.fork.number ? "The anchor" : "Below the anchor"}: chain ${floor.fork.chainId} made it, and its remote says what is here.`,
+      )
+    : null;

@@ -6,7 +6,7 @@ import { tokenOf } from "./describe.js";
 import { byteLength, hex, int, amount as written } from "./format.js";
 import { stateOf } from "./houses.js";
 import { decodeCall, decodeLog, topicOf } from "./known.js";
-import { ETHER, node } from "./rpc.js";
+import { ETHER, firstOf, node } from "./rpc.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 /** @typedef {import("./houses.js").House} House */
@@ -163,6 +163,10 @@ export async function readIndex(house, open) {
  */
 export async function requestOf(l2Tx, chain) {
   const filter = { address: chain, topics: [topicOf("ZKChain", "NewPriorityRequestId"), null, l2Tx] };
-  const logs = await node.l1?.maybe("eth_getLogs", { ...filter, fromBlock: hex(0), toBlock: "latest" });
+  const logs = await node.l1?.maybe("eth_getLogs", {
+    ...filter,
+    fromBlock: hex(firstOf(node.l1)),
+    toBlock: "latest",
+  });
   return logs?.length ? int(logs[0].blockNumber) : null;
 }

@@ -1,7 +1,7 @@
 /** Home: the floors, what just happened, how long finality takes. */
 
 import { crossings, followCrossings, hasMoreOpen, isClaimable, isMoving } from "./crossings.js";
-import { differs, drawCells, h, s, show } from "./dom.js";
+import { differs, drawCells, h, s, show, styled } from "./dom.js";
 import { amount, count, medianOf, plural, price, units } from "./format.js";
 import { house } from "./house.js";
 import { heads, houseOf, live, stateOf } from "./houses.js";
@@ -23,11 +23,13 @@ export function page(name = "l2") {
   const pulse = h("dl.pulse");
   const finality = h("div");
   const state = h("div");
+  const copies = h("div");
   const list = transactions(/** @type {any[]} */ ([of?.floor, node.l1].filter(Boolean)));
   const body = [
     node.several && of ? houseTitle(of) : h("h1.unseen", "Floors"),
     pulse,
     drawing.element,
+    copies,
     h(
       "div.columns",
       list.element,
@@ -46,8 +48,26 @@ export function page(name = "l2") {
     drawPulse(pulse, of);
     if (of) drawFinality(finality, of);
     drawNode(state, of);
+    drawForks(copies, state, of);
   });
   return { title: node.several && of ? of.floor.title : "Floors", body, leave };
+}
+
+/**
+ * What the chains are copies of; loaded only if one is.
+ * @param {Element} below
+ * @param {Element} aside
+ * @param {House | null} of
+ */
+async function drawForks(below, aside, of) {
+  const forks = [of?.floor, node.l1].filter((it) => it?.fork);
+  if (!forks.length && !below.firstChild) return;
+  const { anchor, foundation } = await styled("fork", import("./foundation.js"));
+  const panels = forks.map((it) => anchor(/** @type {any} */ (it)));
+  if (!differs(below, JSON.stringify(forks.map((it) => it?.fork)) + panels.map((it) => it.textContent))) return;
+  show(below, ...forks.map((it) => foundation(/** @type {any} */ (it))));
+  for (const it of aside.parentElement?.querySelectorAll(".anchor") ?? []) it.remove();
+  aside.before(...panels);
 }
 
 /** @param {House} of */

@@ -4,14 +4,15 @@ import { crossings } from "./crossings.js";
 import { doings, hasFailed } from "./describe.js";
 import { differs, h, keyed, s, show } from "./dom.js";
 import { ago, count, plural } from "./format.js";
-import { live, STAGES } from "./houses.js";
-import { batchHref, isUpper, node, toneOf } from "./rpc.js";
+import { isPast, live, STAGES } from "./houses.js";
+import { batchHref, firstOf, isUpper, node, toneOf } from "./rpc.js";
 import { drawLists, stairs } from "./stairs.js";
 import { pillar } from "./view.js";
 
 const BAY = 153;
 const ROWS = 4;
 const MAX_DEEDS = 8;
+const MAX_LOOK = 200;
 
 /** @typedef {import("./houses.js").House} House */
 /** @typedef {{batch: number, blocks: import("./houses.js").Block[], hidden: number, of: import("./houses.js").Batch | null,
@@ -97,7 +98,9 @@ function floorName(element, floor, state, title) {
     h(`h2.title.${toneOf(layer)}`, title),
     h("p.small.muted", `Layer ${floor.layer}, chain ${floor.chainId || "…"}`),
     h("a.number", { href: `#/${layer}/block/${state.head}` }, count(state.head)),
-    isUpper(layer) && head ? h("p.small.muted", `${plural(head.txs.length, "tx", "tx")}, ${used} % gas`) : null,
+    isUpper(layer) && head && !isPast(layer, state.head)
+      ? h("p.small.muted", `${plural(head.txs.length, "tx", "tx")}, ${used} % gas`)
+      : null,
   );
 }
 
@@ -128,10 +131,10 @@ export function baysOf(of, room) {
   const made = [];
   for (let number = sealed + 1; number > 0 && made.length < room; number--) {
     const batch = batches.get(number) ?? null;
-    const first = batch ? batch.first : (batches.get(sealed)?.last ?? 0) + 1;
+    const first = batch ? batch.first : Math.max((batches.get(sealed)?.last ?? 0) + 1, firstOf(of.floor));
     const last = batch ? batch.last : l2.head;
     const all = [];
-    for (let at = last; at >= first && all.length < ROWS; at--) {
+    for (let at = last; at >= Math.max(first, last - MAX_LOOK) && all.length < ROWS; at--) {
       const block = l2.blocks.get(at);
       if (block) all.push(block);
     }
@@ -212,7 +215,11 @@ export function blockTile(house, block, isBrief = false) {
     `a.tile.l2${block.number === house.l2.head ? ".newest" : ""}`,
     { href: `#/${house.name}/block/${block.number}` },
     h("b", count(block.number)),
-    h("span", isBrief ? null : `${block.txs.length} tx, `, ago(block.at, house.name)),
+    h(
+      "span",
+      isBrief ? null : isPast(house.name, block.number) ? "the anchor, " : `${block.txs.length} tx, `,
+      ago(block.at, house.name),
+    ),
     gauge,
   );
 }
@@ -247,7 +254,9 @@ export function groundTile(block) {
       "span.row",
       verb
         ? h("span", verb, " ", h("span.l1", about), whose, others ? ` +${others}` : "")
-        : plural(block.txs.length, "transaction"),
+        : isPast("l1", block.number)
+          ? h("span.l1", "the anchor")
+          : plural(block.txs.length, "transaction"),
     ),
   );
 }

@@ -10,7 +10,7 @@
  */
 
 import { clockOffset, int } from "./format.js";
-import { floorOf, isUpper } from "./rpc.js";
+import { firstOf, floorOf, isUpper, node } from "./rpc.js";
 
 /** The type of the node's own transactions, which bring roots of layer 1. */
 export const ROOT_IMPORT = 0x7d;
@@ -50,6 +50,19 @@ export class House {
     this.awaySince = 0;
   }
 
+  /** @param {string} layer */
+  floorAt(layer) {
+    return layer === "l1" ? node.l1 : this.floor;
+  }
+
+  /**
+   * Whether all blocks that can have events of the bridge were searched: of a fork, those above the anchor.
+   * @param {{l1: number[] | null, l2: number[] | null}} searched
+   */
+  isWhole({ l1, l2 }) {
+    return l1?.[0] === firstOf(node.l1) && l2?.[0] === firstOf(this.floor);
+  }
+
   /** Why its settlement has stopped; null if it has not. */
   get stopped() {
     return this.health?.settlement ?? null;
@@ -57,7 +70,7 @@ export class House {
 
   /** How many blocks do not stand on the ground yet; what only imports roots waits for the next that does more. */
   get early() {
-    const last = Math.max(0, this.executedBlock);
+    const last = Math.max(this.floor.fork?.number ?? 0, this.executedBlock);
     const idle = [...this.l2.blocks.values()].filter(
       (it) => it.number > last && it.txs.length && it.txs.every((tx) => int(tx.type) === ROOT_IMPORT),
     );
@@ -133,6 +146,13 @@ export const houseOf = (name) => live.houses.find((it) => it.floor === floorOf(n
  * @returns {FloorState}
  */
 export const stateOf = (layer) => (isUpper(layer) ? houseOf(layer).l2 : live.l1);
+
+/**
+ * Whether a block is of the chain that a fork is a copy of.
+ * @param {string} layer
+ * @param {any} number
+ */
+export const isPast = (layer, number) => Number(number) < firstOf(floorOf(layer));
 
 /** The newest blocks of all layers, as one text that changes when one of them does. */
 export const heads = () => [live.l1, ...live.houses.map((it) => it.l2)].map((it) => it.head).join("/");

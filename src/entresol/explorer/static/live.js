@@ -3,8 +3,8 @@
 import { bridgeBalance } from "./describe.js";
 import { say } from "./dom.js";
 import { big, count, hex, int, setClock } from "./format.js";
-import { House, houseOf, live, stateOf } from "./houses.js";
-import { floorOf, floors, isUpper, node } from "./rpc.js";
+import { House, houseOf, isPast, live, stateOf } from "./houses.js";
+import { firstOf, floorOf, floors, greet, isUpper, node } from "./rpc.js";
 
 /** @typedef {import("./houses.js").Block} Block */
 /** @typedef {import("./houses.js").FloorState} FloorState */
@@ -208,11 +208,16 @@ async function tryHouse(house) {
 async function refreshBlocks(layer) {
   const floor = /** @type {import("./rpc.js").Floor} */ (floorOf(layer));
   const state = stateOf(layer);
-  const latest = await floor.call("eth_getBlockByNumber", "latest", true);
+  // A block that others have made may be large, and whole only at the remote: its transactions are not asked for.
+  let latest = await floor.call("eth_getBlockByNumber", "latest", !floor.fork);
+  if (isPast(layer, latest.number)) latest.transactions = [];
+  else if (floor.fork) latest = (await floor.call("eth_getBlockByHash", latest.hash, true)) ?? latest;
   if (int(latest.number) < state.head) {
     const title = node.several && isUpper(layer) ? floor.title : `Layer ${floor.layer}`;
     notify(`${title} was reverted to block ${count(int(latest.number))}.`);
     revertTo(layer, int(latest.number));
+    // It may be a copy of another block now.
+    await greet(floor);
   }
   addBlock(state, latest);
   setClock(layer, int(latest.timestamp), false);
@@ -224,10 +229,10 @@ async function refreshBlocks(layer) {
     addBlock(state, latest);
   }
   const missing = [];
-  for (let at = Math.max(0, state.head - WINDOW + 1); at < state.head; at++)
+  for (let at = Math.max(firstOf(floor), state.head - WINDOW + 1); at < state.head; at++)
     if (!state.blocks.has(at)) missing.push(at);
-  const found = await Promise.all(missing.map((at) => floor.call("eth_getBlockByNumber", hex(at), true)));
-  for (const block of found) if (block) addBlock(state, block);
+  const others = await Promise.all(missing.map((at) => floor.call("eth_getBlockByNumber", hex(at), true)));
+  for (const block of others) if (block) addBlock(state, block);
   for (const at of [...state.blocks.keys()].sort((a, b) => a - b).slice(0, -MAX_BLOCKS)) state.blocks.delete(at);
 }
 

@@ -6,6 +6,7 @@
  *   operators: string[], token: Token}} ChainInfo
  * @typedef {{version: string, layer: 1 | 2, id: number, other: string | null, remote: boolean,
  *   l1: Record<string, string>, l2: Record<string, string>, operators: string[], chains: ChainInfo[]}} NodeInfo
+ * @typedef {{chainId: number, number: number, hash: string, at: number, host: string}} Fork what a chain is a copy of
  */
 
 /** @type {Token} */
@@ -58,6 +59,8 @@ export class Floor {
     this.chainId = chain?.id ?? 0;
     /** @type {string[]} */
     this.accounts = [];
+    /** @type {Fork | null} */
+    this.fork = null;
     /** @type {Set<string> | null} the methods it has, once known */
     this.methods = null;
     /** @type {{body: any, resolve: (it: any) => void, reject: (it: any) => void}[]} */
@@ -225,11 +228,17 @@ export async function connect() {
 }
 
 /** @param {Floor} floor */
-async function greet(floor) {
-  const [chainId, accounts] = await Promise.all([
+export async function greet(floor) {
+  const own = (/** @type {string} */ method) => (floor.remote ? null : floor.maybe(method));
+  const [chainId, accounts, metadata, info] = await Promise.all([
     floor.call("eth_chainId").catch(() => 0),
-    floor.remote ? [] : floor.maybe("eth_accounts"),
+    own("eth_accounts"),
+    own("anvil_metadata"),
+    own("anvil_nodeInfo"),
   ]);
+  const { chainId: id, forkBlockNumber: number, forkBlockHash: hash } = metadata?.forkedNetwork ?? {};
+  floor.fork = hash ? { chainId: id, number, hash, at: 0, host: info?.forkConfig?.forkUrl ?? "" } : null;
+  if (floor.fork) floor.fork.at = Number((await floor.maybe("eth_getBlockByHash", hash, false))?.timestamp ?? 0);
   floor.chainId = Number(chainId) || floor.chainId;
   floor.accounts = accounts ?? [];
 }
@@ -247,6 +256,12 @@ export const floorOf = (name) =>
     : name === "l2"
       ? node.l2
       : (node.l2s.find((it) => it.name === name || String(it.chainId) === name) ?? null);
+
+/**
+ * The first block that the node has made: that of a fork is above the anchor.
+ * @param {Floor | null} floor
+ */
+export const firstOf = (floor) => (floor?.fork?.number ?? -1) + 1;
 
 /** @param {string} layer */
 export const isUpper = (layer) => layer !== "l1";

@@ -1,9 +1,9 @@
 /** A transaction: one page to scroll, so that the browser's own search finds everything. */
 
-import { PRIORITY, tokenOf } from "./describe.js";
+import { hasFailedIn, PRIORITY, pastNote, tokenOf } from "./describe.js";
 import { choice, h, show } from "./dom.js";
 import { ago, amount, big, byteLength, count, int, moment, price, short, textOf } from "./format.js";
-import { ROOT_IMPORT } from "./houses.js";
+import { isPast, ROOT_IMPORT } from "./houses.js";
 import { decodeCall, decodeLog } from "./known.js";
 import { floorOf, isUpper, node, tokenAt } from "./rpc.js";
 import { bundleLinks, rootLinks, sentence } from "./sentence.js";
@@ -29,17 +29,22 @@ const TYPES = /** @type {Record<number, string>} */ ({
  */
 export async function page(layer, hash) {
   const floor = /** @type {import("./rpc.js").Floor} */ (floorOf(layer));
-  const [tx, receipt] = floor
-    ? await Promise.all([floor.call("eth_getTransactionByHash", hash), floor.call("eth_getTransactionReceipt", hash)])
-    : [];
+  let [tx, receipt] = /** @type {any[]} */ ([]);
+  try {
+    const both = ["eth_getTransactionByHash", "eth_getTransactionReceipt"].map((it) => floor?.call(it, hash));
+    [tx, receipt] = await Promise.all(both);
+  } catch (error) {
+    if (!floor.fork) throw error;
+    return (await import("./foundation.js")).notKept(`Transaction ${short(hash)}`, error);
+  }
   if (!tx) return missing(hash);
   const block = tx.blockNumber ? await floor.maybe("eth_getBlockByNumber", tx.blockNumber, false) : null;
   const status = receipt
-    ? int(receipt.status)
-      ? h("span.badge.ok", "Succeeded")
-      : h("span.badge.bad", "Failed")
+    ? hasFailedIn(receipt)
+      ? h("span.badge.bad", "Failed")
+      : h("span.badge.ok", "Succeeded")
     : h("span.badge.mid", "Pending");
-  const failed = Boolean(receipt) && !int(receipt.status);
+  const failed = hasFailedIn(receipt);
   const number = int(tx.blockNumber);
   const crumbs = [
     crumb(layer),
@@ -64,7 +69,7 @@ export async function page(layer, hash) {
       h("pre.raw", { tabindex: 0 }, JSON.stringify({ transaction: tx, receipt }, null, 2)),
     ),
   ];
-  const rail = isUpper(layer) ? standing(layer, tx) : null;
+  const rail = isUpper(layer) && !isPast(layer, tx.blockNumber ?? Infinity) ? standing(layer, tx) : null;
   const console = `#/console/eth_getTransactionByHash?l=${layer}&p=${encodeURIComponent(JSON.stringify([hash]))}`;
   return {
     title: `Transaction ${short(hash)}`,
@@ -77,6 +82,7 @@ export async function page(layer, hash) {
           "div",
           h("h1.plain", await sentence(tx, layer, failed), " ", status),
           h("p.whole-line", h("span.whole", hash), copyButton(hash, "the hash")),
+          tx.blockNumber ? pastNote(floor, number) : null,
         ),
         h("div.actions", h("a.button.small", { href: console }, "Open in console")),
       ),
@@ -128,7 +134,7 @@ function index(parts) {
  */
 function moved(tx, receipt, token) {
   const sent = amount(big(tx.value), token, token.decimals);
-  if (!receipt || int(receipt.status)) return sent;
+  if (!hasFailedIn(receipt)) return sent;
   const stays = int(tx.type) === PRIORITY ? "it was refunded" : "it stayed with the sender";
   return [`0 ${token.symbol} `, h("span.muted", `of ${sent}: ${stays}`)];
 }

@@ -5,7 +5,7 @@ import { h, s, show, table } from "./dom.js";
 import { ago, big, byOurClock, checksum, count, hex, int, units } from "./format.js";
 import { stateOf } from "./houses.js";
 import { decodeLog, topicOf } from "./known.js";
-import { addressOf } from "./rpc.js";
+import { addressOf, firstOf } from "./rpc.js";
 import { balanceOf, HOLDER, L2_VAULT } from "./tokens.js";
 import { addressLink, badge, empty, txLink } from "./view.js";
 
@@ -36,7 +36,8 @@ function transfersOf(places) {
 async function readTransfers(places) {
   const lists = await Promise.all(
     places.map(async ({ floor, address }) => {
-      const filter = { address, topics: [topicOf("TestERC20", "Transfer")], fromBlock: hex(0), toBlock: "latest" };
+      const fromBlock = hex(firstOf(floor));
+      const filter = { address, topics: [topicOf("TestERC20", "Transfer")], fromBlock, toBlock: "latest" };
       const logs = await floor.call("eth_getLogs", filter);
       return logs.slice(-MAX_LOGS).map((/** @type {any} */ log) => {
         const [from, to, amount] = decodeLog(log, floor.name)?.values ?? ["", "", 0n];
