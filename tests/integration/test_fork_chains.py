@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.support.fork.remote_pair import (
     RemotePair,
     remote_pair,
 )
+from tests.support.rpc_client import HttpRpcClient
 
 ETHER = 10**18
 
@@ -86,3 +88,16 @@ def test_a_fork_writes_nothing_to_a_directory_that_holds_something_else(
     with pytest.raises(StoreForeign):
         devnet(**settings).start()
     assert [it.name for it in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_chain_that_is_added_to_a_pair_of_forks_is_none_and_begins_at_their_time(
+    remotes: RemotePair,
+) -> None:
+    urls: Any = {"fork_url": remotes.l2.url, "l1_fork_url": remotes.l1.url}
+    with devnet(no_storage_caching=True, **urls) as net:
+        added = HttpRpcClient(net.l2.request("entresol_addChain", {"chainId": 6565})["http_url"])
+        with closing(added):
+            assert added("anvil_nodeInfo")["forkConfig"]["forkBlockNumber"] is None
+            begun = int(added("eth_getBlockByNumber", "0x0", False)["timestamp"], 16)
+        assert 0 <= begun - remotes.l1.latest[1] < 1_000
+        assert net.l1.w3.eth.get_block("latest")["timestamp"] < begun + 1_000

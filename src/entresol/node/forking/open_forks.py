@@ -259,11 +259,11 @@ def _effective(config: NodeConfig, forks: OpenForks, *, is_alone: bool) -> NodeC
 def _of_layers(
     config: NodeConfig, forks: OpenForks, time: int | None, *, is_alone: bool = False
 ) -> NodeConfig:
-    """Return the settings of one L2 with its L1; it begins at a time unless it is a fork."""
+    """Return the settings of one L2 with its L1; if it is fresh, or a chain is added to it, that begins at a time."""
     config = structs.replace(config, api=structs.replace(config.api, workers=1))
     if forks.l2 is not None:
         config = _of_l2(config, forks.l2, is_alone=is_alone)
-    elif config.chain.timestamp is None:
+    if config.chain.timestamp is None:
         config = structs.replace(config, chain=structs.replace(config.chain, timestamp=time))
     return config if forks.l1 is None or is_alone else _of_l1(config, forks.l1)
 
