@@ -29,7 +29,7 @@ _HASHES_ONLY: Final = False
 class ReadCheck(Protocol):
     """Checks results of some methods (`--fork-verify`)."""
 
-    async def checked(self, method: str, raw: msgspec.Raw) -> None:
+    async def checked(self, method: str, params: Sequence[object], raw: msgspec.Raw) -> None:
         """Raise `RemoteLied` if a result is false."""
 
 
@@ -112,9 +112,8 @@ class BlockReads:
             raise self._cache.missing_response(method, key)
         block = await self._past.block(wanted)
         if block is not None:
-            if self._opened.verify and not has_hash(block):
-                problem = f"the header does not have the hash {block.hash}"
-                raise RemoteLied(self._host, method, problem)
+            if self._opened.verify:
+                await self._check_proven(method, block)
             self._cache.put_response(method, key, block.json)
         return block
 
@@ -143,7 +142,7 @@ class BlockReads:
         guard = None if at is None else self._past.guard(at)
         raw = await self._client.request(method, *params, guard=guard)
         if check is not None:
-            await check.checked(method, raw)
+            await check.checked(method, params, raw)
         if is_final is not None and is_final(raw):
             self._cache.put_response(method, key, bytes(raw))
         return raw
@@ -161,6 +160,15 @@ class BlockReads:
         if proven != block.hash:
             problem = f"block {block.number} is not an ancestor of the anchor"
             raise RemoteLied(self._host, BY_NUMBER, problem)
+
+    async def _check_proven(self, method: str, block: DescribedBlock) -> None:
+        problem = ""
+        if not has_hash(block):
+            problem = f"the header does not have the hash {block.hash}"
+        elif (await self.block_hashes([block.number])).get(block.number) != block.hash:
+            problem = f"block {block.number} is not an ancestor of the anchor"
+        if problem:
+            raise RemoteLied(self._host, method, problem)
 
     @property
     def _host(self) -> str:

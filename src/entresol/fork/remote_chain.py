@@ -60,7 +60,9 @@ class RemoteChain:
         self._cache = cache
         self._opened = opened
         self._reads = BlockReads(client, cache, opened)
-        self._verified = VerifiedReads(client, opened.past) if self._verifies else None
+        self._verified: VerifiedReads | None = None
+        if self._verifies:
+            self._verified = VerifiedReads(client, opened.past, self._reads.block_hashes)
         # Those of tables that were evicted are here, too, while somebody reads them.
         self._feeds: weakref.WeakSet[TableFeed] = weakref.WeakSet()
         self.table: RemoteTable = self._new_table(self.anchor.number, CACHES.remote_values)
@@ -94,6 +96,11 @@ class RemoteChain:
     def waiting(self) -> WaitReport:
         """What waits for the remote now, and how long."""
         return WaitReport(self.host) if self._client is None else self._client.waits.report()
+
+    @property
+    def verifies(self) -> bool:
+        """Whether what is read is proven, so that states are not to be read by methods of their own."""
+        return self._verified is not None
 
     def table_at(self, number: int) -> RemoteTable:
         """Return the state after an earlier block."""

@@ -6,8 +6,8 @@ anchor, which a user pins by `--fork-block-hash`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -28,6 +28,9 @@ T = TypeVar("T")
 
 BLOCK_RECEIPTS: Final = "eth_getBlockReceipts"
 RECEIPT: Final = "eth_getTransactionReceipt"
+HashesOf: TypeAlias = Callable[[Sequence[int]], Awaitable[dict[int, bytes]]]
+"""Returns the hashes of blocks below the anchor, as its state or linked headers prove them."""
+_HASH_DIGITS: Final = 66
 _BLOCKS: Final = frozenset({"eth_getBlockByHash", "eth_getBlockByNumber"})
 
 
@@ -49,58 +52,69 @@ def has_hash(block: DescribedBlock) -> bool:
 class VerifiedReads:
     """Checks what is read of past blocks: headers have their hashes, and receipts the root of their block."""
 
-    def __init__(self, client: ForkClient | None, past: PastBlocks) -> None:
+    def __init__(self, client: ForkClient | None, past: PastBlocks, hashes: HashesOf) -> None:
         self._client = client
         self._past = past
+        self._hashes = hashes
 
-    async def checked(self, method: str, raw: msgspec.Raw) -> None:
+    async def checked(self, method: str, params: Sequence[object], raw: msgspec.Raw) -> None:
         """Raise `RemoteLied` if a result is false; methods that cannot be checked pass."""
         if self._client is None or bytes(raw) == b"null":
             return
         if method in _BLOCKS:
-            self._check_block(method, raw)
+            block = results.described_block(self._host, method, raw)
+            if block is not None and block.number <= self._past.anchor.number:
+                await self._check_block(method, params[0], block)
         elif method == BLOCK_RECEIPTS:
-            await self._check_receipts(method, raw)
+            await self._check_receipts(method, params[0], raw)
         elif method == RECEIPT:
-            await self._check_receipt(method, raw)
+            await self._check_receipt(method, params[0], raw)
 
-    def _check_block(self, method: str, raw: bytes) -> None:
-        host = self._host
-        block = results.described_block(host, method, raw)
-        if block is not None and not has_hash(block):
-            raise RemoteLied(host, method, f"the header does not have the hash {block.hash}")
+    async def _check_block(self, method: str, wanted: object, block: DescribedBlock) -> None:
+        """Check that a header has its hash, is the one that was asked for, and is below the anchor."""
+        problem = ""
+        if not has_hash(block):
+            problem = f"the header does not have the hash {block.hash}"
+        elif wanted not in (str(block.hash), hex(block.number)):
+            problem = f"it is block {block.number}, {block.hash}, and not {wanted}"
+        elif (await self._hashes([block.number])).get(block.number) != block.hash:
+            problem = f"block {block.number} is not an ancestor of the anchor"
+        if problem:
+            raise RemoteLied(self._host, method, problem)
 
-    async def _check_receipt(self, method: str, raw: bytes) -> None:
+    async def _check_receipt(self, method: str, wanted_hash: object, raw: bytes) -> None:
         """Check one receipt by all of its block."""
         assert self._client is not None
         fields = results.decoded(self._host, method, raw, results.mapping)
         block_hash, wanted = self._told(
             method, lambda: (results.member(fields, "blockHash", Hash32.parse), _encoded(fields))
         )
+        block = await self._past.block(block_hash)
+        if block is None:
+            # Above the anchor, where nothing is shown.
+            return
         receipts = await self._client.request(BLOCK_RECEIPTS, str(block_hash))
-        members = await self._check_receipts(BLOCK_RECEIPTS, receipts)
-        if wanted not in members:
+        members = await self._check_receipts(BLOCK_RECEIPTS, str(block_hash), receipts)
+        index = self._told(
+            method, lambda: results.member(fields, "transactionIndex", results.number)
+        )
+        if index >= len(members) or members[index] != wanted:
             raise RemoteLied(self._host, method, f"the receipt is not in block {block_hash}")
+        if fields.get("transactionHash") != wanted_hash:
+            raise RemoteLied(self._host, method, f"the receipt is not that of {wanted_hash}")
 
-    async def _check_receipts(self, method: str, raw: bytes) -> list[bytes]:
+    async def _check_receipts(self, method: str, wanted: object, raw: bytes) -> list[bytes]:
         """Check the receipts of a block, and return them encoded."""
         receipts = results.decoded(self._host, method, raw, _receipts)
-        if not receipts:
-            return []
-        block_hash, encoded = self._told(
-            method,
-            lambda: (
-                results.member(receipts[0], "blockHash", Hash32.parse),
-                [_encoded(it) for it in receipts],
-            ),
-        )
-        block = await self._past.block(block_hash)
-        if (
-            block is None
-            or not has_hash(block)
-            or block.header.receipts_root != ordered_root(encoded)
-        ):
-            problem = f"the receipts do not have the root of block {block_hash}"
+        encoded = self._told(method, lambda: [_encoded(it) for it in receipts])
+        named = str(wanted)
+        is_hash = len(named) == _HASH_DIGITS
+        block = await self._past.block(Hash32.parse(named) if is_hash else int(named, 16))
+        if block is None:
+            return encoded
+        await self._check_block(method, str(block.hash), block)
+        if block.header.receipts_root != ordered_root(encoded):
+            problem = f"the receipts do not have the root of block {block.hash}"
             raise RemoteLied(self._host, method, problem)
         return encoded
 

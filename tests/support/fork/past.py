@@ -53,6 +53,7 @@ class PastOfChain:
     """
 
     host = "http://remote:8545"
+    verifies = False
 
     def __init__(self, client: ApiClient, anchor: int, json: bytes | None = None) -> None:
         self.client = client

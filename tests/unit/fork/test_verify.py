@@ -156,3 +156,41 @@ def test_a_false_receipt_is_a_lie(spending: RemoteNode, lie: Callable[[Any], Any
         spending.proxy.lies["eth_getBlockReceipts"] = lambda _, it: [lie(it[0]), *it[1:]]
         with pytest.raises(RemoteLied, match="eth_getBlockReceipts"):
             read(remote, "eth_getBlockReceipts", "0x1")
+
+
+def test_a_block_without_its_receipts_is_a_lie(spending: RemoteNode) -> None:
+    with spending.fork(verify=True) as remote:
+        spending.proxy.lies["eth_getBlockReceipts"] = lambda _, it: []  # noqa: ARG005
+        with pytest.raises(RemoteLied, match="do not have the root"):
+            read(remote, "eth_getBlockReceipts", "0x1")
+
+
+def test_a_receipt_of_another_transaction_is_a_lie(spending: RemoteNode) -> None:
+    with spending.fork(verify=True) as remote:
+        first, second = read(remote, "eth_getBlockReceipts", "0x1")
+        spending.proxy.lies["eth_getTransactionReceipt"] = lambda _, it: second  # noqa: ARG005
+        with pytest.raises(RemoteLied, match="is not that of"):
+            read(remote, "eth_getTransactionReceipt", first["transactionHash"])
+
+
+def test_another_block_than_the_one_that_was_asked_for_is_a_lie(node: RemoteNode) -> None:
+    with node.fork(verify=True) as remote:
+        other = read(remote, "eth_getBlockByNumber", "0x4", False)
+        node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: other  # noqa: ARG005
+        with pytest.raises(RemoteLied, match="and not 0x5"):
+            read(remote, "eth_getBlockByNumber", "0x5", False)
+
+
+def test_a_forged_header_with_a_hash_of_its_own_is_a_lie(node: RemoteNode) -> None:
+    with node.fork(verify=True) as remote:
+        forged = read(remote, "eth_getBlockByNumber", "0x5", False) | {"stateRoot": OTHER_HASH}
+        forged["hash"] = _hash_of(forged)
+        node.proxy.lies["eth_getBlockByNumber"] = lambda params, it: (
+            forged if params[0] == "0x5" else it
+        )
+        for reading in (
+            lambda: read(remote, "eth_getBlockByNumber", "0x5", False),
+            lambda: asyncio.run(remote.past_block(5)),
+        ):
+            with pytest.raises(RemoteFailed, match=r"ancestor|its child names"):
+                reading()

@@ -68,6 +68,10 @@ class PastChain(Protocol):
     def anchor(self) -> AnchorBlock:
         """The block that the fork stands on."""
 
+    @property
+    def verifies(self) -> bool:
+        """Whether values of states are proven, and results of methods of the remote are not enough."""
+
     async def read(
         self,
         method: str,

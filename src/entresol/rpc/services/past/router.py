@@ -145,11 +145,12 @@ class PastRouter:
         """Return what a method returns of a block of the past."""
         if method.past is Past.REMOTE:
             return await self._passed.by_number(method, arguments, number)
-        if method.past is Past.STATE:
+        if method.past is Past.STATE and not (self._remote.verifies and method.name in _PROVEN):
             return await self._passed.state(method, arguments, number)
         assert method.past is not None
         call = PastCall(method, function, arguments, number)
-        return await self._executions[method.past](call)
+        kind = Past.EXECUTE if method.past is Past.STATE else method.past
+        return await self._executions[kind](call)
 
     async def _number(self, place: Place) -> int | None:
         """Return the number of a block of the past; None if a hash is of none."""
@@ -186,4 +187,8 @@ def _through(overlay: Split, function: Function, *arguments: Any) -> Any:
     return overlay(function, arguments)
 
 
+_PROVEN: Final = frozenset(
+    {"eth_getBalance", "eth_getTransactionCount", "eth_getCode", "eth_getStorageAt"}
+)
+"""Reads of states that are proven if they are read as executions read them (`--fork-verify`)."""
 _STATES: Final = frozenset({Past.STATE, Past.EXECUTE})

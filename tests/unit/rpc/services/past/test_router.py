@@ -390,3 +390,15 @@ def test_local_methods_never_ask(past: PastBlocks, fork: ForkClient) -> None:
 def test_an_object_says_its_block(result: bytes, number: int | None) -> None:
     assert block_of(Raw(result)) == number
     assert block_of(Raw(msgspec.json.encode({"number": 5}))) is None
+
+
+@pytest.mark.parametrize(("name", "first"), STATE[:4])
+def test_a_past_state_that_is_verified_is_not_asked_for_by_its_own_method(
+    past: PastBlocks, fork: ForkClient, name: str, first: list[Any]
+) -> None:
+    """Nothing would prove what that returns."""
+    fork.remote.verifies = True
+    fork.remote.results[name] = lambda _, it: "0x7777"  # noqa: ARG005
+    for named in (hex(4), {"blockHash": block_hash(past, 4)}):
+        assert fork(name, *first, named) == past.client(name, *first, named)
+    assert name not in fork.remote.asked
