@@ -21,7 +21,7 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
     "tests/properties/test_books_of_chains.py::test_they_agree_whenever_the_node_is_killed": _KILLS,
     "tests/properties/test_interop_traffic.py::test_bundles_of_any_length_of_time": "traffic for as long as is asked for",
-    "tests/properties/test_fork_soak.py::test_a_soak_of_any_length": "a fork for as long as is asked for",
+    "tests/properties/test_fork_soak.py": "a fork for as long as is asked for, and what is open in robustness.md",
     f"{_INTEGRATION}/test_settlement_crash.py::test_settlement_survives_kills": _KILLS,
     f"{_INTEGRATION}/test_operator_keys.py::test_kills_with_three_keys_lose_and_double_nothing": _KILLS,
     f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,
