@@ -11,7 +11,11 @@ MAX_CODE = 24_000
 MAX_INIT_CODE = 49_152
 
 
-@pytest.mark.parametrize("name", contracts.names())
+NEVER_DEPLOYED = {"ForkVerifier"}
+"""Its constructor reverts, so that it is on a fork alone, where the node writes its code."""
+
+
+@pytest.mark.parametrize("name", sorted(set(contracts.names()) - NEVER_DEPLOYED))
 def test_every_contract_can_be_loaded_and_deployed(name: str) -> None:
     it = contracts.artifact(name)
     assert it.name == name

@@ -31,7 +31,7 @@ from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.remote_tokens import stored_base_tokens
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains
-from entresol.storage.database.directory import FORK_FOLDER, FORMAT_FILE
+from entresol.storage.database.directory import FORK_FOLDER, FORMAT_FILE, DirectoryLock
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
@@ -60,8 +60,10 @@ def verify_chains(config: NodeConfig) -> int:
     A fork reads what its blocks have read: from its cache, and with --fork-url what is not there from the remote.
     """
     code = SUCCEEDED
-    # Before the lock: it reads the anchor in the directory.
     _chains(config)
+    if len(layer_two_configs(config)) > 1:
+        # Before the anchors of forks are read in its folders.
+        DirectoryLock(_data_directory(config)).close()
     with contextlib.closing(_open_forks(config)) as forks, _locked(config) as stack:
         config = forks.config
         stack.enter_context(_waiting(forks))

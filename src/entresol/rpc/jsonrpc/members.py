@@ -80,6 +80,7 @@ CallManyResult.error: Why the call failed, if it did.
 AccessListResult.error: Why the call failed; missing if it did not.
 extraData: Bytes that its producer chose.
 feeRecipient: Who receives the priority fees.
+forkBlockHash: The hash of the block that the fork stands on.
 forkBlockNumber: The number of the block that a fork stands on; null if the chain is none.
 forkConfig: What the chain is a fork of.
 forkId: The fork id (EIP-2124).
