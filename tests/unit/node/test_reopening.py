@@ -16,6 +16,7 @@ from entresol.node.node import Node
 from entresol.node.recipes.layer_one import layer_one
 from entresol.node.reopening import Reopening
 from entresol.server.config import ServerConfig
+from tests.support.polling import PATIENCE_SECONDS
 
 CONFIG = NodeConfig(server=ServerConfig(port=0))
 
@@ -34,7 +35,7 @@ async def ask(port: int, method: str) -> Any:
     request = urllib.request.Request(f"http://127.0.0.1:{port}", body, headers)
 
     def sent() -> Any:
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
             return json.load(response)["result"]
 
     return await asyncio.get_running_loop().run_in_executor(None, sent)
