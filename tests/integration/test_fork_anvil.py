@@ -277,7 +277,7 @@ def test_secrets_of_url_and_headers_are_nowhere(remote: RemoteAnvil, tmp_path: P
     with running_anvil(*flags, "--config-out", str(written), program=ANVIL, output=output) as node:
         shown = [output.read_text(), written.read_text(), json.dumps(node("anvil_nodeInfo"))]
         for page in ("/health", "/metrics", "/openrpc.json"):
-            with urllib.request.urlopen(node.url + page, timeout=10) as response:
+            with urllib.request.urlopen(node.url + page, timeout=60) as response:
                 shown.append(response.read().decode())
         with pytest.raises(RpcError) as rejection:
             node(

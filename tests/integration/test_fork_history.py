@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -171,13 +170,12 @@ def test_waiting_for_the_past_does_not_hold_up_others(
         with ThreadPoolExecutor(1) as pool, closing(HttpRpcClient(fork.url)) as slow:
             calls = [("eth_getBalance", [f"0x{it:040x}", "0x3"]) for it in range(1, 200)]
             waiting = pool.submit(slow.batch, calls)
-            slowest = 0.0
+            served = 0
             while not waiting.done():
-                began = time.monotonic()
                 fork("eth_getBalance", remote.accounts[0], "latest")
                 fork("eth_call", {"to": remote.counter}, "latest")
-                slowest = max(slowest, time.monotonic() - began)
+                served += not waiting.done()
             assert waiting.result(PATIENCE_SECONDS) == ["0x0"] * 199
-        assert slowest < 0.9
+        assert served > 1
     finally:
         proxy.latency = 0.0

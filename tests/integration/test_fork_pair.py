@@ -33,7 +33,7 @@ def remote() -> Iterator[RemoteAnvil]:
 
 
 def health(node: Anvil) -> dict[str, Any]:
-    with urllib.request.urlopen(node.url + "/health", timeout=10) as response:
+    with urllib.request.urlopen(node.url + "/health", timeout=60) as response:
         found: dict[str, Any] = json.load(response)
     return found
 

@@ -104,7 +104,7 @@ class Shown:
         """Keep what the server has beside JSON-RPC."""
         for page in PAGES:
             try:
-                with urllib.request.urlopen(url + page, timeout=10) as response:
+                with urllib.request.urlopen(url + page, timeout=60) as response:
                     self.add(page, response.read())
             except urllib.error.HTTPError as error:
                 self.add(page, error.read())
