@@ -18,6 +18,7 @@ from entresol.execution.trace.call_frames import CALL_FRAMES
 from entresol.fork.cache.cache import Recording
 from entresol.fork.cache.open_cache import CacheSettings, open_cache
 from entresol.fork.remote_chain import RemoteChain
+from entresol.fork.remote_state import remote_snapshot
 from entresol.fork.replay.block_replay import (
     BlockToReplay,
     TransactionReplay,
@@ -25,7 +26,6 @@ from entresol.fork.replay.block_replay import (
     replay_block,
 )
 from entresol.fork.replay.reading import find_transaction, read_block
-from entresol.fork.replay.remote_state import remote_snapshot
 from entresol.node.config.forking.resolving import PlannedFork, planned_forks
 from entresol.primitives.values import Hash32
 from entresol.terminal.abi_files import abis_of

@@ -23,7 +23,7 @@ class StateUnavailable(EngineError):
 class StateMissing(EngineError):
     """A value of the remote chain below a fork is not known yet; nothing has changed.
 
-    Whoever may wait asks `table`, an `entresol._native.RemoteTable`, for `keys` and tries again. (Errors import nothing
+    What may wait asks `table`, an `entresol._native.RemoteTable`, for `keys` and tries again. (Errors import nothing
     of the crate, whose exceptions they are.)
     """
 

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from entresol.errors import MalformedValue, RemoteMalformed
+from entresol.l1.remote.results import quantity
 from entresol.primitives.anchor import header_of_block
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Data, Hash32, Quantity
@@ -45,18 +46,6 @@ def decoded(host: str, method: str, raw: bytes, decode: Callable[[Any], T]) -> T
         raise RemoteMalformed(host, method, str(error)) from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise RemoteMalformed(host, method, "the result cannot be read") from error
-
-
-def quantity(maximum: int) -> Callable[[object], int]:
-    """Return a decoder of quantities up to a maximum."""
-
-    def decode(result: object) -> int:
-        number = int(Quantity.parse(result))
-        if number > maximum:
-            raise MalformedValue(f"{number:#x} is more than {maximum:#x}")
-        return number
-
-    return decode
 
 
 number: Final = quantity(MAX_NUMBER)

@@ -21,6 +21,7 @@ from entresol.fork import results
 from entresol.fork.past_blocks import PastBlocks
 from entresol.fork.results import DescribedBlock
 from entresol.fork.transport.client import ForkClient
+from entresol.l1.remote.results import quantity
 from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Data, Hash32
 
@@ -143,7 +144,7 @@ def _encoded(receipt: dict[str, Any]) -> bytes:
     if not isinstance(logs, list):
         raise MalformedValue("logs are an array")
     if receipt.get("status") is not None:
-        outcome: bytes = rlp.encode_uint(results.member(receipt, "status", results.quantity(1)))
+        outcome: bytes = rlp.encode_uint(results.member(receipt, "status", quantity(1)))
     else:
         outcome = results.member(receipt, "root", Hash32.parse)
     item: list[Any] = [
@@ -152,7 +153,7 @@ def _encoded(receipt: dict[str, Any]) -> bytes:
         results.member(receipt, "logsBloom", Bloom.parse),
         [_log(results.mapping(it)) for it in logs],
     ]
-    kind = results.member(receipt, "type", results.quantity(0x7F)) if "type" in receipt else 0
+    kind = results.member(receipt, "type", quantity(0x7F)) if "type" in receipt else 0
     return (bytes([kind]) if kind else b"") + rlp_encode(item)
 
 

@@ -47,21 +47,7 @@ def fork_genesis(
         address: structs.replace(it, keeps_storage=False)
         for address, it in (contracts or {}).items()
     }
-    header = anchor.header
-    return Genesis(
-        chain_id=chain_id,
-        number=header.number,
-        timestamp=header.timestamp,
-        gas_limit=header.gas_limit,
-        base_fee=header.base_fee_per_gas,
-        beneficiary=header.beneficiary,
-        extra_data=header.extra_data,
-        difficulty=header.difficulty,
-        mix_hash=header.mix_hash,
-        nonce=header.nonce,
-        alloc=alloc,
-        anchor=anchor,
-    )
+    return Genesis.of_header(anchor.header, chain_id, alloc, anchor)
 
 
 def delegated(accounts: Mapping[Address, AnchoredAccount]) -> Iterable[Address]:

@@ -121,6 +121,30 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         return cls(chain_id=chain_id, alloc=alloc)
 
     @classmethod
+    def of_header(
+        cls,
+        header: Header,
+        chain_id: int,
+        alloc: Mapping[Address, GenesisAccount],
+        anchor: Anchor | None = None,
+    ) -> Self:
+        """Return the genesis whose block has this header."""
+        return cls(
+            chain_id=chain_id,
+            number=header.number,
+            timestamp=header.timestamp,
+            gas_limit=header.gas_limit,
+            base_fee=header.base_fee_per_gas,
+            beneficiary=header.beneficiary,
+            extra_data=header.extra_data,
+            difficulty=header.difficulty,
+            mix_hash=header.mix_hash,
+            nonce=header.nonce,
+            alloc=alloc,
+            anchor=anchor,
+        )
+
+    @classmethod
     def load(cls, path: Path) -> Self:
         """Read the geth-style JSON file at `path`."""
         try:

@@ -115,24 +115,9 @@ def read_genesis(store: Store, expected: Genesis) -> Genesis:
 
 
 def _of_record(record: BlockRecord, chain_id: int, anchor: Anchor | None) -> Genesis:
-    header = record.header()
     codes = {keccak256(code): code for code in record.codes}
-    return Genesis(
-        chain_id=chain_id,
-        number=header.number,
-        timestamp=header.timestamp,
-        gas_limit=header.gas_limit,
-        base_fee=header.base_fee_per_gas,
-        beneficiary=header.beneficiary,
-        extra_data=header.extra_data,
-        difficulty=header.difficulty,
-        mix_hash=header.mix_hash,
-        nonce=header.nonce,
-        alloc={
-            Address(change.address): _account(change, codes, anchor) for change in record.changes
-        },
-        anchor=anchor,
-    )
+    alloc = {Address(change.address): _account(change, codes, anchor) for change in record.changes}
+    return Genesis.of_header(record.header(), chain_id, alloc, anchor)
 
 
 def _account(

@@ -7,14 +7,15 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from entresol._native import Snapshot, wait_for_remote
+from entresol._native import wait_for_remote
 from entresol.chain.genesis.fork_genesis import AnchoredAccount, delegated
+from entresol.fork.remote_state import remote_snapshot
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from entresol._native import RemoteTable
+    from entresol._native import Snapshot
     from entresol.fork.remote_chain import RemoteChain
     from entresol.node.forking.first_block import FirstBlock
 
@@ -57,7 +58,7 @@ class OpenFork:
         known.wait(seconds)
         wait_for_remote(seconds)
         try:
-            snapshot = Snapshot(_Unwritten(table))
+            snapshot = remote_snapshot(table)
             return {it: _account(snapshot, it) for it in wanted}
         finally:
             wait_for_remote(None)
@@ -102,25 +103,6 @@ class OpenFork:
         if not self._is_closed:
             self._is_closed = True
             self.remote.close()
-
-
-class _Unwritten:
-    """A state in which nothing was written: all of it is the remote's."""
-
-    def __init__(self, remote: RemoteTable) -> None:
-        self.remote = remote
-
-    def account(self, address: bytes) -> Any:  # noqa: ARG002 - the engine's interface
-        return NotImplemented
-
-    def slot(self, address: bytes, slot: bytes) -> Any:  # noqa: ARG002 - the engine's interface
-        return NotImplemented
-
-    def code(self, code_hash: bytes) -> bytes | None:  # noqa: ARG002 - the engine's interface
-        return None
-
-    def block_hash(self, number: int) -> Any:  # noqa: ARG002 - the engine's interface
-        return NotImplemented
 
 
 def _account(snapshot: Snapshot, address: Address) -> AnchoredAccount:

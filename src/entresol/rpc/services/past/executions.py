@@ -11,7 +11,7 @@ from entresol.errors import MalformedValue, UnknownBlock
 from entresol.errors.fork import RemoteMalformed
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.trace.block_trace import SealedBlock
-from entresol.fork.replay.remote_state import remote_snapshot
+from entresol.fork.remote_state import remote_snapshot
 from entresol.fork.replay.remote_transactions import read_transaction
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord, TransactionResult
