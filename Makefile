@@ -253,6 +253,10 @@ traffic: install ## Send random bundles between three chains for an hour; SECOND
 fork-soak: install ## Use a fork whose remote rate-limits, reorganises and dies for an hour; SECONDS=900 for less
 	ENTRESOL_FORK_SOAK_SECONDS=$(or $(SECONDS),3600) $(BIN)/pytest -s -q tests/properties/test_fork_soak.py -k any_length $(ARGS)
 
+.PHONY: derive-traffic
+derive-traffic: install ## Derive a chain with 10,000 random transactions, with kills; SEED=2 TRANSACTIONS=2000 for another
+	ENTRESOL_DERIVE_SEED=$(or $(SEED),1) ENTRESOL_DERIVE_TRANSACTIONS=$(or $(TRANSACTIONS),10000) $(BIN)/pytest -s -q tests/properties/test_derived_traffic.py -k much $(ARGS)
+
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them
 	@$(BIN)/python -m entresol $(ARGS)

@@ -11,29 +11,24 @@ from http.client import HTTPConnection
 from typing import Final
 from urllib.parse import urlsplit
 
+from benchmarks import publishing
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import keccak256
-from entresol.l1.operator import Operator
-from entresol.l1.operator_keys import ALL_STEPS
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy, stored_info_of
+from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.message_tree import CAPACITY, MessageTree
 from entresol.rollup.proofs import LogProver
-from entresol.rollup.settlement.settler import Settler
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.chain.importing_chain import open_importing, roots
 from tests.support.evm.programs import call_to, program, store, work
-from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
 from tests.support.rollup.pair import USER, Pair, running_pair
-from tests.support.rollup.settlement_contracts import deploy
-from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
+from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import RpcClient
 
 DEPOSITS: Final = 200
 MESSAGES_A_TRANSACTION: Final = 256
-BATCHES: Final = 64
 REQUESTS: Final = 300
 ROOTS: Final = 1_000
 OUTER, INNER, LONG = (Address(bytes([number]) * 20) for number in (0xC1, 0xC2, 0xC3))
@@ -49,7 +44,7 @@ def rows() -> Iterable[Row]:
     """Measure the ties between the layers."""
     yield from tree_and_proofs()
     yield imports()
-    yield from settlement()
+    yield from publishing.rows()
     with running_pair(*OPTIONS) as layers, running_anvil() as anvil:
         yield from beside_anvil(layers, anvil)
         yield deposits(layers)
@@ -100,38 +95,6 @@ def imports() -> Row:
     seconds = time.perf_counter() - begun
     chain.close()
     return Row(what=f"import of {ROOTS:,} roots of L1", value=seconds * 1e3, unit="ms")
-
-
-def settlement() -> Iterator[Row]:
-    """Measure commit, proof and execution of small batches on the embedded L1."""
-    seconds, gas = asyncio.run(_settle())
-    yield Row(what="batches settled on the embedded L1", value=BATCHES / seconds, unit="/s")
-    yield Row(what="cost of a settled batch on L1", value=gas / BATCHES, unit="gas")
-
-
-async def _settle() -> tuple[float, int]:
-    layer_one, chain = Embedded(), SettlingChain.begin()
-    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=1e9))
-    genesis = stored_info_of(batcher.last, CHAIN_ID).hash()
-    contracts = await deploy(layer_one.l1, CHAIN_ID, genesis, ACCOUNTS[1].address)
-    operator = Operator(layer_one.l1, ACCOUNTS[1].secret)
-    settler = Settler(chain, contracts.chain, {operator: ALL_STEPS}, contracts.timelock)
-    for number in range(BATCHES):
-        chain.seal_messages(number)
-        asyncio.run(batcher.seal(0.0))
-    begun = time.perf_counter()
-    while await settler.step(0.0):
-        pass
-    seconds = time.perf_counter() - begun
-    assert settler.totals.executed == BATCHES
-    batches = chain.batches
-    done = [
-        batches.settled(number, step) for number in range(1, BATCHES + 1) for step in SettlementStep
-    ]
-    receipts = [await layer_one.l1.receipt(it) for it in {it.transaction for it in done if it}]
-    chain.close()
-    layer_one.chain.close()
-    return seconds, sum(it.gas_used for it in receipts if it is not None)
 
 
 def beside_anvil(layers: Pair, anvil: Anvil) -> Iterator[Row]:

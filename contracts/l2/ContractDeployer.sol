@@ -35,6 +35,9 @@ contract ContractDeployer {
 
     /// @dev The node reads the version, so its slot must not move.
     mapping(address account => AccountInfo info) private _accounts;
+    /// @dev Zero, except on a fork: its deployment nonces begin at zero again, and what the copied chain deployed with
+    /// the same ones keeps its addresses.
+    bytes32 private _countSalt;
 
     /// @notice `deployer` deployed a contract whose code has the versioned hash `bytecodeHash`.
     event ContractDeployed(
@@ -179,7 +182,7 @@ contract ContractDeployer {
     /// @dev Increments the caller's deployment nonce, and returns the salt for it.
     function _nextSalt() private returns (bytes32) {
         uint256 count = INonceHolder(L2_NONCE_HOLDER).incrementDeploymentNonce(msg.sender);
-        return keccak256(abi.encode(BY_COUNT, msg.sender, count));
+        return keccak256(abi.encode(BY_COUNT, msg.sender, count)) ^ _countSalt;
     }
 
     /// @dev Records the version before the constructor runs, which may choose another one. What an earlier contract

@@ -37,6 +37,9 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     mapping(bytes32 asset => address token) public originToken;
     /// @notice The assets of other chains that were deposited, in the order of their first deposit.
     bytes32[] public bridgedTokens;
+    /// @notice Zero, except on a fork: bridged tokens that the vault of the copied chain deployed keep their addresses,
+    /// so those of this one need others. No function changes it.
+    bytes32 public BRIDGED_TOKEN_SALT;
 
     bool private transient _busy;
 
@@ -181,7 +184,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
             abi.encodePacked(
                 bytes1(0xff),
                 address(this),
-                DataEncoding.assetId(tokenOriginChainId, token),
+                DataEncoding.assetId(tokenOriginChainId, token) ^ BRIDGED_TOKEN_SALT,
                 keccak256(_cloneCode())
             )
         );
@@ -239,7 +242,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
         bytes32 expected = DataEncoding.assetId(chainId, origin);
         if (expected != asset) revert AssetIdMismatch(expected, asset);
         if (chainId == block.chainid) revert AssetIdNotSupported(asset);
-        token = _clone(asset);
+        token = _clone(asset ^ BRIDGED_TOKEN_SALT);
         _store(asset, token, chainId, origin);
         bridgedTokens.push(asset);
         IBridgedStandardToken(token).bridgeInitialize(

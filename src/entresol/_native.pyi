@@ -70,10 +70,21 @@ class RemoteTable:
     """Values of one block of a remote chain, in memory; all snapshots over it share them. Any thread.
 
     Remembers: about `max_entries` values, and the keys that are wanted. `wake` is called when keys are, from any thread,
-    and not again until some were taken.
+    and not again until some were taken. Work waits for values until none came for `silence` seconds, and for `total`
+    seconds in all; errors name `host`. Tables of one remote are made `like` each other: what was queued while none of
+    them had a value delivered has waited, too.
     """
 
-    def __new__(cls, wake: Callable[[], object], *, max_entries: int = 500_000) -> RemoteTable: ...
+    def __new__(
+        cls,
+        wake: Callable[[], object],
+        *,
+        max_entries: int = 500_000,
+        silence: float = ...,
+        total: float = ...,
+        host: Callable[[], str] | None = None,
+        like: RemoteTable | None = None,
+    ) -> RemoteTable: ...
     def take_wanted(self, limit: int) -> list[RemoteKey]:
         """Take at most `limit` keys that somebody wants to know."""
     def put_accounts(self, values: Sequence[tuple[bytes, int, int, bytes]]) -> None:
@@ -82,6 +93,8 @@ class RemoteTable:
         """Put slots: address, slot, and the value in at most 32 bytes, big-endian."""
     def put_hashes(self, values: Sequence[tuple[int, bytes]]) -> None:
         """Put hashes of blocks: number, hash."""
+    def delivered(self) -> None:
+        """Note that the remote has delivered values: it is alive."""
     def fail(self, keys: Sequence[RemoteKey], error: BaseException) -> None:
         """Wake those who wait for keys, with an error, which is raised as it is; the next read asks again."""
     def want(self, keys: Sequence[RemoteKey], on_known: Callable[[], object] | None = None) -> None:
@@ -93,6 +106,15 @@ class RemoteTable:
     def code(self, code_hash: bytes) -> bytes | None:
         """Return the code whose Keccak-256 is `code_hash`, if an account has it that is known."""
     @property
+    def silence(self) -> float:
+        """How many seconds work waits while nothing arrives."""
+    @property
+    def total(self) -> float:
+        """How many seconds work waits in all."""
+    @property
+    def host(self) -> str:
+        """Scheme, host and port of the remote; nothing if nobody has said it."""
+    @property
     def entries(self) -> int:
         """How many values there are."""
     @property
@@ -102,10 +124,12 @@ class RemoteTable:
     def asked(self) -> int:
         """How many keys were ever asked."""
 
-def wait_for_remote(seconds: float | None, /) -> None:
-    """Let the current thread wait for values of remote chains; with None, a value that is not known raises `StateMissing`.
+def wait_for_remote(seconds: float | None, /, queued: float = 0.0) -> None:
+    """Let work on the current thread wait for values of remote chains; with None, one that is not known raises `StateMissing`.
 
-    A wait ends with `RemoteTimeout` when nothing that it waits for arrived for so many seconds.
+    A wait ends with `RemoteWaitOver` when nothing that it waits for arrived for so many seconds, or after what the table
+    allows; the work was `queued` for so many seconds before. It ends with `ExecutionCancelled` once the thread's
+    `CancelFlag` is set.
     """
 
 @final
@@ -164,7 +188,9 @@ class Rules:
     """Chain parameters that hold for every execution.
 
     `code_size_limit` is that of deployed code, and half of that of init code; None for no limit. `caps_gas`: the gas
-    limit of a transaction respects the fork's cap (EIP-7825).
+    limit of a transaction respects the fork's cap (EIP-7825). `charges_published`: every byte of a transaction costs like
+    calldata. `rejects_foreign_code`: a call of code that has the form of EraVM bytecode ends the execution with
+    `NotEvmCode`.
     """
 
     def __new__(
@@ -174,6 +200,8 @@ class Rules:
         *,
         code_size_limit: int | None = ...,
         caps_gas: bool = True,
+        charges_published: bool = False,
+        rejects_foreign_code: bool = False,
     ) -> Rules: ...
     @property
     def transaction_gas_limit(self) -> int | None: ...
@@ -1273,3 +1301,8 @@ class StateReads:
     @property
     def size(self) -> int:
         """The size of the cached results, in bytes."""
+
+# --- The process ---------------------------------------------------------------
+
+def return_large_blocks() -> bool:
+    """Have blocks of a mebibyte and more returned to the system once they are freed; say whether the allocator can."""

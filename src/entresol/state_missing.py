@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from entresol._native import wait_for_remote
-from entresol.errors import StateMissing
+from entresol.errors import RemoteWaitOver, StateMissing
 from entresol.offload import BuildFirst
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FORK_THREADS: Final = 64
 """How many threads wait for a remote at a time; they are apart from those of local work, and what is beyond queues."""
 
 WAIT_SECONDS: Final = 600.0
-"""How long a value is waited for at most. The client's own time-out is shorter: it fails the value before."""
+"""How long a value is waited for at most. The bounds of its table are shorter, and the client's own time-out is, too."""
 
 MAX_FETCHES: Final = 1_024
 """How often work is called again, because it needs yet another value: as many as an execution may note in a round."""
@@ -45,10 +45,14 @@ def fork_threads() -> ThreadPoolExecutor:
 
 
 def waiting(work: Callable[[], _T]) -> Callable[[], _T]:
-    """Return `work` that waits for missing values instead of raising `StateMissing`; not for the event loop."""
+    """Return `work` that waits for missing values instead of raising `StateMissing`; not for the event loop.
+
+    From now on it waits: if it is queued behind work that waits for a dead remote in vain, it ends with that.
+    """
+    begun = time.monotonic()
 
     def run() -> _T:
-        wait_for_remote(WAIT_SECONDS)
+        wait_for_remote(WAIT_SECONDS, time.monotonic() - begun)
         _thread.waits = True
         try:
             return work()
@@ -64,8 +68,39 @@ def work_clock() -> float:
     return time.thread_time() if getattr(_thread, "waits", False) else time.monotonic()
 
 
+class RemotePatience:
+    """How long one piece of work waits on the event loop for what it misses, however often it begins again.
+
+    Remembers: how long it has waited. Assumes: one event loop. Fails: with `RemoteWaitOver`, as on a thread.
+    """
+
+    def __init__(self) -> None:
+        self._waited = 0.0
+
+    async def fetched(self, missing: StateMissing) -> None:
+        """Return once missing values are here; raise why one of them is not."""
+        table = missing.table
+        left = table.total - self._waited
+        begun = time.monotonic()
+        try:
+            is_known = await _fetched(missing, min(left, table.silence, WAIT_SECONDS))
+        finally:
+            self._waited += time.monotonic() - begun
+        if is_known:
+            return
+        is_total = left <= table.silence
+        seconds = table.total if is_total else table.silence
+        first, *others = missing.keys
+        raise RemoteWaitOver(table.host, first, len(others), seconds, is_total)
+
+
 async def fetched(missing: StateMissing) -> None:
     """Return once missing values are here; raise why one of them is not."""
+    await RemotePatience().fetched(missing)
+
+
+async def _fetched(missing: StateMissing, seconds: float) -> bool:
+    """Return whether missing values came in so many seconds; raise why one of them cannot."""
     loop = asyncio.get_running_loop()
     is_known: asyncio.Future[bool] = loop.create_future()
 
@@ -79,25 +114,27 @@ async def fetched(missing: StateMissing) -> None:
             loop.call_soon_threadsafe(end, True)  # noqa: FBT003
 
     # Not `asyncio.timeout`, which needs a task: methods are run without one until they are suspended.
-    too_late = loop.call_later(WAIT_SECONDS, end, False)  # noqa: FBT003
+    too_late = loop.call_later(max(seconds, 0.0), end, False)  # noqa: FBT003
     missing.table.want(missing.keys, on_known)
     try:
         if not await is_known:
-            raise missing
+            return False
     finally:
         too_late.cancel()
     error = missing.table.failure(missing.keys)
     if error is not None:
         raise error
+    return True
 
 
 async def again(call: Callable[[], _T], needs: BuildFirst | StateMissing) -> _T:
     """Return what `call` returns once it has what it needs: values of a remote, or something that is built first."""
+    patience = RemotePatience()
     for _ in range(MAX_FETCHES):
         try:
             if isinstance(needs, BuildFirst):
                 return await needs.then(call)
-            await fetched(needs)
+            await patience.fetched(needs)
             return call()
         except (BuildFirst, StateMissing) as other:
             needs = other

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.values import Address
+from tests.support.contracts.batch_operator import Operator
 from tests.support.contracts.batches import (
     INTEROP_ROOTS,
     PRIORITY_OPS,
@@ -21,7 +21,7 @@ from tests.support.contracts.batches import (
     prove_data,
     stored,
 )
-from tests.support.contracts.engine import ETHER, NOW, Contract, Reverted
+from tests.support.contracts.engine import NOW, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     DAY,
@@ -29,71 +29,8 @@ from tests.support.contracts.l1_contracts import (
     OPERATOR,
     OTHER_CHAIN_ID,
     Deployed,
-    direct,
 )
 from tests.support.contracts.merkle_trees import EMPTY
-
-
-@dataclass
-class Operator:
-    """Settles batches, and records what was committed."""
-
-    l1: Deployed
-    chain: Contract
-    batches: list[Batch] = field(default_factory=list)
-
-    def commit(self, batch: Batch | None = None, **fields: Any) -> Batch:
-        """Commit to the next batch, changed in these fields."""
-        batch = batch or Batch(number=len(self.batches), **fields)
-        self.call("commit", batch.number, batch.number, batch.commit_data(self.batches[-1]))
-        self.batches.append(batch)
-        return batch
-
-    def prove(self, *batches: Batch) -> None:
-        """Prove batches that follow each other."""
-        data = prove_data(self.batches[batches[0].number - 1], batches)
-        self.call("prove", batches[0].number, batches[-1].number, data)
-
-    def execute(self, *batches: Batch) -> None:
-        """Execute batches that follow each other."""
-        self.call("execute", batches[0].number, batches[-1].number, execute_data(batches))
-
-    def settle(self, **fields: Any) -> Batch:
-        """Commit, prove and execute the next batch."""
-        batch = self.commit(**fields)
-        self.prove(batch)
-        self.execute(batch)
-        return batch
-
-    def call(
-        self, step: str, first: int, last: int, data: bytes, *, sender: Address = OPERATOR
-    ) -> None:
-        """Do a step with any data."""
-        function = f"{step}BatchesSharedBridge"
-        arguments = (self.chain.address, first, last, data)
-        self.l1.engine.send(sender, self.l1.timelock, function, *arguments)
-
-    def revert(self, last: int) -> None:
-        """Revert the batches after `last`."""
-        self.l1.engine.send(
-            OPERATOR, self.l1.timelock, "revertBatchesSharedBridge", self.chain.address, last
-        )
-        del self.batches[last + 1 :]
-
-    def totals(self) -> tuple[int, int, int]:
-        """Return the last committed, proven and executed batch."""
-        committed, verified, executed = (
-            self.l1.engine.read(self.chain, f"getTotalBatches{step}")
-            for step in ("Committed", "Verified", "Executed")
-        )
-        return committed, verified, executed
-
-    def request(self) -> bytes:
-        """Make a request, and return its hash."""
-        answer: bytes = self.l1.engine.send(
-            ALICE, self.l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER
-        )
-        return answer
 
 
 @pytest.fixture
@@ -113,7 +50,8 @@ def test_a_batch_is_committed(operator: Operator) -> None:
     assert operator.totals() == (1, 0, 0)
     chain, engine = operator.chain, operator.l1.engine
     assert engine.read(chain, "storedBatchHash", 1) == keccak256(stored(batch.stored()))
-    reported, committed = engine.events(chain)
+    published, reported, committed = engine.events(chain)
+    assert published.name == "BatchData"
     assert reported.name == "ReportCommittedBatchRangeZKsyncOS"
     assert list(reported.fields.values()) == [1, 1, 9]
     assert committed.name == "BlockCommit"
@@ -447,7 +385,7 @@ def test_a_rolling_hash_that_is_not_of_the_requests_is_rejected(operator: Operat
     fields[2] = 1
     commitment_of = Batch(number=1)
     operator.call("commit", 1, 1, commit_data(operator.batches[0].stored(), [tuple(fields)]))
-    committed = operator.l1.engine.events(operator.chain)[1].fields["commitment"]
+    committed = operator.l1.engine.events(operator.chain)[-1].fields["commitment"]
     batch = list(commitment_of.stored())
     batch[3], batch[8] = 1, committed
     claim = operator.batches[0].state_hash + commitment_of.state_hash + committed

@@ -19,26 +19,29 @@ SLOTS = {
         ("_multiplierNominator", 7, 0),
         ("_multiplierDenominator", 7, 16),
         ("_daCommitmentScheme", 8, 0),
-        # In bytes that were free; contracts without facets have zeros there.
+        # In bytes that were free; contracts without facets have zeros there, and so has any from before a variable.
         ("_maxBatchAge", 8, 1),
         ("_maxClockLead", 8, 9),
         ("_chainId", 8, 17),
+        ("_isProduction", 8, 25),
         ("_committed", 9, 0),
         ("_verified", 10, 0),
         ("_executed", 11, 0),
         ("_storedBatchHashes", 12, 0),
         ("_l2LogsRootHashes", 13, 0),
         ("_priorityTree", 14, 0),
+        ("_lastBlockTimes", 20, 0),
     ],
     "L1NativeTokenVault": [
         ("assetId", 0, 0),
         ("tokenAddress", 1, 0),
         ("originChainId", 2, 0),
         ("chainBalance", 3, 0),
+        ("BRIDGED_TOKEN_SALT", 4, 0),
     ],
     "Bootloader": [("supportedAccountVersion", 0, 0), ("chargesFactoryDeps", 1, 0)],
     "NonceHolder": [("_rawNonces", 0, 0), ("_keyedNonces", 1, 0)],
-    "ContractDeployer": [("_accounts", 0, 0)],
+    "ContractDeployer": [("_accounts", 0, 0), ("_countSalt", 1, 0)],
     "L2AssetRouter": [("L1_CHAIN_ID", 0, 0), ("L1_ASSET_ROUTER", 1, 0)],
     # Contracts of earlier versions have the first one alone.
     "L2BaseToken": [
@@ -57,6 +60,7 @@ SLOTS = {
         ("tokenAddress", 5, 0),
         ("originToken", 6, 0),
         ("bridgedTokens", 7, 0),
+        ("BRIDGED_TOKEN_SALT", 8, 0),
     ],
 }
 """Label, slot and offset of every variable of the contracts whose slots the node sets or reads by name."""

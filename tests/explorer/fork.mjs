@@ -1,6 +1,7 @@
 // A copy of another chain stands on its anchor, and what is below it is read from the remote, whatever fields it lacks.
 
 import { BOB, check, expect, rpc, run, sees, send, visit } from "./harness.mjs";
+import { costOf } from "./measuring.mjs";
 
 const { forkedNetwork } = await rpc("anvil_metadata");
 const anchor = forkedNetwork.forkBlockNumber;
@@ -9,12 +10,58 @@ check("home shows the foundation and the anchor", async () => {
   await visit("", async (page) => {
     await sees(page, ".foundation", `Chain ${forkedNetwork.chainId}, to the anchor`);
     await sees(page, ".foundation li a", `${anchor} the anchor`);
-    await sees(page, ".anchor", "http://127.0.0.1:");
+    await sees(page, ".anchor", "known to the node only");
+    expect(!(await page.locator("main").innerText()).includes("127.0.0.1"), "the page shows the remote's URL");
     await sees(page, ".anchor", forkedNetwork.forkBlockHash.slice(0, 6));
     await page.locator(".foundation li a").first().click();
     await sees(page, "h1", `Block ${anchor}`);
     await sees(page, "main", "The anchor: chain");
   });
+});
+
+check("what was read is listed, and drawn as bricks", async () => {
+  const stranger = `0x${"5a".repeat(20)}`;
+  await rpc("eth_getBalance", stranger, "latest");
+  await visit("", (page) => page.getByRole("link", { name: "What was read" }).first().click());
+  await visit("fork", async (page) => {
+    await sees(page, ".reads h2", `Read from chain ${forkedNetwork.chainId}`);
+    const row = page.locator(".reads tbody tr").filter({ hasText: "0x5A5a" }).first();
+    await row.waitFor();
+    expect((await row.innerText()).includes("kept"), "it is not kept");
+    await sees(page, ".courses li:not(.ghost)", "0x5a5a");
+    for (const course of ["Blocks", "Accounts", "Code", "Storage"])
+      await page.locator(`.courses ol[aria-label="${course}"]`).waitFor();
+    await sees(page, ".anchor", forkedNetwork.forkBlockHash.slice(0, 6));
+    expect((await page.locator(".box.away").count()) === 0, "the remote is said to be away");
+    expect(!(await page.locator("main").innerText()).includes("127.0.0.1"), "the page shows the remote's URL");
+    await page.getByRole("button", { name: /^Not kept/ }).click();
+    await row.waitFor({ state: "detached" });
+  });
+  for (const width of [390, 1440])
+    await visit(
+      "fork",
+      async (page) => {
+        await page.locator(".reads tbody tr").first().waitFor();
+        const { wide, shown } = await page.evaluate(() => ({
+          wide: document.documentElement.scrollWidth,
+          shown: document.documentElement.clientWidth,
+        }));
+        expect(wide <= shown, `${wide} of ${shown} pixels`);
+      },
+      { width },
+    );
+});
+
+check("a first visit to what was read stays within the budget of a street", async () => {
+  const { bytes, files } = await costOf("fork");
+  expect(bytes <= 60_000 && files <= 28, `${bytes} bytes in ${files} files`);
+});
+
+check("the contract that accepts proofs on a copy has its own name", async () => {
+  const { l1 } = await (await fetch(`${process.env.NODE_URL}/explorer/node.json`)).json();
+  const names = Object.values(l1);
+  // Only the L2 is a copy here.
+  expect(names.includes("DevelopmentVerifier") && !names.includes("ForkVerifier"), names.join());
 });
 
 check("blocks and transactions below the anchor have pages", async () => {

@@ -1,13 +1,23 @@
 // Without its remote a copy shows what it has, and says what it has not.
 
-import { check, rpc, run, sees, visit } from "./harness.mjs";
+import { check, expect, rpc, run, sees, visit } from "./harness.mjs";
 
 check("a copy that is offline draws its anchor, and names what is not kept", async () => {
   const { forkedNetwork } = await rpc("anvil_metadata");
   await visit("", async (page) => {
     await sees(page, ".foundation", "the anchor");
     await sees(page, ".tile.l1", "the anchor");
-    await sees(page, ".anchor", "none: offline");
+    await sees(page, ".anchor", "offline");
+  });
+  await visit("fork", async (page) => {
+    await sees(page, ".box.away", "Offline. No request leaves this machine.");
+    expect((await page.getByRole("button", { name: "Try again" }).count()) === 0, "there is nobody to ask");
+  });
+  await rpc("eth_getBalance", `0x${"5a".repeat(20)}`, "latest").catch(() => null);
+  await visit("fork", async (page) => {
+    await sees(page, ".reads .bad", "not kept");
+    await sees(page, ".courses .missing", "not kept");
+    await sees(page, ".box.away", "asked for what is not kept");
   });
   await visit("l1/block/2", (page) => sees(page, "main", "Not kept here"));
   await visit(`l1/tx/0x${"12".repeat(32)}`, (page) => sees(page, "main", "Not kept here"));

@@ -89,6 +89,16 @@ check("a transaction of layer 1 says what it settled", async () => {
   await visit(`l1/tx/${executeTxHash}`, (page) => sees(page, "h1", "The operator executed batch 1 on layer 1"));
 });
 
+check("a batch says what it publishes, and what layer 1 took for each step", async () => {
+  const details = await rpc("zks_getL1BatchDetails", 1);
+  await visit("batch/1", async (page) => {
+    await sees(page, "main", "nothing: the operator alone has its transactions");
+    for (const gas of [details.commitGasUsed, details.proveGasUsed, details.executeGasUsed])
+      await sees(page, "main", gas.toLocaleString("en-US"));
+    await page.locator(`.with-rail dl a[href="#/l1/tx/${details.commitTxHash}"]`).waitFor();
+  });
+});
+
 check("a transaction that nobody knows has a page that says so", async () => {
   await visit(`l2/tx/0x${"ab".repeat(32)}`, (page) => sees(page, "h1", "No such transaction"));
 });

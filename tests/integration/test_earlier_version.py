@@ -15,11 +15,19 @@ from tests.support.rollup.pair import Pair, running_pair
 from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
 from tests.support.upgrade.recorded import digests, unpack
 
-VERSIONS = ["2026-11-16"]
+WITHOUT_FACETS = ["2026-11-16"]
+"""Their chains have no facets, and no messages to other chains."""
+VERSIONS = [*WITHOUT_FACETS, "2026-11-18"]
+"""Of the last one the executor publishes nothing."""
 
 
 @pytest.fixture(params=VERSIONS)
 def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    return unpack(request.param, tmp_path)
+
+
+@pytest.fixture(params=WITHOUT_FACETS)
+def without_facets(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     return unpack(request.param, tmp_path)
 
 
@@ -41,9 +49,9 @@ def test_it_serves_what_the_earlier_version_served(recorded: tuple[Path, dict[st
 
 
 def test_it_has_no_messages_to_other_chains_and_says_so(
-    recorded: tuple[Path, dict[str, Any]],
+    without_facets: tuple[Path, dict[str, Any]],
 ) -> None:
-    data, known = recorded
+    data, known = without_facets
     several = run_entresol("--chains", "2", "--data-dir", str(data))
     assert several.returncode == 2
     assert "has one chain, and its L1 knows no other; give a new directory" in several.stderr
@@ -88,9 +96,9 @@ def test_its_indexes_are_rebuilt(recorded: tuple[Path, dict[str, Any]]) -> None:
 
 
 def test_a_dump_of_it_is_loaded_over_the_contracts_of_today(
-    recorded: tuple[Path, dict[str, Any]],
+    without_facets: tuple[Path, dict[str, Any]],
 ) -> None:
-    data, known = recorded
+    data, known = without_facets
     with opened(data, "--no-settle") as pair:
         dump = pair.l1("anvil_dumpState")
     with running_pair() as pair:

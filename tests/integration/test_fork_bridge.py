@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 from web3 import Web3
-from web3.logs import DISCARD
 
 from entresol import devnet
 from entresol.contracts import artifact
 from entresol.errors import MethodFailed
-from entresol.inprocess.bridge import Bridge, SentMessage
 from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.layer import DevnetLayer
 from entresol.primitives import abi
 from entresol.primitives.values import Address
+from tests.support.fork.native_tokens import withdraw_native
 from tests.support.fork.remote_pair import (
     HELD,
     HOLDER,
@@ -56,24 +55,6 @@ def impersonate(net: Devnet) -> None:
 def balance(token: Any, owner: str) -> int:
     found: int = token.functions.balanceOf(owner).call()
     return found
-
-
-def withdraw_native(bridge: Bridge, token: str, amount: int, sender: str) -> SentMessage:
-    """Send a token of the L2 itself to L1."""
-    vault, here = bridge.l2_vault, bridge.l2_erc20(token)
-    asset = vault.functions.assetId(token).call()
-    if not any(asset):
-        vault.functions.ensureTokenIsRegistered(token).transact({"from": sender})
-        asset = vault.functions.assetId(token).call()
-    here.functions.approve(vault.address, amount).transact({"from": sender})
-    burn = (amount, Address.parse(sender), Address.parse(token))
-    router = bridge.l2_asset_router
-    call = router.functions["withdraw(bytes32,bytes)"](
-        asset, abi.encode("(uint256,address,address)", burn)
-    )
-    receipt = bridge.receipt_of(bridge.l2, call.transact({"from": sender}))
-    (event,) = bridge.messenger.events.L1MessageSent().process_receipt(receipt, DISCARD)
-    return SentMessage(router.address, bytes(event["args"]["message"]), receipt)
 
 
 def test_a_real_token_of_the_l1_is_deposited_used_and_withdrawn(

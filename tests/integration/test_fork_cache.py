@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from entresol.cli.main import main
-from tests.support.anvil import running_anvil
+from tests.support.anvil import Anvil, running_anvil
 from tests.support.fork.remote_anvil import ANVIL, CHAIN_ID, NODE, remote_anvil
 from tests.support.rpc_client import RpcError
 
@@ -63,4 +64,79 @@ def test_a_node_on_disk_serves_what_it_has_read_when_the_remote_is_away(tmp_path
         assert int(node("eth_blockNumber"), 16) >= int(number, 16)
         assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5
         with pytest.raises(RpcError, match="cannot be asked"):
+            node("eth_getBalance", "0x" + "77" * 20, "latest")
+
+
+NOBODY_KNOWS = "0x" + "ab" * 32
+
+
+def test_what_the_remote_did_not_have_is_null_without_it_too(tmp_path: Path) -> None:
+    file = tmp_path / "fork.jsonl"
+    with remote_anvil() as remote:
+        first, above = remote.block(1), remote.block(remote.number + 1)
+        asked: list[tuple[Any, ...]] = [
+            ("eth_getTransactionByHash", NOBODY_KNOWS),
+            ("eth_getTransactionReceipt", NOBODY_KNOWS),
+            ("eth_getBlockByHash", NOBODY_KNOWS, True),
+            ("eth_getBlockTransactionCountByHash", NOBODY_KNOWS),
+            ("eth_getRawTransactionByHash", NOBODY_KNOWS),
+            ("eth_getHeaderByHash", NOBODY_KNOWS),
+            ("eth_getTransactionByBlockHashAndIndex", first["hash"], "0x63"),
+            ("eth_getTransactionByBlockNumberAndIndex", "0x1", "0x63"),
+            ("eth_getTransactionByBlockNumberAndIndex", hex(remote.number), "0x63"),
+            ("eth_getUncleByBlockNumberAndIndex", "0x1", "0x0"),
+            ("trace_transaction", NOBODY_KNOWS),
+            # The remote has these, above the anchor.
+            ("eth_getTransactionByHash", remote.calls[-1]),
+            ("eth_getTransactionReceipt", remote.calls[-1]),
+            ("eth_getBlockByHash", above["hash"], False),
+            ("eth_getBlockReceipts", above["hash"]),
+        ]
+        url = f"{remote.url}@{remote.number}"
+        with running_anvil("--fork-url", url, "--fork-cache", str(file), program=ANVIL) as node:
+            recorded = [outcome(node, *it) for it in asked]
+    assert main(["cache", "export", str(file)]) == 0
+    with running_anvil("--offline", "--fork-cache", str(file), program=ANVIL) as node:
+        assert [outcome(node, *it) for it in asked] == recorded
+        assert set(map(str, recorded)) <= {"None", "[]"}
+        with pytest.raises(RpcError, match=r"eth_getTransactionByHash .* is not in the cache"):
+            node("eth_getTransactionByHash", "0x" + "cd" * 32)
+
+
+def outcome(node: Anvil, method: str, *params: object) -> object:
+    """Return the result of a method, or the text of its error."""
+    try:
+        return node(method, *params)
+    except RpcError as error:
+        return str(error)
+
+
+def test_the_first_block_of_a_transaction_is_executed_without_the_remote(tmp_path: Path) -> None:
+    file = tmp_path / "fork.jsonl"
+    with remote_anvil() as remote:
+        chosen = ("--fork-transaction-hash", remote.calls[1])
+        kept = ("--fork-cache", str(file))
+        with running_anvil("-f", remote.url, *chosen, *kept, program=ANVIL) as node:
+            sealed = node("eth_getBlockByNumber", "latest", True)
+            receipt = node("eth_getTransactionReceipt", remote.calls[1])
+    assert main(["cache", "export", str(file)]) == 0
+    with running_anvil("--offline", *chosen, *kept, program=ANVIL) as node:
+        assert node("eth_getBlockByNumber", "latest", True) == sealed
+        assert node("eth_getTransactionReceipt", remote.calls[1]) == receipt
+        assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 3
+
+
+def test_a_directory_that_names_its_fork_is_enough_without_the_remote(tmp_path: Path) -> None:
+    stored = ("--data-dir", str(tmp_path / "node"), "--l1-port", "0")
+    with (
+        remote_anvil() as remote,
+        running_anvil("--fork-url", remote.url, *stored, program=NODE) as node,
+    ):
+        number = int(node("eth_blockNumber"), 16)
+        assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5
+    with running_anvil("--offline", *stored, program=NODE) as node:
+        assert node("eth_chainId") == hex(CHAIN_ID)
+        assert int(node("eth_blockNumber"), 16) >= number
+        assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5
+        with pytest.raises(RpcError, match="is not in the cache of the fork"):
             node("eth_getBalance", "0x" + "77" * 20, "latest")

@@ -62,6 +62,8 @@ def test_every_block_and_what_is_in_it_is_the_remotes(remote: RemoteAnvil, fork:
         same(remote, fork, "eth_getBlockTransactionCountByHash", named)
         same(remote, fork, "eth_getTransactionByBlockHashAndIndex", named, "0x0")
         same(remote, fork, "eth_getUncleCountByBlockHash", named)
+        page = same(remote, fork, "ots_getBlockTransactions", number, 0, 10)
+        assert fork("ots_getBlockTransactions", hex(number), 0, 10) == page
 
 
 def test_transactions_of_the_past_are_the_remotes(remote: RemoteAnvil, fork: Anvil) -> None:

@@ -143,7 +143,7 @@ def fork_with_secrets(
     with faulty_proxy(remote.url) as proxy:
         monkeypatch.setenv("ENTRESOL_FORK_SECRETIVE", secret_url(proxy.url))
         monkeypatch.setenv("ENTRESOL_FORK_HEADER", f"x-key: Bearer {HEADER}")
-        monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "caches"))
+        monkeypatch.setenv("ENTRESOL_CACHE_DIR", str(folder / "caches"))
         named = ("--fork-url", f"secretive@{remote.number}", *QUICK[program], "--fork-retries", "0")
         written = ("--config-out", str(folder / "config.json"))
         with running_anvil(*named, *written, *flags, program=program, output=output) as node:

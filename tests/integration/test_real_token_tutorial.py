@@ -45,7 +45,7 @@ class Shell:
         self._environment = os.environ | {
             "PYTHONPATH": paths,
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-            "XDG_CACHE_HOME": str(folder / "installed" / "cache"),
+            "ENTRESOL_CACHE_DIR": str(folder / "installed" / "cache"),
         }
 
     def run(self, block: Block, url: str = URL) -> str:

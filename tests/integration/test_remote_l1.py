@@ -22,7 +22,6 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.opening.layer_one import genesis_batch_hash
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import (
@@ -32,6 +31,7 @@ from entresol.node.settlement.manifest import (
 )
 from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER
 from entresol.primitives.values import Address
+from entresol.rollup.genesis_batch import genesis_batch_hash
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.cluster.skewed_clock import SkewedClock
@@ -555,3 +555,19 @@ def test_a_clock_an_hour_off_is_in_health_metrics_and_log(anvil: Anvil, tmp_path
 def is_degraded(url: str) -> tuple[int, dict[str, Any]] | None:
     found = health_of(url)
     return found if found[1]["status"] == "degraded" else None
+
+
+def test_a_chain_that_publishes_needs_a_genesis_that_stays_the_same(
+    anvil: Anvil, tmp_path: Path
+) -> None:
+    publishes = SettlementSettings(data_availability="calldata")
+
+    def published(config: NodeConfig) -> SettlementContracts:
+        return opened(msgspec.structs.replace(config, settlement=publishes))
+
+    with pytest.raises(InvalidConfig, match=r"--timestamp: .* registered on L1 with its time"):
+        published(configured(anvil, deploy_l1=True))
+    assert nonce(anvil) == 0
+    published(configured(anvil, chain=ChainConfig(timestamp=1_700_000_000), deploy_l1=True))
+    published(configured(anvil, str(tmp_path / "chain"), deploy_l1=True))
+    assert nonce(anvil) == 2 * STEPS

@@ -50,7 +50,7 @@ def emit(client: ApiClient, blocks: int) -> None:
 
 def test_every_limit_can_be_set_from_outside() -> None:
     config = SETTINGS.load({}, {"ENTRESOL_CALL_GAS_CAP": "30000", "ENTRESOL_LOG_BLOCK_LIMIT": "5"})
-    assert call_limits(config.limits).gas_cap == 30_000
+    assert call_limits(config.limits, None).gas_cap == 30_000
     limits = log_limits(config.limits, is_layer_two=True)
     assert (limits.blocks, limits.results) == (5, 10_000)
 

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(str(it.relative_to(ROOT)) for it in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
 DECISIONS = [page for page in PAGES if re.search(r"decisions/\d", page)]
-OTHER_WORDS = {"build_editable", "mjs"}
+OTHER_WORDS = {"backports", "build_editable", "mjs"}
 """Names that others define, and ends of files in other languages."""
 FENCED = re.MULTILINE | re.DOTALL
 WHERE = "give it one line in docs/tools/examples.py, then run `make docs`"

@@ -10,11 +10,13 @@ from threading import get_ident
 import pytest
 
 from entresol import state_missing
-from entresol.errors import RemoteUnreachable, StateMissing
+from entresol._native import Snapshot
+from entresol.errors import RemoteUnreachable, RemoteWaitOver, StateMissing
 from entresol.offload import BuildFirst, is_awaitable, started
 from entresol.state_missing import on_thread, retried, waited, waiting
 from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, LOGGER, RULES, balance
 from tests.support.fork.fake_remote import FakeRemote
+from tests.support.fork.local_rows import LocalRows
 from tests.support.fork.running_fork import open_fork, remote_of, running_api
 
 UNREACHABLE = RemoteUnreachable("http://127.0.0.1:1", "eth_getBalance", "refused")
@@ -82,8 +84,18 @@ def test_a_value_that_never_comes_is_waited_for_only_so_long(
     fork: Fork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_missing, "WAIT_SECONDS", 0.01)
-    with fork.remote.held(), pytest.raises(StateMissing):
+    with fork.remote.held(), pytest.raises(RemoteWaitOver, match="http://there did not respond"):
         asyncio.run(retried(fork.wealth))
+
+
+def test_work_that_begins_again_and_again_waits_only_so_long_in_all() -> None:
+    """However quickly each value comes."""
+    with FakeRemote(silence=10.0, total=0.2) as remote:
+        remote.latency = 0.02
+        snapshot, numbers = Snapshot(LocalRows(remote.table)), iter(range(1_000))
+        with pytest.raises(RemoteWaitOver, match=r"in 0\.2 seconds: the slot .* did not come"):
+            asyncio.run(retried(lambda: snapshot.slot(ALICE, next(numbers).to_bytes(32))))
+        assert next(numbers) < 100
 
 
 def test_other_work_goes_on_on_a_thread_that_waits(fork: Fork) -> None:

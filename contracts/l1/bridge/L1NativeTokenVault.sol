@@ -35,6 +35,9 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
     mapping(bytes32 assetId => uint256) public originChainId;
     /// @inheritdoc IL1NativeTokenVault
     mapping(uint256 chainId => mapping(bytes32 assetId => uint256)) public chainBalance;
+    /// @notice Zero, except on a fork: bridged tokens that the vault of the copied chain deployed keep their addresses,
+    /// so those of this one need others. No function changes it.
+    bytes32 public BRIDGED_TOKEN_SALT;
 
     error Unauthorized(address caller);
     error TokenAlreadyRegistered(address token);
@@ -229,7 +232,7 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
         if (assetId_ != DataEncoding.assetId(chainId, origin)) revert AssetIdNotSupported(assetId_);
         (, bytes memory name, bytes memory symbol, bytes memory decimals) = DataEncoding
             .decodeTokenData(_metadataOf(data));
-        L1BridgedToken token = new L1BridgedToken{salt: assetId_}(
+        L1BridgedToken token = new L1BridgedToken{salt: assetId_ ^ BRIDGED_TOKEN_SALT}(
             assetId_,
             origin,
             TokenMetadata.limit(name),

@@ -26,9 +26,19 @@ abstract contract Admin is ZKChainBase {
         uint128 newDenominator
     );
 
+    /// @notice A part of the L2's genesis.
+    /// @dev Whoever reads it puts the parts together and compares their hash: see docs/availability.md.
+    event GenesisData(uint256 indexed part, uint256 parts, bytes data);
+
+    /// @dev A transaction of L1 has at most 131,072 bytes.
+    uint256 internal constant MAX_GENESIS_PART = 100_000;
+    uint256 internal constant MAX_GENESIS_PARTS = 16;
+
     error NominatorIsZero();
     error DenominatorIsZero();
     error InvalidFeeParams();
+    error NotRegistered();
+    error InvalidGenesisPart(uint256 part, uint256 parts, uint256 length);
 
     /// @notice Start the transfer to a new admin.
     function setPendingAdmin(address newPendingAdmin) external onlyAdmin {
@@ -71,6 +81,20 @@ abstract contract Admin is ZKChainBase {
     function setPriorityTxMaxGasLimit(uint256 newLimit) external onlyAdmin {
         emit NewPriorityTxMaxGasLimit(_priorityTxMaxGasLimit, newLimit);
         _priorityTxMaxGasLimit = newLimit;
+    }
+
+    /// @notice Publish a part of the L2's genesis.
+    /// @dev It may be repeated: only parts whose hash is that of the genesis batch count. Operators publish it before
+    /// they commit, but a reorg can put the commit first, and what came too late could never be published. Not before the
+    /// registration, since readers begin with its block.
+    /// @param part The number of the part, from zero.
+    /// @param parts How many there are.
+    function publishGenesis(uint256 part, uint256 parts, bytes calldata data) external onlyAdmin {
+        if (_storedBatchHashes[0] == bytes32(0)) revert NotRegistered();
+        if (part >= parts || parts > MAX_GENESIS_PARTS || data.length > MAX_GENESIS_PART) {
+            revert InvalidGenesisPart(part, parts, data.length);
+        }
+        emit GenesisData(part, parts, data);
     }
 
     /// @dev With a price of zero requests would cost nothing.

@@ -12,6 +12,7 @@ import {IBridgehub} from "../interfaces/IBridgehub.sol";
 import {IMessageRoot} from "../interfaces/IMessageRoot.sol";
 import {IVerifier} from "../interfaces/IVerifier.sol";
 import {BatchEncoding} from "../libraries/BatchEncoding.sol";
+import {BatchTimes} from "../libraries/BatchTimes.sol";
 import {DataAvailability} from "../libraries/DataAvailability.sol";
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {FacetBase} from "./FacetBase.sol";
@@ -20,6 +21,7 @@ import {FacetBase} from "./FacetBase.sol";
 contract ExecutorFacet is FacetBase, IExecutor {
     using BatchEncoding for StoredBatchInfo;
     using BatchEncoding for CommitBatchInfo;
+    using BatchTimes for BatchTimes.Times;
     using PriorityTree for PriorityTree.Tree;
 
     /// @dev The Bridgehub of all chains that run this code.
@@ -34,6 +36,7 @@ contract ExecutorFacet is FacetBase, IExecutor {
     error IncorrectBatchChainId(uint256 provided, uint256 expected);
     error InvalidBlockRange(uint64 batchNumber, uint64 from, uint64 to);
     error InvalidTimestampRange(uint64 first, uint64 last);
+    error TimestampBeforeLastBatch(uint64 timestamp, uint64 last);
     error TimestampTooOld(uint64 timestamp, uint256 oldest);
     error L2TimestampTooBig(uint64 timestamp, uint256 latest);
     error MismatchDACommitmentScheme(uint8 provided, uint8 expected);
@@ -71,6 +74,8 @@ contract ExecutorFacet is FacetBase, IExecutor {
         _checkRange(processFrom, processTo, _committed + 1, 1);
         _checkStored(_committed, last);
         _checkCommit(batch);
+        _followTimes(batch);
+        _publish(batch);
 
         bytes32 commitment = batch.commitment();
         uint256 number = batch.batchNumber;
@@ -161,6 +166,13 @@ contract ExecutorFacet is FacetBase, IExecutor {
         emit BlocksRevert(_committed, _verified, _executed);
     }
 
+    /// @inheritdoc IExecutor
+    function getLastBlockTimestamp(
+        uint256 batchNumber
+    ) external view onlyThroughChain returns (uint64) {
+        return batchNumber > _committed ? 0 : _lastBlockTimes.get(batchNumber);
+    }
+
     function _execute(
         uint256 number,
         StoredBatchInfo memory batch,
@@ -220,7 +232,27 @@ contract ExecutorFacet is FacetBase, IExecutor {
         if (batch.daCommitmentScheme != _daCommitmentScheme) {
             revert MismatchDACommitmentScheme(batch.daCommitmentScheme, _daCommitmentScheme);
         }
-        DataAvailability.check(_daCommitmentScheme, batch.daCommitment, batch.operatorDAInput);
+    }
+
+    /// @dev Developers move the clock of an L2 as they like.
+    function _followTimes(CommitBatchInfo memory batch) private {
+        if (!_isProduction) return;
+        uint64 last = _lastBlockTimes.get(batch.batchNumber - 1);
+        if (batch.firstBlockTimestamp < last) {
+            revert TimestampBeforeLastBatch(batch.firstBlockTimestamp, last);
+        }
+        _lastBlockTimes.set(batch.batchNumber, batch.lastBlockTimestamp);
+    }
+
+    function _publish(CommitBatchInfo memory batch) private {
+        bytes memory data = DataAvailability.check(
+            _daCommitmentScheme,
+            batch.daCommitment,
+            batch.operatorDAInput
+        );
+        if (_daCommitmentScheme == DataAvailability.CALLDATA) {
+            emit BatchData(batch.batchNumber, data);
+        }
     }
 
     function _checkRange(uint256 from, uint256 to, uint256 first, uint256 count) private pure {

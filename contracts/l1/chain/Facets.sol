@@ -17,24 +17,26 @@ abstract contract Facets {
 
     /// @dev The selectors of this contract's own functions, in ascending order.
     bytes internal constant OWN_SELECTORS =
-        hex"06d49e5b0e18b6810ec6b0b717d7de7c18e3a9411de72e34235d9eb529b98c67"
-        hex"33ce93fe3408e4703591c1a039d7d4aa4623c91d46657fe94dd18bf552ef6b2c"
-        hex"5a590335631f4bac64bf8d666a27e8b56e9960c379823c9a7a0ed6277b30c8da"
-        hex"8708474e946ebad1960dcf2498acd7a69cd939e4a1954fc5adfca15eb22dd78e"
-        hex"b8c2f66fbe6f11cfbe6fc181cdffacc6d0468156d86970d8db1f0bf9dd655bb0"
-        hex"dedc270cea6c029cef3f0baef4ff5e2ef5c1182cfacd743bfd791f3c";
+        hex"06d49e5b0e18b6810ec6b0b717d7de7c18e3a9411cc14cbc1de72e34235d9eb5"
+        hex"29b98c6733ce93fe3408e4703591c1a039d7d4aa4623c91d46657fe94dd18bf5"
+        hex"52ef6b2c5a590335631f4bac64bf8d666a27e8b56e9960c379823c9a7a0ed627"
+        hex"7b30c8da8708474e946ebad1960dcf2498acd7a69cd939e4a1954fc5adfca15e"
+        hex"ae454dc8b22dd78eb8c2f66fbe6f11cfbe6fc181cdffacc6d0468156d86970d8"
+        hex"db1f0bf9dd655bb0dedc270cea6c029cef3f0baef4ff5e2ef5c1182cfacd743b"
+        hex"fd791f3cffbe924b";
     /// @dev Those of `MailboxFacet`.
     bytes internal constant MAILBOX_SELECTORS =
         hex"042901c712f43dab263b7f8e6c0960f97efda2aeb473318ebd7c5412d07b90d1"
         hex"e4948f43eb672419";
     /// @dev Those of `ExecutorFacet`.
-    bytes internal constant EXECUTOR_SELECTORS = hex"0db9eb877ca4eff79271e450a085344d";
+    bytes internal constant EXECUTOR_SELECTORS = hex"0db9eb877ca4eff79271e450a085344de23e59b5";
 
     address private immutable _MAILBOX;
     address private immutable _EXECUTOR;
 
     error UnknownSelector(bytes4 selector);
     error FacetWithoutCode(address facet);
+    error ExecutorOfEarlierVersion(address facet);
 
     constructor(address mailboxFacet, address executorFacet) {
         _MAILBOX = mailboxFacet;
@@ -94,6 +96,13 @@ abstract contract Facets {
         if (_EXECUTOR.code.length == 0) revert FacetWithoutCode(_EXECUTOR);
     }
 
+    /// @dev That of an earlier version would neither publish data nor compare the times of batches.
+    function _requireExecutorOfToday() internal view {
+        try IExecutor(address(this)).getLastBlockTimestamp(0) returns (uint64) {} catch {
+            revert ExecutorOfEarlierVersion(_EXECUTOR);
+        }
+    }
+
     /// @dev What is called most comes first.
     function _facetOf(bytes4 selector) private view returns (address) {
         if (
@@ -104,7 +113,8 @@ abstract contract Facets {
             selector == IExecutor.commitBatchesSharedBridge.selector ||
             selector == IExecutor.proveBatchesSharedBridge.selector ||
             selector == IExecutor.executeBatchesSharedBridge.selector ||
-            selector == IExecutor.revertBatchesSharedBridge.selector
+            selector == IExecutor.revertBatchesSharedBridge.selector ||
+            selector == IExecutor.getLastBlockTimestamp.selector
         ) return _EXECUTOR;
         bool isInMailbox =
             selector == IMailbox.l2TransactionBaseCost.selector ||

@@ -96,6 +96,17 @@ abstract contract Getters is ZKChainBase {
         return (address(this), _daCommitmentScheme);
     }
 
+    /// @notice Whether the operator may edit the state of the L2 and act for accounts without their signature.
+    /// @dev Chains of earlier versions do not have this function; they are all for development.
+    function isDevelopment() external view returns (bool) {
+        return !_isProduction;
+    }
+
+    /// @notice How many seconds old the first block of a batch may be at its commit, and how many ahead the last one.
+    function getClockLimits() external view returns (uint64 maxBatchAge, uint64 maxClockLead) {
+        return (_maxBatchAge, _maxClockLead);
+    }
+
     // --- Batches ---
 
     /// @notice The number of the last committed batch.

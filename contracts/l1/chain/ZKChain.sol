@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
+import {DataAvailability} from "../libraries/DataAvailability.sol";
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {Admin} from "./Admin.sol";
 import {Facets} from "./Facets.sol";
@@ -11,9 +12,14 @@ import {ChainSettings} from "./ZKChainBase.sol";
 contract ZKChain is Admin, Getters, Facets {
     using PriorityTree for PriorityTree.Tree;
 
+    /// @dev What a chain that is not for development may have at most.
+    uint64 private constant MAX_BATCH_AGE = 7 days;
+    uint64 private constant MAX_CLOCK_LEAD = 15 minutes;
+
     error AlreadyInitialized();
     error EmptyGenesisBatchHash();
     error ChainIdTooLarge(uint256 chainId);
+    error ClockLimitsTooWide(uint64 maxBatchAge, uint64 maxClockLead);
 
     constructor(
         ChainSettings memory settings
@@ -22,7 +28,10 @@ contract ZKChain is Admin, Getters, Facets {
         Facets(settings.mailboxFacet, settings.executorFacet)
     {
         if (settings.chainId > type(uint64).max) revert ChainIdTooLarge(settings.chainId);
+        _checkClockLimits(settings);
+        DataAvailability.requireKnown(settings.daCommitmentScheme);
         _chainId = uint64(settings.chainId);
+        _isProduction = !settings.isDevelopment;
         _admin = settings.admin;
         _verifier = settings.verifier;
         _isValidator[settings.validatorTimelock] = true;
@@ -44,7 +53,17 @@ contract ZKChain is Admin, Getters, Facets {
         if (_storedBatchHashes[0] != bytes32(0)) revert AlreadyInitialized();
         if (genesisBatchHash == bytes32(0)) revert EmptyGenesisBatchHash();
         _requireFacets();
+        if (_isProduction || _daCommitmentScheme != DataAvailability.NONE) {
+            _requireExecutorOfToday();
+        }
         _baseTokenAssetId = baseTokenAssetId;
         _storedBatchHashes[0] = genesisBatchHash;
+    }
+
+    function _checkClockLimits(ChainSettings memory settings) private pure {
+        if (settings.isDevelopment) return;
+        if (settings.maxBatchAge > MAX_BATCH_AGE || settings.maxClockLead > MAX_CLOCK_LEAD) {
+            revert ClockLimitsTooWide(settings.maxBatchAge, settings.maxClockLead);
+        }
     }
 }

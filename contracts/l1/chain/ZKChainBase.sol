@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity ^0.8.28;
 
+import {BatchTimes} from "../libraries/BatchTimes.sol";
 import {PriorityTree} from "../libraries/PriorityTree.sol";
 import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 
@@ -29,11 +30,11 @@ struct ChainSettings {
     address validatorTimelock;
     address verifier;
     uint256 protocolVersion;
-    /// The data availability scheme: 1 is none, 3 is data in the call.
+    /// The data availability scheme: 1 is none, 3 is data in the call. 4 is reserved for blobs, and rejected.
     uint8 daCommitmentScheme;
-    /// The maximum age of a batch's first block at its commit, in seconds.
+    /// The maximum age of a batch's first block at its commit, in seconds; at most 7 days, unless `isDevelopment`.
     uint64 maxBatchAge;
-    /// How many seconds the L2's clock may be ahead of L1's.
+    /// How many seconds the L2's clock may be ahead of L1's; at most 15 minutes, unless `isDevelopment`.
     uint64 maxClockLead;
     uint64 priorityTxMaxGasLimit;
     FeeParams feeParams;
@@ -42,6 +43,8 @@ struct ChainSettings {
     /// The price of one ether in the base token, as a fraction; 1 and 1 if that is ether.
     uint128 multiplierNominator;
     uint128 multiplierDenominator;
+    /// Whether the operator may edit the state of the L2 and act for accounts without their signature.
+    bool isDevelopment;
 }
 
 /// @notice State and access control that a chain's contract shares with its facets.
@@ -63,6 +66,8 @@ abstract contract ZKChainBase is ReentrancyGuard {
     uint64 internal _maxBatchAge;
     uint64 internal _maxClockLead;
     uint64 internal _chainId;
+    // Set by the constructor alone: whoever checks an L2 relies on it for good. Chains from before have zero here.
+    bool internal _isProduction;
 
     uint256 internal _committed;
     uint256 internal _verified;
@@ -70,6 +75,8 @@ abstract contract ZKChainBase is ReentrancyGuard {
     mapping(uint256 batchNumber => bytes32) internal _storedBatchHashes;
     mapping(uint256 batchNumber => bytes32) internal _l2LogsRootHashes;
     PriorityTree.Tree internal _priorityTree;
+    // Of the last block of each batch; not recorded on a development chain.
+    BatchTimes.Times internal _lastBlockTimes;
 
     error Unauthorized(address caller);
 

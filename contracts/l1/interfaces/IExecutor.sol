@@ -71,6 +71,10 @@ interface IExecutor {
         uint64 indexed firstBlockNumber,
         uint64 indexed lastBlockNumber
     );
+    /// @notice The data of a batch that is being committed, if the chain publishes it.
+    /// @dev It comes before the other events of the commit. A commit may be nested in calls of other contracts, so this
+    /// is where the data is read, and not in transactions.
+    event BatchData(uint256 indexed batchNumber, bytes data);
 
     /// @notice Commit to the next batch.
     /// @param batchData 0x03 and the encoding of (StoredBatchInfo, CommitBatchInfo[]): the last
@@ -103,4 +107,8 @@ interface IExecutor {
 
     /// @notice Revert the batches after `newLastBatch`, none of which is executed.
     function revertBatchesSharedBridge(address chainAddress, uint256 newLastBatch) external;
+
+    /// @notice The timestamp of the last block of a committed batch; zero for others, for batch 0, and on a development
+    /// chain.
+    function getLastBlockTimestamp(uint256 batchNumber) external view returns (uint64);
 }

@@ -20,14 +20,25 @@ library DataAvailability {
     error InvalidPubdataHash(bytes32 expected, bytes32 actual);
     error InvalidDACommitment(bytes32 expected, bytes32 actual);
 
+    /// @notice Revert if no chain can have the scheme.
+    function requireKnown(uint8 scheme) internal pure {
+        if (scheme != NONE && scheme != CALLDATA) revert UnknownDAScheme(scheme);
+    }
+
     /// @notice Revert if the data of a batch is not published.
     /// @param scheme The chain's scheme.
     /// @param commitment The batch's data availability commitment.
-    /// @param input The operator's input, in the scheme's layout.
-    function check(uint8 scheme, bytes32 commitment, bytes memory input) internal pure {
+    /// @param input The operator's input, in the scheme's layout. It is not usable any more: its bytes are the result's.
+    /// @return data The data that is published.
+    function check(
+        uint8 scheme,
+        bytes32 commitment,
+        bytes memory input
+    ) internal pure returns (bytes memory data) {
         bytes32 expected;
         if (scheme == CALLDATA) {
             expected = _commitmentToCalldata(input);
+            data = _dataOf(input);
         } else if (scheme == NONE) {
             if (input.length != 32) revert InvalidDAInputLength(input.length);
             expected = bytes32(input);
@@ -62,5 +73,15 @@ library DataAvailability {
         if (!isPlain) revert InvalidDAHeader();
         if (input[HEADER_LENGTH] != 0x00) revert InvalidPubdataSource(uint8(input[HEADER_LENGTH]));
         if (claimed != actual) revert InvalidPubdataHash(claimed, actual);
+    }
+
+    /// @dev Without a copy: the length takes the place of the 32 bytes before the data, which nothing reads any more.
+    function _dataOf(bytes memory input) private pure returns (bytes memory data) {
+        uint256 length = input.length - HEADER_LENGTH - FRAME_LENGTH;
+        uint256 header = HEADER_LENGTH;
+        assembly ("memory-safe") {
+            data := add(input, add(header, 1))
+            mstore(data, length)
+        }
     }
 }

@@ -39,6 +39,11 @@ pub fn eravm_hash(code: &[u8]) -> Result<B256, BytecodeError> {
     Ok(hash.into())
 }
 
+/// Whether code has the form of EraVM bytecode: an odd number of words, the first of which the EVM ends at.
+pub fn is_era(code: &[u8]) -> bool {
+    code.len() % (2 * WORD) == WORD && code[0] == 0
+}
+
 #[cfg(test)]
 mod tests {
     use alloy_primitives::hex;
@@ -50,6 +55,14 @@ mod tests {
         let expected = hex!("01000001f862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925");
         assert_eq!(eravm_hash(&[0; 32]), Ok(expected.into()));
         assert_eq!(eravm_hash(&[0; MAX_SIZE]).unwrap()[2..4], [0xff, 0xff]);
+    }
+
+    #[test]
+    fn era_code_has_an_odd_number_of_words() {
+        for (code, expected) in [(&[0; 32][..], true), (&[0; 96], true), (&[0; 64], false)] {
+            assert_eq!(is_era(code), expected);
+        }
+        assert!(!is_era(&[]) && !is_era(&[0x60; 32]) && !is_era(&[0; 33]));
     }
 
     #[test]

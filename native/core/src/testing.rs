@@ -50,6 +50,13 @@ impl World {
         }
     }
 
+    /// Put a contract with this code.
+    pub fn put_code(&mut self, address: Address, code: &[u8]) {
+        let hash = keccak256(code);
+        self.accounts.insert(address, Account { nonce: 1, balance: U256::ZERO, code_hash: hash });
+        self.codes.insert(hash, Bytes::copy_from_slice(code));
+    }
+
     pub fn snapshot(self) -> (Arc<Self>, Arc<Snapshot>) {
         let world = Arc::new(self);
         let provider: Arc<dyn StateProvider> = world.clone();

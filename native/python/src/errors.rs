@@ -16,11 +16,11 @@ use entresol_core::evm::limits::LimitReached;
 use entresol_core::evm::revert_reason::describe_revert;
 use entresol_core::rlp::RlpError;
 use entresol_core::state::ProviderError;
-use entresol_core::state::remote::table::{Missing, TimedOut};
+use entresol_core::state::remote::table::{Missing, TimedOut, WaitCancelled};
 use entresol_core::transaction::DecodeError;
 
 use super::convert::{PyAddress, PyData, PyLong, PyWord};
-use super::execution::remote_table::{PyKey, RemoteFailure, object_of};
+use super::execution::remote_table::{PyKey, RemoteFailure, host_of, object_of};
 
 import_exception!(entresol.errors, AccountRejection);
 import_exception!(entresol.errors, CallGasSpent);
@@ -56,6 +56,7 @@ import_exception!(entresol.errors, NonceOverflow);
 import_exception!(entresol.errors, NonceTooHigh);
 import_exception!(entresol.errors, NonceTooLow);
 import_exception!(entresol.errors, NotEnoughBalanceForFeeValue);
+import_exception!(entresol.errors, NotEvmCode);
 import_exception!(entresol.errors, PaymasterNotSupported);
 import_exception!(entresol.errors, SenderNotEOA);
 import_exception!(entresol.errors, BlockFull);
@@ -67,7 +68,7 @@ import_exception!(entresol.errors, SimulatedNumberTooLow);
 import_exception!(entresol.errors, SimulatedTimeTooLow);
 import_exception!(entresol.errors, SimulationGasSpent);
 import_exception!(entresol.errors, SimulationTooLong);
-import_exception!(entresol.errors, RemoteTimeout);
+import_exception!(entresol.errors, RemoteWaitOver);
 import_exception!(entresol.errors, StateMissing);
 import_exception!(entresol.errors, StateUnavailable);
 import_exception!(entresol.errors, StoreFailed);
@@ -89,6 +90,9 @@ pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv
         ExecutionError::LimitReached(LimitReached::Gas) => GasBudgetSpent::new_err(()),
         ExecutionError::LimitReached(LimitReached::Deadline) => DeadlinePassed::new_err(()),
         ExecutionError::LimitReached(LimitReached::Cancelled) => ExecutionCancelled::new_err(()),
+        ExecutionError::LimitReached(LimitReached::ForeignCode(address)) => {
+            NotEvmCode::new_err((PyAddress(address),))
+        }
         ExecutionError::LimitReached(LimitReached::Trace) => {
             let limit = env.limits.trace_bytes.unwrap_or_default();
             TraceTooLarge::new_err(format!("the trace needs more than {limit} bytes"))
@@ -160,7 +164,13 @@ fn remote_error(py: Python<'_>, error: &ProviderError) -> Option<PyErr> {
         return Some(StateMissing::new_err((table.unbind(), (PyKey(missing.key),))));
     }
     if let Some(late) = error.0.downcast_ref::<TimedOut>() {
-        return Some(RemoteTimeout::new_err(late.to_string()));
+        let host = host_of(py, &late.table);
+        let seconds = late.time.as_secs_f64();
+        let arguments = (host, late.key.map(PyKey), late.others, seconds, late.is_total);
+        return Some(RemoteWaitOver::new_err(arguments));
+    }
+    if error.0.is::<WaitCancelled>() {
+        return Some(ExecutionCancelled::new_err(()));
     }
     let failure = error.0.downcast_ref::<RemoteFailure>()?;
     Some(failure.0.clone_ref(py))

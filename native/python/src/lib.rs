@@ -1,6 +1,7 @@
 //! The module `entresol._native`, which `src/entresol/_native.pyi` describes: bindings of the other crates.
 
 mod abi;
+mod allocator;
 mod blobs;
 mod constants;
 mod convert;
@@ -24,6 +25,8 @@ mod native {
 
     #[pymodule_export]
     use super::abi::AbiTuple;
+    #[pymodule_export]
+    use super::allocator::return_large_blocks;
     #[pymodule_export]
     use super::blobs::{BlobSidecar, blob_base_fee, next_excess_blob_gas};
     #[pymodule_export]

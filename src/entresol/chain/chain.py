@@ -15,13 +15,14 @@ from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.history import History
 from entresol.chain.ledger import Ledger
 from entresol.chain.mempool import Mempool, PoolConfig
+from entresol.chain.mempool.admission import Admission
 from entresol.chain.mempool.sidecars import BlobSidecars
 from entresol.chain.mempool.validation import check_transaction
 from entresol.chain.mining_schedule import MiningMode, MiningSchedule
 from entresol.chain.sealing.block_builder import BlockAppender, BlockBuilder
 from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
 from entresol.chain.sealing.pool_inclusion import Rejections
-from entresol.errors import MissingSidecar
+from entresol.errors import MissingSidecar, NotDevelopment
 from entresol.execution.account_senders import runs_in_steps, validate
 from entresol.execution.evm_env import EvmEnv
 from entresol.listeners import Listeners
@@ -95,6 +96,7 @@ class Chain:
             rules.validation_rules(), ledger.latest, base_fee=self.next_base_fee(), config=pool
         )
         self.pool.blob_base_fee = self.next_blob_base_fee()
+        self.admission = Admission()
         self.sidecars = BlobSidecars()
         self.rejections = Rejections(self.pool)
         self.schedule = MiningSchedule(self._set_pool_order)
@@ -219,6 +221,7 @@ class Chain:
 
         A blob transaction has to come with its blobs; account and paymaster have to agree to one that has any.
         """
+        self.admission.check()
         if isinstance(transaction.payload, BlobTransaction) and transaction.sidecar is None:
             check_transaction(transaction, self.pool.rules)
             raise MissingSidecar
@@ -259,6 +262,8 @@ class Chain:
 
     def configure(self, settings: BlockSettings) -> None:
         """Set what developers want of blocks to come."""
+        if not self.rules.is_development and settings != settings.after_block():
+            raise NotDevelopment("a base fee or a PREVRANDAO that is set")
         self.flush()
         self.ledger.settings = settings
         gas_limit = self.rules.gas_limit if settings.gas_limit is None else settings.gas_limit
@@ -282,6 +287,8 @@ class Chain:
 
     def apply_edit(self, edit: PreparedEdit, touched: Iterable[Address]) -> bool:
         """Let an edit of these accounts take effect; return whether the state is still what it was made on."""
+        if not self.rules.is_development:
+            raise NotDevelopment("an edit of the state")
         self.flush()
         if edit.before is not self.latest:
             return False
@@ -302,9 +309,11 @@ class Chain:
 
     # Make a block the head
 
-    def append(self, executed: ExecutedBlock, prices: Prices | None) -> Header:
-        """Seal an executed block, which must be the next one."""
-        return self._appender.append(executed, prices)
+    def append(
+        self, executed: ExecutedBlock, prices: Prices | None, *, sync: bool = True
+    ) -> Header:
+        """Seal an executed block, which must be the next one; without `sync` a later write makes it durable."""
+        return self._appender.append(executed, prices, sync=sync)
 
     def import_block(
         self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None

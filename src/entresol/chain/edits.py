@@ -76,7 +76,8 @@ def stored_edits(edited: Overlay | None) -> tuple[tuple[StoredChange, ...], tupl
     if edited is None:
         return (), ()
     changes = edited.changes()
-    return stored_changes(changes), tuple(changes.codes.values())
+    # Code that is removed is none: whoever derives the block does not have it either.
+    return stored_changes(changes), tuple(filter(None, changes.codes.values()))
 
 
 class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
@@ -12,6 +11,7 @@ from entresol.errors import InvalidPercentiles
 from entresol.listeners import Listeners
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS, ForkFields
+from entresol.primitives.published.rules import PARTS
 from entresol.primitives.values import Hash32
 from entresol.storage.block_rows import Prices
 
@@ -59,8 +59,9 @@ class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
     """The fee parameters of the operator, under the names of zksync-era; prices are in wei of ether."""
 
     minimal_l2_gas_price: int = 100_000_000
-    compute_overhead_part: float = 0.0
-    pubdata_overhead_part: float = 1.0
+    compute_overhead_part: int = 0
+    """In parts per million, as the next one."""
+    pubdata_overhead_part: int = PARTS
     batch_overhead_l1_gas: int = 800_000
     max_gas_per_batch: int = 200_000_000
     max_pubdata_per_batch: int = 500_000
@@ -84,6 +85,40 @@ class FeeInput(msgspec.Struct, frozen=True, kw_only=True):
         return max(-(-self.fair_pubdata_price // self.base_fee), 1) if self.base_fee else 1
 
 
+def fee_input(
+    constants: FeeConstants,
+    l1_gas_price: int,
+    ether: EtherPrice,
+    *,
+    scale: tuple[int, int] = (1, 1),
+) -> FeeInput:
+    """Return the prices that follow from those of L1: the rule of fees, by which others check a block.
+
+    Integers alone, so that every machine has the same; `scale` is a fraction by which gas on L1 costs more.
+    """
+    times, of = scale
+    pubdata_price = l1_gas_price * L1_GAS_PER_PUBDATA_BYTE * times // of
+    l1_gas_price = l1_gas_price * times // of
+    overhead = l1_gas_price * constants.batch_overhead_l1_gas
+    computation = -(-overhead // constants.max_gas_per_batch)
+    publication = -(-overhead // constants.max_pubdata_per_batch)
+    fair_l2 = constants.minimal_l2_gas_price
+    fair_l2 += computation * constants.compute_overhead_part // PARTS
+    fair_pubdata = pubdata_price + publication * constants.pubdata_overhead_part // PARTS
+    # In wei, because what is much for ether may be little of a token.
+    fair_l2 = min(fair_l2, _MAX_GAS_PRICE)
+    # Pubdata never raises the gas price above the operator's, since none is published.
+    max_pubdata = min(_MAX_PUBDATA_PRICE, fair_l2 * MAX_GAS_PER_PUBDATA)
+    # As the mailbox on L1 rounds its minimum: up, so that gas costs a unit at least.
+    fair_l2_units = min(ether.units(fair_l2), LARGEST_BASE_FEE)
+    fair_pubdata_units = ether.units(min(fair_pubdata, max_pubdata))
+    return FeeInput(
+        fair_l2_gas_price=fair_l2_units,
+        fair_pubdata_price=min(fair_pubdata_units, fair_l2_units * MAX_GAS_PER_PUBDATA),
+        l1_gas_price=l1_gas_price,
+    )
+
+
 class FeeModel:
     """Prices of an L2: those in ether, times what ether costs in the token that pays for gas.
 
@@ -92,7 +127,7 @@ class FeeModel:
     `observe` and `set_ether_price` tracks L1. Fails: with `ValueError` for a price that no block could hold.
     """
 
-    QUOTE_SCALE: Final = 1.5
+    QUOTE_SCALE: Final = (3, 2)
     """Quotes allow for an increase of the L1 gas price before a transaction is included."""
 
     def __init__(
@@ -108,7 +143,7 @@ class FeeModel:
         self.ether_price = EtherPrice()
         self.repriced: Listeners[[]] = Listeners()
         """Notified when ether has another price, so that every price of the L2 is another."""
-        self._known: dict[tuple[int, float], FeeInput] = {}
+        self._known: dict[tuple[int, tuple[int, int]], FeeInput] = {}
         if ether_price is not None:
             self.set_ether_price(ether_price)
 
@@ -141,55 +176,36 @@ class FeeModel:
 
     def current(self) -> FeeInput:
         """Return the prices of the next block."""
-        return self._at(1.0)
+        return self._at((1, 1))
 
     def prices(self) -> Prices:
         """Return the prices of the next block that are recorded beside its base fee."""
         current = self.current()
-        return Prices(current.l1_gas_price, current.fair_pubdata_price)
+        return Prices(current.l1_gas_price, current.fair_pubdata_price, self.ether_price)
 
     def quoted(self) -> FeeInput:
         """Return the prices to quote to users."""
         return self._at(self.QUOTE_SCALE)
 
-    def _at(self, scale: float) -> FeeInput:
+    def _at(self, scale: tuple[int, int]) -> FeeInput:
         key = self.l1_gas_price, scale
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MAX_KNOWN_PRICES:
                 self._known.clear()
-            known = self._known[key] = self._compute(scale)
+            known = self._known[key] = fee_input(
+                self.constants, self.l1_gas_price, self.ether_price, scale=scale
+            )
         return known
-
-    def _compute(self, scale: float) -> FeeInput:
-        it, units = self.constants, self.ether_price.units
-        l1_gas_price = math.floor(self.l1_gas_price * scale)
-        overhead = l1_gas_price * it.batch_overhead_l1_gas
-        computation = -(-overhead // it.max_gas_per_batch)
-        publication = -(-overhead // it.max_pubdata_per_batch)
-        fair_l2 = it.minimal_l2_gas_price + math.floor(computation * it.compute_overhead_part)
-        fair_pubdata = math.floor(self.l1_pubdata_price * scale)
-        fair_pubdata += math.floor(publication * it.pubdata_overhead_part)
-        # In wei, because what is much for ether may be little of a token.
-        fair_l2 = min(fair_l2, _MAX_GAS_PRICE)
-        # Pubdata never raises the gas price above the operator's, since none is published.
-        max_pubdata = min(_MAX_PUBDATA_PRICE, fair_l2 * MAX_GAS_PER_PUBDATA)
-        # As the mailbox on L1 rounds its minimum: up, so that gas costs a unit at least.
-        fair_l2_units = min(units(fair_l2), LARGEST_BASE_FEE)
-        return FeeInput(
-            fair_l2_gas_price=fair_l2_units,
-            fair_pubdata_price=min(
-                units(min(fair_pubdata, max_pubdata)), fair_l2_units * MAX_GAS_PER_PUBDATA
-            ),
-            l1_gas_price=l1_gas_price,
-        )
 
 
 class L2BaseFee:
     """The base fee of a fee model, which does not depend on the parent block."""
 
-    def __init__(self, model: FeeModel) -> None:
+    def __init__(self, model: FeeModel, constants: FeeConstants | None = None) -> None:
+        """Follow a model; blocks of before may have had other `constants`."""
         self.model = model
+        self.constants = constants or model.constants
 
     def next(self, parent: Header) -> int:  # noqa: ARG002 - part of the policy interface
         """Return the base fee of the block after `parent`."""
@@ -198,6 +214,12 @@ class L2BaseFee:
     def prices(self) -> Prices:
         """Return the prices of the next block that are recorded beside its base fee."""
         return self.model.prices()
+
+    def base_fee_at(self, parent: Header, prices: Prices | None) -> int | None:  # noqa: ARG002
+        """Return the base fee of a block that was sealed at these prices; None if they are not known."""
+        if prices is None:
+            return None
+        return fee_input(self.constants, prices.l1_gas_price, prices.ether).base_fee
 
 
 class ConstantBaseFee(msgspec.Struct, frozen=True, tag="constant"):
@@ -211,6 +233,10 @@ class ConstantBaseFee(msgspec.Struct, frozen=True, tag="constant"):
 
     def prices(self) -> None:
         """Return None: the policy does not depend on L1."""
+
+    def base_fee_at(self, parent: Header, prices: Prices | None) -> int:  # noqa: ARG002
+        """Return the base fee of every block."""
+        return self.wei
 
 
 class Eip1559BaseFee(msgspec.Struct, frozen=True, tag="market"):
@@ -232,6 +258,10 @@ class Eip1559BaseFee(msgspec.Struct, frozen=True, tag="market"):
 
     def prices(self) -> None:
         """Return None: the policy does not depend on L1."""
+
+    def base_fee_at(self, parent: Header, prices: Prices | None) -> int:  # noqa: ARG002
+        """Return the base fee of the block after `parent`."""
+        return self.next(parent)
 
 
 FeePolicy: TypeAlias = ConstantBaseFee | Eip1559BaseFee | L2BaseFee

@@ -15,8 +15,17 @@ from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint
 from entresol.errors import StateMissing
 from entresol.execution.state_edits import apply_changes
-from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, with_sidecar
-from entresol.primitives.values import Hash32
+from entresol.primitives.transactions import (
+    PriorityTransaction,
+    SystemTransaction,
+    Transaction,
+    load,
+    marked,
+    recover_many,
+    with_sidecar,
+)
+from entresol.primitives.transactions.zk import ZK_TYPE
+from entresol.primitives.values import Address, Hash32
 from entresol.storage.batch_table import BatchMark
 
 if TYPE_CHECKING:
@@ -28,8 +37,7 @@ if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
     from entresol.chain.mempool.sidecars import BlobSidecars
     from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
-    from entresol.primitives.records import StoredChange
-    from entresol.primitives.transactions import Transaction
+    from entresol.primitives.records import BlockRecord, StoredChange
     from entresol.storage.store import Store
 
 
@@ -134,7 +142,7 @@ class History:
         ledger.unwind(number)
         self._next.edits.restore(None)
         chain.finality = chain.finality.at_most(number)
-        transactions = [it for record in reversed(reverted.records) for it in record.decoded()]
+        transactions = _pending_again(reverted.records)
         from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
         chain.filler.priority.push_front(from_l1)
         chain.filler.roots.replace()
@@ -184,3 +192,17 @@ class History:
         chain.events.publish(BlocksReverted(reverted.records, -1, reverted.size))
         chain.events.publish(BlockSealed(head.number, ledger.head_hash, head, {}))
         return is_exchanged
+
+
+def _pending_again(records: Sequence[BlockRecord]) -> list[Transaction]:
+    """Return the transactions of reverted blocks, which are newest first, for the queue and the pool.
+
+    Who judges the signature of type 0x71 may be another than when the block was sealed, so it is checked again. One
+    that a state file has brought without a signature gets the mark of its sender, which others can execute.
+    """
+    stored = [it for record in reversed(records) for it in record.transactions]
+    found = iter(recover_many([it for it in stored if it[0][0] == ZK_TYPE]))
+    transactions = [
+        next(found) if raw[0] == ZK_TYPE else load(raw, Address(sender)) for raw, sender in stored
+    ]
+    return [marked(it) for it in transactions if isinstance(it, Transaction)]

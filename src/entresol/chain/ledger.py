@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import keccak256
 from entresol.chain.chain_use import ChainUse
 from entresol.chain.edits import BlockSettings
 from entresol.chain.genesis.genesis_block import genesis_block
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
+from entresol.chain.rules import block_rules_of
 from entresol.errors import (
     HistoryNotLoaded,
     NotExecutedHere,
@@ -17,8 +17,9 @@ from entresol.errors import (
     WrongParent,
 )
 from entresol.execution.block_executor import ParentBlock
+from entresol.execution.block_rules import prevrandao_after
 from entresol.execution.evm_env import BlockEnv
-from entresol.execution.replay import apply_and_verify, apply_record, re_execute
+from entresol.execution.replay import apply_and_verify, apply_record, re_execute, recovered
 from entresol.execution.trace.block_trace import SealedBlock
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
@@ -27,15 +28,17 @@ from entresol.state.state_trie import StateTrie
 from entresol.storage.store_view import memory_of_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from entresol._native import Overlay, RemoteTable, Snapshot
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.rules import ChainRules
+    from entresol.errors import InvalidTransaction
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.anchor import Anchor
     from entresol.primitives.headers import ForkFields, Header
     from entresol.primitives.records import BlockRecord
+    from entresol.primitives.transactions import Transaction
     from entresol.storage.block_rows import Prices
     from entresol.storage.store import Store
 
@@ -105,6 +108,8 @@ class Ledger:
         self.use = ChainUse()
         self._next_env: _NextEnv | None = None
         self.blob_fees = rules.blob_fees()
+        if rules.publishes:
+            store.rules.current = block_rules_of(rules)
         expected = genesis if isinstance(genesis, ExpectedGenesis) else ExpectedGenesis(genesis)
         if store.head_number is None:
             self._init_genesis(expected.genesis)
@@ -164,7 +169,8 @@ class Ledger:
     def sealed_block(self, number: int) -> SealedBlock:
         """Return a block, and what it was executed on, to execute it again; the genesis was not executed."""
         record, parent = self.store.record(number), self.store.header(number - 1)
-        return SealedBlock(record, parent, self.rules.evm_rules(), self.state_after(number - 1))
+        rules = self.rules_at(number).evm_rules()
+        return SealedBlock(record, parent, rules, self.state_after(number - 1))
 
     def next_block_env(self, timestamp: int) -> BlockEnv:
         """Return the environment of the block after the head: the same object while it does not change."""
@@ -191,9 +197,11 @@ class Ledger:
         """The head as the parent of the next block."""
         return ParentBlock(self.head_hash, self.head.state_root)
 
-    def append(self, executed: ExecutedBlock, prices: Prices | None = None) -> None:
-        """Make an executed block the head, durably."""
-        self.store.append(executed.record, executed.nodes, prices)
+    def append(
+        self, executed: ExecutedBlock, prices: Prices | None = None, *, sync: bool = True
+    ) -> None:
+        """Make an executed block the head, durably; without `sync` by the next write that syncs."""
+        self.store.append(executed.record, executed.nodes, prices, sync=sync)
         self._advance(executed.record, executed.overlay)
 
     def write(self, executed: ExecutedBlock, prices: Prices | None = None) -> None:
@@ -225,11 +233,15 @@ class Ledger:
         if header.number != self.number + 1 or header.parent_hash != self.head_hash:
             raise WrongParent(header.number, self.number)
         if execute:
-            executed = self._re_execute(record, self.head)
+            executed = self._re_execute(record, self.head, prices)
             overlay, nodes = executed.overlay, executed.nodes
         else:
             overlay, nodes = apply_and_verify(
-                record, self.head.state_root, snapshot=self.latest, trie=self.trie
+                record,
+                self.head,
+                snapshot=self.latest,
+                trie=self.trie,
+                record_rules=self.rules_at(header.number).record_rules(self.head, prices),
             )
         self.store.append(record, nodes, prices)
         self._advance(record, overlay)
@@ -285,20 +297,36 @@ class Ledger:
         # As many as `rebuild` counts: the first was compared with the genesis when the chain was opened.
         total = self.number + 1 - self.first
         progress(loaded + 1 - self.first, total)
-        for number in range(loaded + 1, self.number + 1):
-            record = self.record(number)
-            self._re_execute(record, parent)
+        records = map(self.record, range(loaded + 1, self.number + 1))
+        for record, transactions in recovered(records):
+            prices = self.store.prices.at(parent.number + 1)
+            self._re_execute(record, parent, prices, transactions)
             parent = record.header()
-            progress(number + 1 - self.first, total)
+            progress(parent.number + 1 - self.first, total)
 
-    def _re_execute(self, record: BlockRecord, parent: Header) -> ExecutedBlock:
+    def _re_execute(
+        self,
+        record: BlockRecord,
+        parent: Header,
+        prices: Prices | None,
+        transactions: Sequence[Transaction | InvalidTransaction] | None = None,
+    ) -> ExecutedBlock:
+        rules = self.rules_at(parent.number + 1)
         return re_execute(
             record,
             parent,
-            rules=self.rules.evm_rules(),
+            rules=rules.evm_rules(),
             snapshot=self.state_after(parent.number),
             trie=self.trie,
+            transactions=transactions,
+            record_rules=rules.record_rules(parent, prices),
         )
+
+    def rules_at(self, number: int) -> ChainRules:
+        """Return the rules of a block that others may have sealed; those of now, if it is a new one."""
+        if not self.rules.publishes or number > self.number:
+            return self.rules
+        return self.rules.at(self.store.rules.at(number))
 
     def _advance(self, record: BlockRecord, overlay: Overlay) -> None:
         header = record.header()
@@ -316,8 +344,3 @@ class Ledger:
     def _init_genesis(self, genesis: Genesis) -> None:
         record, nodes = genesis_block(genesis, self.store, self.trie, self.genesis_fields)
         self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id, genesis.anchor)
-
-
-def prevrandao_after(parent: Hash32, number: int) -> Hash32:
-    """Return the PREVRANDAO of block `number`, as anvil derives it: other than the parent's, but no secret."""
-    return Hash32(keccak256(parent + number.to_bytes(8, "little")))

@@ -18,6 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cluster": "create, show or unwind a cluster",
     "cache": "list, show, clear or export what forks have read",
     "replay": "execute a transaction of another chain again",
+    "derive": "build a chain from what L1 has of it",
     "shell": "open a Python console with both layers",
     "completion": "print a completion script",
 }

@@ -16,6 +16,7 @@ from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
 from entresol.fork.cache.export import copy_caches
 from entresol.node.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
+from entresol.node.config.forking.folders import L1_FOLDER
 from entresol.node.config.forking.resolving import planned_forks
 from entresol.node.ecosystem_directory import (
     CHAINS_FILE,
@@ -25,7 +26,6 @@ from entresol.node.ecosystem_directory import (
 )
 from entresol.node.forking.open_forks import open_forks, open_stored_forks
 from entresol.node.layer_twos import layer_two_configs
-from entresol.node.opening.chain_parts import L1_FOLDER
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.remote_tokens import stored_base_tokens

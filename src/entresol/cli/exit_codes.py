@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 SUCCEEDED: Final = 0
 FAILED: Final = 1
 USAGE_ERROR: Final = 2
+ALARM: Final = 3
+"""What is on L1 is not what it says: of `derive` alone."""
 INTERRUPTED: Final = 130
 
 

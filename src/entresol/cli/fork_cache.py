@@ -123,7 +123,8 @@ def _chosen(place: Path, name: str) -> Path:
     if isinstance(place_of(place), FilePlace):
         return place
     forks = cached_forks(_directory(place))
-    found = [it.path for it in forks if it.path.stem.startswith(name)]
+    found = [it.path for it in forks if it.path.stem == name]
+    found = found or [it.path for it in forks if it.path.stem.startswith(name)]
     if len(found) == 1:
         return found[0]
     listed = ", ".join(it.path.stem for it in forks) or "none"
@@ -140,7 +141,7 @@ def _directory(place: Path) -> Path:
 
 
 def _plural(kind: str) -> str:
-    return {"hash": "hashes", "code": "codes"}.get(kind, kind + "s")
+    return {"hash": "hashes", "absent": "absent"}.get(kind, kind + "s")
 
 
 def _bytes(size: int) -> str:

@@ -1,4 +1,4 @@
-"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `replay`, `shell` and `completion`.
+"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `replay`, `derive`, `shell` and `completion`.
 
 Modules that only one command needs are imported there, so that an error in a flag is reported at once.
 """
@@ -27,6 +27,7 @@ from entresol.cli.parsers import (
     cache_parser,
     cluster_parser,
     completion_parser,
+    derive_parser,
     node_parser,
     replay_parser,
     shell_parser,
@@ -35,6 +36,7 @@ from entresol.cli.run_node import run_node
 from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
+from entresol.node.config.setting import PREFIX
 from entresol.node.config.suggestions import none_of, unknown_variables
 
 
@@ -103,14 +105,18 @@ def _anvil(words: Sequence[str]) -> int:
     from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
 
     environment = anvil_environment(os.environ)
-    for name in sorted(
-        {it.variable for it in SETTINGS.all} & os.environ.keys() - environment.keys()
-    ):
+    for name in _unread_variables(environment):
         print(f"warning: {name}: entresol anvil does not read it; give a flag", file=sys.stderr)
     config = node_config(ANVIL_SETTINGS.load(anvil_parser().parse(words), environment))
     from entresol.node.recipes.layer_one import layer_one  # noqa: PLC0415
 
     return run_node(config, layer_one)
+
+
+def _unread_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return the variables of the process that set something of a node, and are not in `environment`."""
+    others = {it for it in os.environ if it.startswith(PREFIX) and it not in environment}
+    return sorted(others & {it.variable for it in SETTINGS.all}) if others else []
 
 
 def _backup(words: Sequence[str]) -> int:
@@ -151,6 +157,15 @@ def _replay(words: Sequence[str]) -> int:
     from entresol.cli.replay import run_replay  # noqa: PLC0415
 
     return run_replay(flags, config)
+
+
+def _derive(words: Sequence[str]) -> int:
+    """Derive a chain from L1."""
+    flags = derive_parser().parse(words)
+    config = read_secret_files(_settings(flags))
+    from entresol.cli.derive import run_derive  # noqa: PLC0415
+
+    return run_derive(flags, config)
 
 
 def _shell(words: Sequence[str]) -> int:
@@ -209,6 +224,7 @@ _WITH_OWN_FLAGS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "cluster": _cluster,
     "cache": _cache,
     "replay": _replay,
+    "derive": _derive,
     "shell": _shell,
     "completion": _completion,
 }

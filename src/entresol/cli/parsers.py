@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from entresol.cli.version import PrintVersion
 from entresol.node.config.flags import HelpFormatter, Parser, add_flags
 from entresol.node.config.rejected_flags import ANVIL_REJECTED, NODE_REJECTED
 from entresol.node.config.schema import SETTINGS
 
+if TYPE_CHECKING:
+    from entresol.node.config.setting import Setting
+
 USAGE: Final = """\
-entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | replay HASH | shell | completion SHELL] [flags]"""
+entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | replay HASH | derive | shell | completion SHELL] [flags]"""
 COMMANDS_HELP: Final = """\
 run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
 verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; \
-cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; replay executes a transaction or a block of another chain again and compares the receipts; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
+cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; replay executes a transaction or a block of another chain again and compares the receipts; derive builds a chain from what L1 has of it; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
@@ -38,12 +41,21 @@ REPLAY_DESCRIPTION: Final = """\
 Execute a transaction of another chain again: fork the block before its own, execute what precedes it there, print its \
 call tree, what it logged, its gas and why it failed, and compare its receipt. With --block, count the receipts of a \
 block that differ. The exit code is 1 if one does."""
+DERIVE_DESCRIPTION: Final = """\
+Build a chain from L1 alone: read its genesis and every batch that it has published, execute them, compare the results with \
+what L1 says of each, and write a data directory that entresol opens. It goes on where it was interrupted. The exit code is \
+3 if a batch is not what L1 says."""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
 EPILOG: Final = """\
 Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and a key in the TOML file of --config \
 (chain_id under [chain]). Flags override variables, and variables the file."""
+
+_BLOCK_OF_A_FORK: Final = ("fork_block_number", "fork_block_hash", "fork_transaction_hash")
+_OF_A_DERIVATION: Final = frozenset({"l1_url", "bridgehub", "chain_id", "genesis", "data_dir"})
+_NOT_OF_A_DERIVATION: Final = "derive starts no node, and everything else of the chain is on L1"
+_NOT_OF_A_REPLAY: Final = "a replay starts no node, and its block is that of what is replayed"
 
 SHELLS: Final = ("bash", "zsh", "fish")
 CACHE_COMMANDS: Final = ("list", "show", "clear", "export")
@@ -120,7 +132,10 @@ def replay_parser() -> Parser:
     """Return the parser of `replay`."""
     usage = "entresol replay {HASH | --block N} --fork-url URL [--json] [--struct-logs] [flags]"
     texts = {"usage": usage, "description": REPLAY_DESCRIPTION, "epilog": EPILOG}
-    parser = _new_parser({}, prog="entresol replay", **texts)
+    listed = [it for it in SETTINGS.all if _is_of_a_replay(it)]
+    flags = {it.flag for it in listed}
+    others = {it.flag: _NOT_OF_A_REPLAY for it in SETTINGS.all if it.flag not in flags}
+    parser = _new_parser(others, prog="entresol replay", **texts)
     parser.add_argument("hash", metavar="HASH", nargs="?", help="Transaction to execute again.")
     parser.add_argument("--block", type=int, metavar="N", help="Block to execute again.")
     parser.add_argument("--json", action="store_true", help="Print JSON, with the trace.")
@@ -128,7 +143,34 @@ def replay_parser() -> Parser:
         "--struct-logs", action="store_true", help="Print every step of the transaction as JSON."
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    add_flags(parser, listed, SETTINGS.titles())
+    return parser
+
+
+def _is_of_a_replay(setting: Setting) -> bool:
+    """Return whether a replay reads a setting: those of a fork but its block, which what is replayed names, and ABIs."""
+    if setting.section == "fork":
+        return setting.name not in _BLOCK_OF_A_FORK
+    return setting.name == "abi"
+
+
+def derive_parser() -> Parser:
+    """Return the parser of `derive`."""
+    usage = "entresol derive --l1-url URL --bridgehub ADDRESS [--chain-id N] [--l1-from-block N] [--genesis FILE] --data-dir DIR"
+    texts = {"usage": usage, "description": DERIVE_DESCRIPTION, "epilog": EPILOG}
+    listed = [it for it in SETTINGS.all if it.name in _OF_A_DERIVATION]
+    others = {
+        it.flag: _NOT_OF_A_DERIVATION for it in SETTINGS.all if it.name not in _OF_A_DERIVATION
+    }
+    parser = _new_parser(others, prog="entresol derive", **texts)
+    parser.add_argument(
+        "--l1-from-block",
+        type=int,
+        metavar="N",
+        help="L1 block from which on the chain is searched for; by default all of them.",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, listed, SETTINGS.titles())
     return parser
 
 
@@ -156,6 +198,7 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "cluster": cluster_parser,
     "cache": cache_parser,
     "replay": replay_parser,
+    "derive": derive_parser,
     "shell": shell_parser,
     "completion": completion_parser,
 }

@@ -84,6 +84,7 @@ def _opened(planned: PlannedFork, wanted: Hash32 | int) -> RemoteChain:
         max_bytes=planned.cache.max_bytes,
         is_stored=planned.cache.is_on_disk,
         is_offline=settings.is_offline,
+        is_verified=settings.verify,
         recording=Recording(f"entresol replay {wanted if is_hash else f'--block {wanted}'}"),
     )
     return RemoteChain.open(settings, open_cache(cache, os.environ, _warn))
@@ -130,7 +131,10 @@ def _replayed(
         what = f"the parent of block {block.header.number}"
         raise AnchorMismatch(what, remote.anchor.hash, block.header.parent_hash)
     remote.table.want(keys_of(block))
-    rules = Rules(remote.anchor.chain_id, remote.hardfork)
+    # Not that of the anchor: a hardfork begins with the block.
+    hardfork = remote.hardforks.of(block.header.timestamp, block.marks)
+    is_foreign = remote.anchor.may_have_foreign_code
+    rules = Rules(remote.anchor.chain_id, hardfork, rejects_foreign_code=is_foreign)
     snapshot = remote_snapshot(remote.table)
     try:
         yield from replay_block(block, rules, snapshot, traced=traced, options=options)

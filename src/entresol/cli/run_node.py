@@ -28,9 +28,11 @@ def run_node(config: NodeConfig, open_node: OpenNode) -> int:
     """Open a node, serve until SIGINT or SIGTERM, and return the exit code."""
     import uvloop  # noqa: PLC0415
 
+    from entresol._native import return_large_blocks  # noqa: PLC0415
     from entresol.server.request_rate import allow_open_files  # noqa: PLC0415
     from entresol.terminal.log import NodeLog  # noqa: PLC0415
 
+    return_large_blocks()
     sys.setswitchinterval(SWITCH_SECONDS)
     allow_open_files(config.server.connection_limit)
     log = NodeLog.to_terminal(config.log)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -31,6 +30,8 @@ class PrintVersion(argparse.Action):
 
 def version_line() -> str:
     """Return the version, with the commit if it is known: `entresol 0.1.0 (0123456789ab)`."""
+    from importlib import metadata  # noqa: PLC0415 - it takes 20 ms of every start
+
     installed = metadata.distribution("entresol")
     commit = commit_of(PACKAGE, installed.read_text("direct_url.json"))
     return f"entresol {installed.version}" + (f" ({commit})" if commit else "")

@@ -199,7 +199,7 @@ class NodeChains:
         self._check_resettable()
         stores: list[Store] = []
         for it in self.chains:
-            stores.append(build_genesis(it.genesis, identity_of(it), it.ledger.genesis_fields))
+            stores.append(new_genesis(it))
             it.ledger.store.prepare_replace(stores[-1])
         return stores
 
@@ -303,6 +303,13 @@ def close_all(stores: Iterable[Store]) -> None:
     """Close stores that nobody uses any more."""
     for it in stores:
         it.close()
+
+
+def new_genesis(chain: Chain) -> Store:
+    """Return a store with the genesis of a chain alone."""
+    ledger = chain.ledger
+    rules = ledger.store.rules.current
+    return build_genesis(chain.genesis, identity_of(chain), ledger.genesis_fields, rules)
 
 
 def identity_of(chain: Chain) -> bytes:

@@ -263,6 +263,20 @@ class BlockFullOfBundles(BlockFullOfMessages):
         self.size = size
 
 
+class BlockFullOfBytes(BlockFull):
+    """The bytes of a transaction do not fit: no batch could publish those of the block."""
+
+    # The code of `eth_simulateV1` is about gas.
+    simulation_code = 0
+
+    def __init__(self, size: int, left: int) -> None:
+        super(BlockFull, self).__init__(
+            f"the transaction takes {size:d} bytes of what a batch publishes, and the block has {left:d} left"
+        )
+        self.size = size
+        self.left = left
+
+
 class BlockFullOfBlobs(BlockFull):
     """The blobs of a transaction do not fit, or cost more in this block than it offers."""
 
@@ -282,6 +296,24 @@ class ReplayMismatch(EntresolError):
         super().__init__(f"block {number} differs from its record: {difference}")
         self.number = number
         self.difference = difference
+
+
+class BlockRuleBroken(ReplayMismatch):
+    """A block is not what the rules of its chain allow, whatever its execution gives."""
+
+    def __init__(self, number: int, problem: str) -> None:
+        EntresolError.__init__(self, f"block {number} breaks a rule of its chain: {problem}")
+        self.number = number
+        self.difference = problem
+
+
+class NotDevelopment(EntresolError):
+    """Only a development chain has what was asked for."""
+
+    rpc_code = -32000
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}, which only blocks of a development chain may have")
 
 
 class BatchOverflow(EntresolError):

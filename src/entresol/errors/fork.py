@@ -5,7 +5,13 @@ Each names the remote by scheme, host and port, and the method; a key in its URL
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from entresol.errors.base import EntresolError
+from entresol.errors.transactions import InvalidTransaction
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class RemoteFailed(EntresolError):
@@ -31,6 +37,27 @@ class RemoteTimeout(RemoteFailed):
         self, text: str = "the remote did not respond in time; see --fork-timeout"
     ) -> None:
         super().__init__(text)
+
+
+class RemoteWaitOver(RemoteTimeout):
+    """Work has waited for values of the remote for as long as it may: without one that came, or in all."""
+
+    def __init__(
+        self,
+        host: str,
+        key: tuple[Any, ...] | None,
+        others: int,
+        seconds: float,
+        is_total: bool,  # noqa: FBT001  # the crate raises it
+    ) -> None:
+        missing = _described(key) + (f" and {others} other values" if others else "")
+        if is_total:
+            text = f"all that was needed in {seconds:g} seconds: {missing} did not come"
+        else:
+            text = f"a request for {missing} in {seconds:g} seconds"
+        super().__init__(f"the remote {host} did not respond to {text}; see --fork-timeout")
+        self.host = host
+        self.is_total = is_total
 
 
 class RemoteRejected(RemoteFailed):
@@ -130,6 +157,15 @@ class ProofsUnavailable(RemoteFailed):
         self.problem = problem
 
 
+class Unprovable(RemoteFailed):
+    """What was asked for may be true, but nothing that the remote has proves it (`--fork-verify`)."""
+
+    def __init__(self, method: str, reason: str) -> None:
+        super().__init__(f"--fork-verify: {method} cannot be proven: {reason}")
+        self.method = method
+        self.reason = reason
+
+
 class NotOnAFork(RemoteFailed):
     """A method that a fork cannot serve at all, or a chain that is no fork was asked about one."""
 
@@ -143,8 +179,8 @@ class NotCovered(RemoteFailed):
         self.reason = reason
 
 
-class NotEvmCode(RemoteFailed):
-    """A contract of the remote has code for another machine than the EVM."""
+class NotEvmCode(InvalidTransaction):
+    """What a call or a transaction executes has code for another machine than the EVM, in the end or on the way."""
 
     def __init__(self, address: bytes) -> None:
         super().__init__(
@@ -158,3 +194,15 @@ class TooManyPastReads(RemoteFailed):
 
     def __init__(self) -> None:
         super().__init__("too many requests wait for the remote: try again later")
+
+
+def _described(key: tuple[Any, ...] | None) -> str:
+    """Return what a key of a `RemoteTable` is of."""
+    match key:
+        case ("account", address):
+            return f"the account 0x{bytes(address).hex()}"
+        case ("slot", address, slot):
+            return f"the slot 0x{bytes(slot).hex()} of account 0x{bytes(address).hex()}"
+        case ("hash", number):
+            return f"the hash of block {number}"
+    return "its state"

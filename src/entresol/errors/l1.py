@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from entresol.errors.base import INTERNAL, EntresolError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class LayerOneFailed(EntresolError):
@@ -74,6 +79,57 @@ class InteropRootReplaced(LayerOneMismatch):
         self.l1_block = l1_block
 
 
+class GenesisNotPublished(LayerOneMismatch):
+    """The logs of L1 have no genesis of the chain with the hash that it was registered with."""
+
+    def __init__(self, chain: str, l1: str, parts: int) -> None:
+        super().__init__(
+            f"the genesis of the chain with the contract {chain} is not on {l1}: {parts} parts were published, and none "
+            "of them make what the chain was registered with. Give it as a file"
+        )
+        self.parts = parts
+
+
+class GenesisTooLarge(LayerOneFailed):
+    """A genesis has more bytes than are published on L1."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"a genesis of {size} bytes is not published on L1: it may have {limit}")
+        self.size = size
+        self.limit = limit
+
+
+class SeveralChains(LayerOneMismatch):
+    """The Bridgehub on L1 has several chains, and none was named."""
+
+    def __init__(self, l1: str, chain_ids: Sequence[int]) -> None:
+        shown = ", ".join(map(str, chain_ids[:20])) + (", …" if len(chain_ids) > 20 else "")
+        super().__init__(f"{l1} has the chains {shown}: say which one by --chain-id")
+        self.chain_ids = chain_ids
+
+
+class ChainPublishesNothing(LayerOneMismatch):
+    """The chain was created without data on L1, so that nothing can be derived from there."""
+
+    def __init__(self, chain_id: int, l1: str) -> None:
+        super().__init__(
+            f"chain {chain_id} publishes nothing on {l1}: its operator alone has its blocks. Only a chain that was "
+            "created with --data-availability calldata can be derived"
+        )
+        self.chain_id = chain_id
+
+
+class FinalBatchReplaced(LayerOneMismatch):
+    """L1 does not have a batch any more whose execution was final there."""
+
+    def __init__(self, batch: int, l1: str) -> None:
+        super().__init__(
+            f"{l1} does not have batch {batch} any more, whose execution was final: it is another L1, or it was reverted "
+            "further than an L1 ever is. Derive the chain into a new directory"
+        )
+        self.batch = batch
+
+
 class InteropUnavailable(EntresolError):
     """The chain sends no messages to other chains: its contracts on L1 do not gather roots."""
 
@@ -143,3 +199,52 @@ class RelayOutOfFunds(RelayError):
         self.chain_id = chain_id
         self.balance = balance
         self.needed = needed
+
+
+class UnderivableBlock(EntresolError):
+    """Published data from which no block follows: `field` says which part of it."""
+
+    rpc_code = INTERNAL
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class DerivationAlarm(EntresolError):
+    """What L1 says of a batch is not what its published data gives; the chain stays at the batch before."""
+
+    rpc_code = INTERNAL
+
+    def __init__(self, batch: int, field: str, expected: object, found: object) -> None:
+        super().__init__(f"batch {batch}, {field}: {self._text(expected, found)}")
+        self.batch = batch
+        self.field = field
+        self.expected = str(expected)
+        """What L1 says."""
+        self.found = str(found)
+        """What was found here."""
+
+    def _text(self, expected: object, found: object) -> str:
+        return f"{expected} on L1, {found} here"
+
+
+class UnderivableBatch(DerivationAlarm):
+    """Data of a batch that cannot be read or executed."""
+
+    def _text(self, expected: object, found: object) -> str:
+        return f"{found}; L1 has {expected}"
+
+
+class EditsNotPublished(DerivationAlarm):
+    """Edits of a block that are larger than a batch, so that only their hash is on L1, and nobody has the rest."""
+
+    def __init__(self, batch: int, block: int, edits_hash: bytes, size: int) -> None:
+        super().__init__(
+            batch,
+            f"edits of block {block}",
+            f"only the hash 0x{edits_hash.hex()} of their {size} bytes",
+            f"nobody to give them: from block {block} on L1 is not enough",
+        )
+        self.block = block

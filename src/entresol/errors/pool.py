@@ -45,6 +45,18 @@ class PoolFull(PoolRejection):
         super().__init__("txpool is full")
 
 
+class PublicationBehind(PoolRejection):
+    """L1 is too far behind with what the chain publishes, so no new transaction is accepted."""
+
+    def __init__(self, batches: int, resume: int, problem: str | None) -> None:
+        reason = "" if problem is None else f" ({problem})"
+        super().__init__(
+            f"L1 is behind: {batches} batches of this chain wait for their commit{reason}. New transactions are accepted "
+            f"again when there are fewer than {resume}; send this one then, or by a deposit"
+        )
+        self.batches = batches
+
+
 class PaymasterLimitExceeded(PoolRejection):
     """The paymaster has reached its limit in the pool."""
 

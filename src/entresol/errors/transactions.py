@@ -28,6 +28,21 @@ class InvalidSignature(InvalidTransaction):
         self.signer = signer
 
 
+class WrongSender(InvalidSignature):
+    """A stored transaction was sent by another account than its record says."""
+
+    def __init__(self, signer: bytes, sender: bytes) -> None:
+        super().__init__(f"it is sent by 0x{signer.hex()}, not by 0x{sender.hex()}", signer)
+        self.sender = sender
+
+
+class UnsignedTransaction(InvalidTransaction):
+    """Nobody has signed a transaction, and the chain is not a development chain."""
+
+    def __init__(self) -> None:
+        super().__init__("it is not signed, which only a development chain accepts")
+
+
 class UnsupportedType(InvalidTransaction):
     """The chain does not accept transactions of this type."""
 
@@ -249,6 +264,18 @@ class TransactionTooLarge(InvalidTransaction):
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"oversized data: transaction size {size:d}, limit {limit:d}")
+        self.size = size
+        self.limit = limit
+
+
+class TransactionTooLargeToPublish(TransactionTooLarge):
+    """The transaction is larger than what a batch of the chain can publish on L1."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super(TransactionTooLarge, self).__init__(
+            f"oversized data: transaction size {size:d}, limit {limit:d}, because the chain publishes its transactions "
+            "on L1, and no batch has room for more"
+        )
         self.size = size
         self.limit = limit
 

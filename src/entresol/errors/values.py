@@ -1,10 +1,10 @@
-"""Errors of malformed values: hex text, bytecode, genesis files."""
+"""Errors of malformed values: hex text, bytecode, genesis files, what a chain publishes."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from entresol.errors.base import EntresolError
+from entresol.errors.base import INTERNAL, EntresolError
 
 _BYTECODE_FAULTS: Final = {
     "too long": "Bytecode too long: {} bytes, while max {} allowed",
@@ -65,3 +65,39 @@ class StateFileTooLarge(InvalidStateFile):
             "--load-state"
         )
         self.limit = limit
+
+
+class UnreadableData(EntresolError):
+    """Published bytes that are not what docs/availability.md describes."""
+
+    rpc_code = INTERNAL
+
+    def __init__(self, field: str, problem: str, *, offset: int = 0) -> None:
+        super().__init__(f"{field}, at byte {offset}: {problem}")
+        self.field = field
+        self.problem = problem
+        self.offset = offset
+
+
+class UnknownPublishedVersion(UnreadableData):
+    """Published bytes of a version that is not known here: a newer one may read them."""
+
+    def __init__(self, field: str, found: int, known: int, *, offset: int = 0) -> None:
+        super().__init__(
+            field,
+            f"version {found} is not known, the latest one here is {known}: update entresol",
+            offset=offset,
+        )
+        self.found = found
+        self.known = known
+
+
+class NotPublishable(EntresolError):
+    """A value that the published format cannot hold."""
+
+    rpc_code = INTERNAL
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem

@@ -25,6 +25,7 @@ from entresol._native import (
     set_next_nonce,
     transaction_count,
 )
+from entresol.errors.base import without_frames
 from entresol.execution.evm_env import ValidationLimits, overlay_on, tx_env_of
 from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
@@ -39,6 +40,7 @@ __all__ = [
     "AccountReader",
     "charges_factory_deps",
     "check_parties",
+    "check_signature",
     "has_accounts",
     "has_code",
     "is_contract_account",
@@ -67,6 +69,16 @@ def runs_in_steps(transaction: Transaction, state: AccountReader) -> bool:
     if payload.sponsor is not None:
         return True
     return not transaction.is_impersonated and has_code(state, payload.sender)
+
+
+def check_signature(transaction: Transaction, state: AccountReader) -> None:
+    """Raise what is wrong with the signature of type 0x71, unless the code of its sender judges it.
+
+    Whether it does is a matter of the state: a sender without code, or with a delegation, signs with its key.
+    """
+    error = transaction.signature_error
+    if error is not None and not has_code(state, transaction.sender):
+        raise without_frames(error)
 
 
 def validate(transaction: Transaction, env: EvmEnv, limits: ValidationLimits) -> None:

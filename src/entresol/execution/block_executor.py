@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from entresol._native import (
-    BLOB_GAS,
     Overlay,
     TxEnv,
     execute,
     keccak256,
-    ordered_root,
     reject,
 )
 from entresol.errors import (
@@ -24,7 +22,10 @@ from entresol.errors import (
     ExecutionHalted,
     InvalidTransaction,
     SystemTransactionFailed,
+    UnsignedTransaction,
 )
+from entresol.execution.account_senders import check_signature
+from entresol.execution.block_header import assemble_header
 from entresol.execution.console import BlockConsole
 from entresol.execution.evm_env import (
     IMPERSONATION_CHECKS,
@@ -44,11 +45,9 @@ from entresol.execution.state_edits import apply_changes
 from entresol.execution.system_calls import make_system_calls
 from entresol.execution.system_transactions import check_sender, check_succeeded
 from entresol.execution.work_budget import check_blobs, check_messages, exceeds_batch
-from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.interop.messages import MessageLoad
 from entresol.primitives.l1_to_l2_gas import max_executed
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
-from entresol.primitives.receipts import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import (
     BlobTransaction,
@@ -56,16 +55,18 @@ from entresol.primitives.transactions import (
     SystemTransaction,
     Transaction,
 )
-from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from entresol import _native
     from entresol._native import Changes, Checks, Rules
+    from entresol.execution.byte_room import ByteRoom
     from entresol.execution.console import ConsoleCalls
     from entresol.execution.trace.tracing import Tracing
     from entresol.execution.work_budget import ColdTransaction, RejectedTransaction, WorkBudget
+    from entresol.primitives.headers import Header
+    from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie
 
 
@@ -76,47 +77,8 @@ _Ran: TypeAlias = "tuple[_native.ExecutionResult, TransactionResult]"
 """The engine's result of a transaction, and what the block records of it."""
 
 
-def assemble_header(  # noqa: PLR0913 - what a header commits to
-    env: BlockEnv,
-    body: BlockRecord,
-    *,
-    parent_hash: Hash32,
-    state_root: Hash32,
-    gas_used: int,
-    blob_count: int,
-    extra_data: bytes,
-) -> Header:
-    """Return the header of a block; of `body`, only the transactions and their results count."""
-    receipts = list(body.receipts())
-    later = env.fork_fields
-    return Header(
-        parent_hash=parent_hash,
-        beneficiary=env.beneficiary,
-        state_root=state_root,
-        transactions_root=_root([raw for raw, _ in body.transactions]),
-        receipts_root=_root([receipt.encode() for receipt in receipts]),
-        logs_bloom=union(receipt.bloom for receipt in receipts if receipt.logs),
-        number=env.number,
-        gas_limit=env.gas_limit,
-        gas_used=gas_used,
-        timestamp=env.timestamp,
-        extra_data=extra_data,
-        mix_hash=env.prevrandao,
-        base_fee_per_gas=env.base_fee,
-        withdrawals_root=later.withdrawals_root,
-        blob_gas_used=None if later.excess_blob_gas is None else BLOB_GAS * blob_count,
-        excess_blob_gas=later.excess_blob_gas,
-        parent_beacon_block_root=later.parent_beacon_block_root,
-        requests_hash=later.requests_hash,
-    )
-
-
 def _load_of(result: TransactionResult) -> MessageLoad:
     return MessageLoad.of(len(result.l2_to_l1_logs), result.logs)
-
-
-def _root(items: list[bytes]) -> Hash32:
-    return Hash32(ordered_root(items)) if items else EMPTY_TRIE
 
 
 class ParentBlock(msgspec.Struct, frozen=True):
@@ -143,7 +105,7 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
 class BlockExecutor:
     """Builds one block; `rejected` is what it could have included, `cold` what one of a fork lacks values for."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a block is built on
         self,
         rules: Rules,
         state: State,
@@ -152,8 +114,12 @@ class BlockExecutor:
         *,
         extra_data: bytes = b"",
         limits: ValidationLimits | None = None,
+        accepts_unsigned: bool = True,
     ) -> None:
-        """Open a block; `limits` bound steps before executions, if this node decides what the block includes."""
+        """Open a block; `limits` bound steps before executions, if this node decides what the block includes.
+
+        Only a development chain `accepts_unsigned` transactions, those of impersonated senders.
+        """
         self.env = env
         self.rejected: list[RejectedTransaction] = []
         self.cold: tuple[ColdTransaction, ...] = ()
@@ -164,6 +130,7 @@ class BlockExecutor:
         self._parent = parent
         self._extra_data = extra_data
         self._limits = limits
+        self._accepts_unsigned = accepts_unsigned
         self._block = env.native
         self._transactions: list[Transaction] = []
         self._results: list[TransactionResult] = []
@@ -176,6 +143,8 @@ class BlockExecutor:
         self._blob_count = 0
         self.budget: WorkBudget | None = None
         """Beyond it `run` raises `GasBudgetSpent`, and the block is of no use."""
+        self.byte_room: ByteRoom | None = None
+        """What is left to publish; None if the chain publishes nothing, or the block is another node's."""
 
     @property
     def transactions(self) -> Sequence[Transaction]:
@@ -209,7 +178,10 @@ class BlockExecutor:
         apply_changes(self.overlay, edits, code_of.values())
         self._edits += edits
         used = {edit.account.code_hash for edit in edits if edit.account is not None}
-        self._edited_codes |= {key: code for key, code in code_of.items() if key in used}
+        introduced = {key: code for key, code in sorted(code_of.items()) if key in used}
+        self._edited_codes |= introduced
+        if self.byte_room is not None:
+            self.byte_room.take_edits(edits, tuple(introduced.values()))
 
     def begin(self) -> None:
         """Make the system calls of the block's fork, before the first transaction and after edits."""
@@ -225,6 +197,8 @@ class BlockExecutor:
         payload = transaction.payload
         if payload.gas_limit > self.gas_left and not self._must_fit(transaction):
             raise BlockFull(payload.gas_limit, self.gas_left)
+        if self.byte_room is not None:
+            self.byte_room.check(transaction)
         if isinstance(payload, BlobTransaction):
             check_blobs(payload, self._blob_count, self._rules, self.env)
         if isinstance(payload, PriorityTransaction):
@@ -278,6 +252,8 @@ class BlockExecutor:
 
     def _append(self, transaction: Transaction, result: TransactionResult) -> None:
         self.gas_used += result.gas_used
+        if self.byte_room is not None:
+            self.byte_room.take(transaction)
         if result.l2_to_l1_logs:
             self._messages = self._messages.plus(_load_of(result))
         if isinstance(transaction.payload, BlobTransaction):
@@ -303,6 +279,9 @@ class BlockExecutor:
 
     def _run(self, transaction: Transaction) -> _Ran:
         check_sender(transaction.sender, self.overlay)
+        if transaction.is_impersonated and not self._accepts_unsigned:
+            raise UnsignedTransaction
+        check_signature(transaction, self.overlay)
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         ran = self._execute(tx_env_of(transaction, self._limits), checks)
         result = self._result_of(ran)

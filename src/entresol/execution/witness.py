@@ -87,7 +87,15 @@ def witness_of(
     state, nodes = _RecordedState(states, parent.number), _RecordedNodes(states)
     trie = StateTrie(nodes, loaded)
     # Both start with empty caches, so that every read is seen once.
-    re_execute(record, parent, rules=rules, snapshot=Snapshot(state), trie=trie)
+    re_execute(
+        record,
+        parent,
+        rules=rules,
+        snapshot=Snapshot(state),
+        trie=trie,
+        # The chain has recovered their senders before it had the block.
+        transactions=record.decoded(),
+    )
     for address, slots in state.accounts.items():
         trie.prove(parent.state_root, Address(address), map(Hash32, slots))
     return ExecutionWitness(

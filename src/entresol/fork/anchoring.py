@@ -15,6 +15,7 @@ from entresol.errors import (
     RemoteRejected,
 )
 from entresol.fork import results
+from entresol.fork.hardforks import Marks, marks_of_json
 from entresol.fork.results import DescribedBlock
 from entresol.fork.settings import ForkSettings
 from entresol.fork.transport.client import ForkClient, Outcome
@@ -26,6 +27,7 @@ BY_HASH: Final = "eth_getBlockByHash"
 BY_TRANSACTION: Final = "eth_getTransactionByHash"
 
 _HASHES_ONLY: Final = False
+_LATEST: Final = Call(BY_NUMBER, ("latest", _HASHES_ONLY))
 _STEPS: Final = 15
 """How many blocks one round of a search by time looks at."""
 _MAX_ROUNDS: Final = 32
@@ -40,6 +42,10 @@ class RemoteStart(msgspec.Struct, frozen=True):
     """The number of the finalized block; None if the remote has none."""
     config: bytes | None
     """What `eth_config` responded, if it is served."""
+    head: Marks
+    """What the header of the remote's latest block shows; that of the anchor, if there is none."""
+    block_above: Hash32 | None = None
+    """The block of the transaction that the anchor was found by."""
 
 
 async def find_start(client: ForkClient, settings: ForkSettings) -> RemoteStart:
@@ -48,16 +54,22 @@ async def find_start(client: ForkClient, settings: ForkSettings) -> RemoteStart:
         Call("eth_chainId", ()),
         Call(BY_NUMBER, ("finalized", _HASHES_ONLY)),
         Call("eth_config", ()),
-        _first_block(settings),
+        wanted := _first_block(settings),
+        *(() if wanted == _LATEST else (_LATEST,)),
     ]
-    chain_id, finalized, config, found = await client.ask(first)
+    chain_id, finalized, config, found, *others = await client.ask(first)
+    latest = others[0] if others else found
+    anchor = await _anchor(client, settings, wanted, _required(found))
+    is_by_transaction = wanted.method == BY_TRANSACTION
     return RemoteStart(
         settings.chain_id
         if settings.chain_id is not None
         else results.decoded(client.host, "eth_chainId", _required(chain_id), results.chain_id),
-        await _anchor(client, settings, first[-1], _required(found)),
+        anchor,
         _finalized(client, finalized),
         None if isinstance(config, RemoteFailed) else bytes(config),
+        marks_of_json(anchor.json) if isinstance(latest, RemoteFailed) else marks_of_json(latest),
+        _block_of(client, _required(found)) if is_by_transaction else None,
     )
 
 
@@ -68,9 +80,9 @@ def _first_block(settings: ForkSettings) -> Call:
     if settings.transaction_hash is not None:
         return Call(BY_TRANSACTION, (str(settings.transaction_hash),))
     number = settings.block_number
-    return Call(
-        BY_NUMBER, ("latest" if number is None or number < 0 else hex(number), _HASHES_ONLY)
-    )
+    if number is None or number < 0:
+        return _LATEST
+    return Call(BY_NUMBER, (hex(number), _HASHES_ONLY))
 
 
 async def _anchor(
@@ -147,6 +159,15 @@ async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedB
             raise AnchorNotFound(client.host, f"block {number}")
         found.append(block)
     return found
+
+
+def _block_of(client: ForkClient, raw: bytes) -> Hash32:
+    """Return the hash of a transaction's block."""
+
+    def decode(result: Any) -> Hash32:
+        return results.member(results.mapping(result), "blockHash", Hash32.parse)
+
+    return results.decoded(client.host, BY_TRANSACTION, raw, decode)
 
 
 async def _parent_of(client: ForkClient, transaction: Hash32, raw: bytes) -> DescribedBlock:

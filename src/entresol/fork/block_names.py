@@ -56,7 +56,7 @@ class RemoteBlock(msgspec.Struct, frozen=True):
                 now = None if found is None else found.hash
                 raise AnchorLost(host, self.number, self.hash, now)
 
-        return Call(method, (hex(self.number), _HASHES_ONLY)), check
+        return Guard(Call(method, (hex(self.number), _HASHES_ONLY)), check)
 
 
 def probes(block: RemoteBlock) -> list[Call]:

@@ -10,9 +10,11 @@ import msgspec
 from entresol.cache_limits import CACHES
 from entresol.errors import RemoteLied, RemoteMalformed
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER
+from entresol.fork.remote_use import RemoteUse
 from entresol.fork.results import DescribedBlock, described_block
 from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
-from entresol.fork.verify import has_hash
+from entresol.fork.transport.envelopes import Call
+from entresol.fork.verify.branches import ATTEMPTS, BOUND, Branch, BranchContents
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 
@@ -21,16 +23,20 @@ if TYPE_CHECKING:
     from entresol.fork.block_names import RemoteBlock
     from entresol.fork.cache.cache import ForkCache
     from entresol.fork.starting import OpenedRemote
-    from entresol.fork.transport.client import ForkClient
+    from entresol.fork.transport.client import ForkClient, Guard
 
 _HASHES_ONLY: Final = False
+_MAX_SHOWN: Final = 100
+_NULL: Final = b"null"
+_HEADER: Final = " (header)"
+"""What is added to a method in the cache, if only the header of a block is proven."""
 
 
-class ReadCheck(Protocol):
-    """Checks results of some methods (`--fork-verify`)."""
+class ProvenAnswers(Protocol):
+    """Answers methods by what is proven, in place of the remote's own results (`--fork-verify`)."""
 
-    async def checked(self, method: str, params: Sequence[object], raw: msgspec.Raw) -> None:
-        """Raise `RemoteLied` if a result is false."""
+    async def answer(self, method: str, params: Sequence[object]) -> msgspec.Raw:
+        """Return the proven result of a method; raise `RemoteFailed` if there is none."""
 
 
 class BlockReads:
@@ -39,12 +45,24 @@ class BlockReads:
     Remembers: how the states of blocks are read. Fails: with `RemoteFailed`; without a remote, with `NotRecorded`.
     """
 
-    def __init__(self, client: ForkClient | None, cache: ForkCache, opened: OpenedRemote) -> None:
+    def __init__(
+        self,
+        client: ForkClient | None,
+        cache: ForkCache,
+        opened: OpenedRemote,
+        use: RemoteUse | None = None,
+    ) -> None:
         self._client = client
+        self._use = use or RemoteUse()
         self._cache = cache
         self._opened = opened
         self._past = opened.past
         self._fetches: BoundedMap[int, StateFetch] = BoundedMap(CACHES.past_fetches)
+
+    @property
+    def host(self) -> str:
+        """Scheme, host and port of the remote; nothing without one."""
+        return "" if self._client is None else self._client.host
 
     def forget_remote(self) -> None:
         """Learn anew how states are read: another remote is asked from now on."""
@@ -59,7 +77,7 @@ class BlockReads:
             return bytes(known)
         block = await self.past_block(number)
         if block is None:
-            raise RemoteMalformed(self._host, BY_NUMBER, f"there is no block {number}")
+            raise RemoteMalformed(self.host, BY_NUMBER, f"there is no block {number}")
         return bytes(block.hash)
 
     async def fetch(self, number: int) -> StateFetch | None:
@@ -75,7 +93,7 @@ class BlockReads:
         else:
             block = await self._past.remote_block(number)
             if opened.verify:
-                await self._check_in_chain(block)
+                await self._check_ancestor(BY_NUMBER, block)
         served = await opened.names.served()
         fetch = StateFetch(
             self._client, block, naming=served.naming, proofs=served.proofs, verify=opened.verify
@@ -105,16 +123,25 @@ class BlockReads:
             return None
         method, params = self._block_call(wanted)
         key = msgspec.json.encode(params)
-        cached = self._cache.response(method, key)
+        # Only the header is proven here: what clients ask for by the method has a body, too.
+        name = f"{method}{_HEADER}" if self._opened.verify else method
+        cached = self._cached(name, key)
         if cached is not None:
             return described_block("", method, cached)
         if self._client is None:
-            raise self._cache.missing_response(method, key)
+            if self._cache.is_absent(method, key):
+                return None
+            raise self._missing(method, key)
         block = await self._past.block(wanted)
-        if block is not None:
+        if block is None and self._opened.verify:
+            # Its own header has shown that it is above the anchor, or beside it.
+            self._cache.put_absent(method, key)
+        elif block is None:
+            await self._note_absent(method, params, key)
+        else:
             if self._opened.verify:
-                await self._check_proven(method, block)
-            self._cache.put_response(method, key, block.json)
+                await self._check_ancestor(method, block)
+            self._put(name, key, bytes(block.json))
         return block
 
     async def read(
@@ -122,57 +149,89 @@ class BlockReads:
         method: str,
         params: Sequence[object],
         is_final: Callable[[msgspec.Raw], bool] | None,
-        check: ReadCheck | None = None,
+        proven: ProvenAnswers | None = None,
         *,
+        is_absent: Callable[[msgspec.Raw], bool] | None = None,
         at: int | None = None,
     ) -> msgspec.Raw:
         """Return the result of a method; one that is final may come from the cache, and goes there.
 
-        It follows from the block `at`, if that is given: unless the remote has it still, raise `AnchorLost`.
+        It follows from the block `at`, if that is given: unless the remote has it still, raise `AnchorLost`. Then one
+        that `is_absent` is kept as nothing, for a fork without a remote.
         """
         if method == BY_HASH and tuple(params) == (str(self._past.anchor.hash), _HASHES_ONLY):
             # Every client asks for the latest block, also while nobody can be asked.
             return msgspec.Raw(self._past.anchor.json)
         key = msgspec.json.encode(params)
-        cached = None if is_final is None else self._cache.response(method, key)
+        cached = None if is_final is None else self._cached(method, key)
         if cached is not None:
             return msgspec.Raw(cached)
         if self._client is None:
-            raise self._cache.missing_response(method, key)
-        guard = None if at is None else self._past.guard(at)
-        raw = await self._client.request(method, *params, guard=guard)
-        if check is not None:
-            await check.checked(method, params, raw)
+            if self._cache.is_absent(method, key):
+                return msgspec.Raw(_NULL)
+            raise self._missing(method, key)
+        if proven is not None:
+            raw = await proven.answer(method, params)
+        else:
+            guard = None if at is None else self._past.guard(at)
+            raw = await self._of_branch(self._client, method, params, guard)
         if is_final is not None and is_final(raw):
-            self._cache.put_response(method, key, bytes(raw))
+            self._put(method, key, bytes(raw))
+        elif at is not None and is_absent is not None and is_absent(raw):
+            self._cache.put_absent(method, key)
         return raw
 
-    async def _check_in_chain(self, block: RemoteBlock) -> None:
-        """Check that a block is an ancestor of the anchor, whose state proves that of the 8,191 blocks before it.
+    async def _of_branch(
+        self, client: ForkClient, method: str, params: Sequence[object], guard: Guard | None
+    ) -> msgspec.Raw:
+        """Return a result of the branch below the fork: without batches, it has to show that itself if it can."""
+        if guard is None:
+            return await client.request(method, *params)
+        guard = guard._replace(is_bound=method in BOUND)
+        before = b""
+        for _ in range(ATTEMPTS):
+            raw, is_together = await client.guarded(Call(method, tuple(params)), guard)
+            if is_together:
+                return raw
+            branch = await BranchContents(client, self._past).branch_of(method, params, raw)
+            if branch is Branch.OURS or (branch is Branch.UNKNOWN and bytes(raw) == before):
+                return raw
+            before = bytes(raw)
+        problem = "it is of another branch than the one below the fork, which the remote has again"
+        raise RemoteMalformed(client.host, method, problem)
 
-        Of an earlier one it is only known that its header has its hash.
-        """
-        described = await self._past.block(block.hash)
-        if described is None or not has_hash(described):
-            problem = f"the header of block {block.number} does not have the hash {block.hash}"
-            raise RemoteLied(self._host, BY_NUMBER, problem)
-        proven = (await self.block_hashes([block.number])).get(block.number)
-        if proven != block.hash:
+    async def _note_absent(self, method: str, params: Sequence[object], key: bytes) -> None:
+        """Keep that a hash is none of a block below the fork, once the remote says so beside the anchor."""
+        assert self._client is not None
+        anchor = self._past.anchor.number
+        guard = self._past.guard(anchor)
+        if guard is not None:
+            raw = await self._client.request(method, *params, guard=guard)
+            block = described_block(self.host, method, raw)
+            if block is not None and block.number <= anchor:
+                return
+        self._cache.put_absent(method, key)
+
+    def _cached(self, method: str, key: bytes) -> bytes | None:
+        found = self._cache.response(method, key)
+        self._use.looked_up(int(found is not None), int(found is None))
+        if found is not None:
+            self._use.read([(method, _shown(key), len(found))])
+        return found
+
+    def _put(self, method: str, key: bytes, result: bytes) -> None:
+        self._cache.put_response(method, key, result)
+        self._use.read([(method, _shown(key), len(result))])
+
+    def _missing(self, method: str, key: bytes) -> RemoteFailed:
+        self._use.read([(method, _shown(key), 0)], is_kept=False)
+        return self._cache.missing_response(method, key)
+
+    async def _check_ancestor(self, method: str, block: RemoteBlock | DescribedBlock) -> None:
+        """Check that a block is an ancestor of the anchor; that its header has its hash, `PastBlocks` has checked."""
+        if (await self.block_hashes([block.number])).get(block.number) != block.hash:
             problem = f"block {block.number} is not an ancestor of the anchor"
-            raise RemoteLied(self._host, BY_NUMBER, problem)
-
-    async def _check_proven(self, method: str, block: DescribedBlock) -> None:
-        problem = ""
-        if not has_hash(block):
-            problem = f"the header does not have the hash {block.hash}"
-        elif (await self.block_hashes([block.number])).get(block.number) != block.hash:
-            problem = f"block {block.number} is not an ancestor of the anchor"
-        if problem:
-            raise RemoteLied(self._host, method, problem)
-
-    @property
-    def _host(self) -> str:
-        return "" if self._client is None else self._client.host
+            raise RemoteLied(self.host, method, problem)
 
     def _block_call(self, wanted: int | Hash32) -> tuple[str, list[object]]:
         if isinstance(wanted, int):
@@ -203,6 +262,11 @@ class BlockReads:
             slots[slot]: value.rjust(32, b"\0") for slot, value in values.slots.items() if value
         }
         return found if found.pop(parent, None) == self._past.known_hash(parent) else {}
+
+
+def _shown(params: bytes) -> str:
+    """Return the parameters of a method without brackets, and not all of them if they are long."""
+    return params[1:-1][:_MAX_SHOWN].decode(errors="replace").replace('"', "")
 
 
 class _Values:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+import uvloop
+
 T = TypeVar("T")
 
 
@@ -19,12 +21,17 @@ class ClientThread:
     """
 
     def __init__(self, name: str) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         # Work that was given while it stops would never end.
         self._taking = threading.Lock()
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it is being stopped: what begins there now may never end."""
+        return self._is_stopped
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine there, and block until it has ended."""

@@ -1,15 +1,26 @@
-"""Which hardfork a remote block has: by `eth_config`, else by a table of public chains, else the newest."""
+"""Which hardfork a remote block has: by `eth_config`, else by a table of public chains, else by what its header has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from entresol.primitives.headers import Header
-
 NEWEST: Final = "osaka"
+
+Marks: TypeAlias = frozenset[str]
+"""The hardforks that a header has the fields of."""
+
+_BEFORE: Final = {
+    "london": "berlin",
+    "paris": "london",
+    "shanghai": "paris",
+    "cancun": "shanghai",
+    "prague": "cancun",
+}
+"""The hardforks that headers show, the earliest first, and what a block without the field has at most."""
+_ORDER: Final = ("berlin", *_BEFORE, NEWEST)
 
 _MERGE: Final = 1_663_224_179
 """The timestamp of mainnet's first block without proof of work."""
@@ -49,6 +60,7 @@ _TIMES: Final[Mapping[int, tuple[tuple[int, str], ...]]] = {
     ),
 }
 
+_NO_DIFFICULTY: Final = ("0x0", "0x", "0x00", "0", 0)
 _PRECOMPILES: Final = (
     ("P256VERIFY", "osaka"),
     ("BLS12_G1ADD", "prague"),
@@ -57,25 +69,75 @@ _PRECOMPILES: Final = (
 """Which precompile a hardfork has brought, the newest first (EIP-7910)."""
 
 
-def hardfork_of(chain_id: int, header: Header, config: bytes | None) -> str:
-    """Return the hardfork of a block; `config` is what `eth_config` responded, if it did."""
-    return _by_config(config, header.timestamp) or _by_time(chain_id, header.timestamp) or NEWEST
+class Hardforks(msgspec.Struct, frozen=True):
+    """The hardforks of one remote chain, by block.
+
+    A chain that no table knows may never have had some fields (rollups and sidechains leave them out, and have the
+    opcodes). So only a field that the chain has now, and a block has not, says that the block is of an earlier hardfork.
+    """
+
+    chain_id: int
+    config: bytes | None = None
+    """What `eth_config` responded, if it did."""
+    head: Marks = frozenset()
+    """What the newest block that is known has."""
+
+    def of(self, timestamp: int, marks: Marks) -> str:
+        """Return the hardfork of a block of this time, whose header has these fields."""
+        current = _by_config(self.config)
+        if current is not None and timestamp >= current[0]:
+            return current[1]
+        known = _by_time(self.chain_id, timestamp)
+        if known is not None:
+            # The table has the time of the merge for mainnet alone.
+            return "paris" if known == "london" and "paris" in marks else known
+        newest = NEWEST if current is None else current[1]
+        missing = next((it for it in _BEFORE if it in self.head - marks), None)
+        if missing is None:
+            return newest
+        return min(newest, _BEFORE[missing], key=_ORDER.index)
 
 
-def _by_config(config: bytes | None, timestamp: int) -> str | None:
-    """Return the hardfork that the remote has now, if the block is not older than that."""
+def marks_of(block: Mapping[str, Any]) -> Marks:
+    """Return which hardforks the header of a block, as JSON, has the fields of."""
+    has_blobs = any(block.get(it) is not None for it in ("parentBeaconBlockRoot", "blobGasUsed"))
+    found = {
+        "london": block.get("baseFeePerGas") is not None,
+        "paris": block.get("difficulty") in _NO_DIFFICULTY,
+        "shanghai": block.get("withdrawalsRoot") is not None,
+        "cancun": has_blobs,
+        "prague": block.get("requestsHash") is not None,
+    }
+    return frozenset(name for name, is_there in found.items() if is_there)
+
+
+def marks_of_json(json: bytes) -> Marks:
+    """Return the same of a block that is not decoded."""
+    try:
+        block = msgspec.json.decode(json)
+    except (msgspec.DecodeError, RecursionError):
+        return frozenset()
+    return marks_of(block) if isinstance(block, dict) else frozenset()
+
+
+def is_before_london(hardfork: str) -> bool:
+    """Return whether blocks of a hardfork have no base fee."""
+    return hardfork not in _ORDER[1:]
+
+
+def _by_config(config: bytes | None) -> tuple[int, str] | None:
+    """Return since when the remote has which hardfork."""
     if config is None:
         return None
     try:
         fields: Any = msgspec.json.decode(config)
         current = fields["current"]
-        activated, precompiles = current["activationTime"], current["precompiles"]
-        if not isinstance(activated, int) or timestamp < activated:
-            return None
-        names = set(precompiles)
+        activated, names = current["activationTime"], set(current["precompiles"])
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError):
         return None
-    return next((name for it, name in _PRECOMPILES if it in names), "shanghai")
+    if not isinstance(activated, int):
+        return None
+    return activated, next((name for it, name in _PRECOMPILES if it in names), "shanghai")
 
 
 def _by_time(chain_id: int, timestamp: int) -> str | None:

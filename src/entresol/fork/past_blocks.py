@@ -7,7 +7,7 @@ from itertools import dropwhile
 from typing import Final
 
 from entresol.cache_limits import CACHES
-from entresol.errors import AnchorLost, RemoteFailed, RemoteMalformed
+from entresol.errors import AnchorLost, RemoteFailed, RemoteLied, RemoteMalformed, Unprovable
 from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.fork import results
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER
@@ -15,6 +15,7 @@ from entresol.fork.block_names import Naming, RemoteBlock
 from entresol.fork.results import DescribedBlock
 from entresol.fork.transport.client import ForkClient, Guard, Outcome
 from entresol.fork.transport.envelopes import Call
+from entresol.fork.verify.headers import has_hash
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 
@@ -25,7 +26,9 @@ DEFAULT_RECENT: Final = 64
 HISTORY_WINDOW: Final = 8_191
 """How many hashes the contract of EIP-2935 has."""
 MAX_LINKED: Final = 1_024
-"""How many headers are read to link a block to those that are known."""
+"""How many headers are read at once to link a block to those that are known."""
+MAX_WALKED: Final = 8_192
+"""How far below the anchor blocks are linked to it by headers, if each has to be proven (`--fork-verify`)."""
 
 _HASHES_ONLY: Final = False
 _METHOD: Final = BY_NUMBER
@@ -36,19 +39,28 @@ class PastBlocks:
 
     Remembers: the hashes of the anchor and of those before it that may still be replaced, more as they are asked for,
     and blocks that were read last. Assumes: the loop of the client; `hash_at` may be called from any thread.
-    Fails: with `RemoteFailed`; `RemoteMalformed` for headers that are not linked.
+    Fails: with `RemoteFailed`; `RemoteMalformed` for headers that are not linked. With `verify` each header has to have
+    its hash, and a block that is too far from the anchor to be linked to it is `Unprovable`.
     """
 
     def __init__(
-        self, client: ForkClient | None, anchor: DescribedBlock, finalized: int | None
+        self,
+        client: ForkClient | None,
+        anchor: DescribedBlock,
+        finalized: int | None,
+        *,
+        verify: bool = False,
     ) -> None:
         self._given = client
+        self._verify = verify
         self.anchor = anchor
         lowest = anchor.number - (DEFAULT_RECENT if finalized is None else MAX_RECENT)
         if finalized is not None:
             lowest = max(lowest, min(finalized, anchor.number))
         self.first_recent = max(lowest, 0)
         """Blocks from here on are asked for by hash; earlier ones are final."""
+        self._first = 0
+        """The first block of the chain; `anvil --number` begins above 0."""
         self._hashes = {anchor.number: anchor.hash}
         self._take_parent(anchor)
         self._blocks: BoundedMap[Hash32, DescribedBlock] = BoundedMap(max_weight=CACHES.past_blocks)
@@ -110,7 +122,7 @@ class PastBlocks:
         if cached is None:
             cached = await self._by_hash(wanted)
         if cached is None:
-            self._check_lost(wanted)
+            self.check_lost(wanted)
         return cached
 
     async def remote_block(self, number: int) -> RemoteBlock:
@@ -128,14 +140,39 @@ class PastBlocks:
         return bytes(HISTORY_STORAGE), (number % HISTORY_WINDOW).to_bytes(32, "big")
 
     async def hashes(self, numbers: Sequence[int]) -> dict[int, Hash32]:
-        """Return the hashes of blocks by their headers, linked to those that are known if they are near."""
-        low = self._low
+        """Return the hashes of blocks by their headers, linked to those that are known if they are near.
+
+        Below the first block of a chain that begins later there is none: zero, as `BLOCKHASH` has it.
+        """
+        if self._verify:
+            return await self._linked(numbers)
+        below = {it: Hash32.zero() for it in numbers if it < self._first}
+        numbers, low = [it for it in numbers if it not in below], self._low
         if any(low - MAX_LINKED <= it < low for it in numbers):
             lowest = min(it for it in numbers if it >= low - MAX_LINKED)
             self._extend(await self._headers(range(lowest + 1, low + 1)))
         found = {it: self._hashes[it] for it in numbers if it in self._hashes}
-        far = [it for it in numbers if it not in found]
-        return found | {it.number: it.hash for it in await self._headers(far)}
+        far = [it for it in numbers if it not in found and it >= self._first]
+        found |= {it.number: it.hash for it in await self._headers(far)}
+        # Only what is below the first block is in none of them.
+        return below | {it: found.get(it, Hash32.zero()) for it in numbers}
+
+    async def _linked(self, numbers: Sequence[int]) -> dict[int, Hash32]:
+        """Return the hashes of blocks by the headers between them and the anchor, each named by the next."""
+        lowest = min(numbers)
+        if lowest < self.anchor.number - MAX_WALKED:
+            raise Unprovable(
+                f"block {lowest}",
+                f"it is more than {MAX_WALKED} blocks before the anchor, and neither the anchor's state nor headers that "
+                "are read to link it show its hash",
+            )
+        while (low := self._low) > lowest:
+            first = max(lowest, low - MAX_LINKED)
+            self._extend(await self._headers(range(first + 1, low + 1)))
+            if self._low == low:
+                problem = f"block {low} does not name its parent"
+                raise RemoteMalformed(self._client.host, _METHOD, problem)
+        return {it: self._hashes[it] for it in numbers}
 
     @property
     def _low(self) -> int:
@@ -157,9 +194,29 @@ class PastBlocks:
             self._hashes[block.number - 1] = block.header.parent_hash
 
     async def _headers(self, numbers: Sequence[int]) -> list[DescribedBlock]:
+        """Return headers, without those below the first block."""
+        found = await self._read_headers(numbers)
+        missing = max(
+            (number for number, outcome in found if _is_missing((number, outcome))), default=None
+        )
+        if missing is not None:
+            await self._find_first(missing)
+        return [self._described(*it) for it in found if it[0] >= self._first]
+
+    async def _read_headers(self, numbers: Sequence[int]) -> list[tuple[int, Outcome]]:
         calls = [Call(_METHOD, (hex(it), _HASHES_ONLY)) for it in numbers]
-        outcomes = await self._client.ask(calls)
-        return [self._described(*it) for it in zip(numbers, outcomes, strict=True)]
+        return list(zip(numbers, await self._client.ask(calls), strict=True))
+
+    async def _find_first(self, missing: int) -> None:
+        """Look for the first block of the chain above a number that has none: it names no parent.
+
+        A node that has dropped old blocks has one that does.
+        """
+        above = range(missing + 1, min(missing + MAX_RECENT, self.anchor.number) + 1)
+        for number, outcome in dropwhile(_is_missing, await self._read_headers(above)):
+            if not any(self._described(number, outcome).header.parent_hash):
+                self._first = number
+            return
 
     def _described(self, number: int, outcome: Outcome) -> DescribedBlock:
         if isinstance(outcome, RemoteFailed):
@@ -167,6 +224,13 @@ class PastBlocks:
         block = results.described_block(self._client.host, _METHOD, outcome, number_is=number)
         if block is None:
             raise RemoteMalformed(self._client.host, _METHOD, f"there is no block {number}")
+        return self._hashed(_METHOD, block)
+
+    def _hashed(self, method: str, block: DescribedBlock) -> DescribedBlock:
+        """Return a block; if it has to be proven, its header has to have its hash."""
+        if self._verify and not has_hash(block):
+            problem = f"the header of block {block.number} does not have the hash {block.hash}"
+            raise RemoteLied(self._client.host, method, problem)
         return block
 
     async def _by_number(self, number: int) -> DescribedBlock:
@@ -176,7 +240,7 @@ class PastBlocks:
         self._blocks.put(block.hash, block, len(block.json))
         return block
 
-    def _check_lost(self, block_hash: Hash32) -> None:
+    def check_lost(self, block_hash: Hash32) -> None:
         """Raise `AnchorLost` if a block that the remote does not know is one below the fork."""
         for number, known in self._hashes.items():
             if known == block_hash:
@@ -185,7 +249,10 @@ class PastBlocks:
     async def _by_hash(self, wanted: Hash32) -> DescribedBlock | None:
         raw = await self._client.request(BY_HASH, str(wanted), _HASHES_ONLY)
         block = results.described_block(self._client.host, BY_HASH, raw, hash_is=wanted)
-        if block is None or block.number > self.anchor.number:
+        if block is None and self._verify:
+            self.check_lost(wanted)
+            raise Unprovable(BY_HASH, f"nothing shows that no block has the hash {wanted}")
+        if block is None or self._hashed(BY_HASH, block).number > self.anchor.number:
             return None
         if self.hash_at(block.number) not in (None, block.hash):
             return None

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from entresol.cache_limits import CACHES
-from entresol.errors import RemoteUnreachable
+from entresol.errors import RemoteFailed, RemoteUnreachable
 from entresol.fork.block_reads import BlockReads
 from entresol.fork.client_thread import ClientThread
+from entresol.fork.hardforks import Hardforks, marks_of_json
+from entresol.fork.remote_use import RemoteRead, RemoteUse, UseReport
 from entresol.fork.results import DescribedBlock
 from entresol.fork.starting import OpenedRemote, check_same, open_remote
 from entresol.fork.table_feed import TableFeed
@@ -21,7 +23,7 @@ from entresol.fork.transport.attempts import Patience
 from entresol.fork.transport.client import ForkClient
 from entresol.fork.transport.endpoints import Endpoints, host_of
 from entresol.fork.transport.waiting import WaitReport
-from entresol.fork.verify import VerifiedReads
+from entresol.fork.verify.reads import VerifiedReads
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from entresol._native import RemoteTable
     from entresol.fork.cache.cache import ForkCache
     from entresol.fork.settings import ForkSettings
+    from entresol.fork.state_fetch import FetchedAccount
 
 T = TypeVar("T")
 
@@ -50,34 +53,45 @@ class RemoteChain:
         thread: ClientThread,
         client: ForkClient | None,
         opened: OpenedRemote,
+        use: RemoteUse,
     ) -> None:
         self.settings = settings
         self.anchor: Anchor = opened.anchor
-        self.hardfork: str = opened.hardfork
+        self.hardforks: Hardforks = opened.hardforks
+        self.hardfork: str = self.hardfork_of(self.anchor.header.timestamp, self.anchor.json)
         """The EVM fork of the anchor."""
         self._thread = thread
         self._client = client
         self._cache = cache
         self._opened = opened
-        self._reads = BlockReads(client, cache, opened)
+        self._use = use
+        self._reads = BlockReads(client, cache, opened, use)
         self._verified: VerifiedReads | None = None
-        if self._verifies:
+        if settings.verify and client is not None:
             self._verified = VerifiedReads(client, opened.past, self._reads.block_hashes)
         # Those of tables that were evicted are here, too, while somebody reads them.
         self._feeds: weakref.WeakSet[TableFeed] = weakref.WeakSet()
-        self.table: RemoteTable = self._new_table(self.anchor.number, CACHES.remote_values)
+        self.table: RemoteTable = self._new_table(
+            self.anchor.number, CACHES.remote_values, known=opened.accounts
+        )
         """The state after the anchor."""
         self._past: BoundedMap[int, RemoteTable] = BoundedMap(CACHES.past_tables)
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, settings: ForkSettings, cache: ForkCache) -> RemoteChain:
-        """Ask the remote, or the cache, for everything that a start needs; blocks until it is there."""
+    def open(
+        cls, settings: ForkSettings, cache: ForkCache, ahead: Sequence[bytes] = ()
+    ) -> RemoteChain:
+        """Ask the remote, or the cache, for everything that a start needs; blocks until it is there.
+
+        Accounts that are needed soon may be read `ahead`, which saves a round trip.
+        """
         host = host_of(settings.urls[0]) if settings.urls else OFFLINE_HOST
         thread = ClientThread(f"fork {host}")
         try:
-            client, opened = thread.call(_started(settings, cache, host))
-            return cls(settings, cache, thread, client, opened)
+            use = RemoteUse()
+            client, opened = thread.call(_started(settings, cache, host, use, ahead))
+            return cls(settings, cache, thread, client, opened, use)
         except BaseException:
             thread.stop(_closed(None, cache))
             raise
@@ -98,9 +112,35 @@ class RemoteChain:
         return WaitReport(self.host) if self._client is None else self._client.waits.report()
 
     @property
+    def is_offline(self) -> bool:
+        """Whether no remote is ever asked."""
+        return self._client is None
+
+    @property
+    def use(self) -> UseReport:
+        """What it was asked since the start."""
+        return self._use.report()
+
+    @property
+    def last_reads(self) -> list[RemoteRead]:
+        """The last values that something needed of it, the newest first."""
+        return self._use.reads()
+
+    @property
+    def waiting_executions(self) -> int:
+        """How many threads wait for values of it now."""
+        with self._lock:
+            return sum(it.waiting for it in self._feeds)
+
+    @property
     def verifies(self) -> bool:
         """Whether what is read is proven, so that states are not to be read by methods of their own."""
         return self._verified is not None
+
+    @property
+    def block_above(self) -> Hash32 | None:
+        """The block of the transaction that the settings name, if a start has found the anchor by it."""
+        return self._opened.block_above
 
     def table_at(self, number: int) -> RemoteTable:
         """Return the state after an earlier block."""
@@ -109,7 +149,7 @@ class RemoteChain:
         with self._lock:
             table = self._past.touch(number)
             if table is None:
-                table = self._new_table(number, CACHES.past_values)
+                table = self._new_table(number, CACHES.past_values, like=self.table)
                 self._past.put(number, table)
             return table
 
@@ -123,17 +163,26 @@ class RemoteChain:
         params: Sequence[object],
         *,
         is_final: Callable[[msgspec.Raw], bool] | None = None,
+        is_absent: Callable[[msgspec.Raw], bool] | None = None,
         at: int | None = None,
     ) -> msgspec.Raw:
         """Return the result of any method as it came; one that `is_final` may come from the cache, and goes there.
 
-        One that follows from the block `at`, by its number, is taken only while the remote has that block still.
+        One that follows from the block `at`, by its number, is taken only while the remote has that block still. If it
+        `is_absent` there, it is null without a remote.
         """
-        return await self._there(self._read(method, params, is_final, at))
+        work = self._reads.read(
+            method, params, is_final, self._verified, is_absent=is_absent, at=at
+        )
+        return (await self._there(work)).copy()
 
     async def past_block(self, block: int | Hash32) -> DescribedBlock | None:
         """Return a block at or below the anchor; None if the remote has none."""
         return await self._there(self._reads.past_block(block))
+
+    def hardfork_of(self, timestamp: int, json: bytes) -> str:
+        """Return the EVM fork that a block was executed by, which has this time and this JSON."""
+        return self.hardforks.of(timestamp, marks_of_json(json))
 
     async def set_url(self, url: str) -> None:
         """Ask another URL from now on, if the same chain with the same anchor is behind it.
@@ -146,17 +195,23 @@ class RemoteChain:
         """Fail what waits, and end the thread; the cache is closed, too."""
         self._thread.stop(_closed(self._client, self._cache))
         for feed in list(self._feeds):
-            feed.close(self.host)
+            feed.close()
 
-    @property
-    def _verifies(self) -> bool:
-        return self.settings.verify and self._client is not None
-
-    def _new_table(self, number: int, max_entries: int) -> RemoteTable:
+    def _new_table(
+        self,
+        number: int,
+        max_entries: int,
+        *,
+        known: Mapping[bytes, FetchedAccount] | None = None,
+        like: RemoteTable | None = None,
+    ) -> RemoteTable:
         """Return a table that is fed; it has its feed, by what wakes it."""
-        feed = TableFeed(number, self._reads, self._cache, self._thread)
+        feed = TableFeed(number, self._reads, self._cache, self._thread, self._use)
         self._feeds.add(feed)
-        return feed.new_table(max_entries)
+        table = feed.new_table(max_entries, self.settings.timeout, like)
+        if known:
+            self._thread.call(feed.put_known(known))
+        return table
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         try:
@@ -165,6 +220,9 @@ class RemoteChain:
             raise self._closed_error() from error
         try:
             return await asyncio.wrap_future(future)
+        except RemoteFailed as error:
+            self._use.failed(error)
+            raise
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -174,16 +232,6 @@ class RemoteChain:
 
     def _closed_error(self) -> RemoteUnreachable:
         return RemoteUnreachable(self.host, "anything", "the fork is closed")
-
-    async def _read(
-        self,
-        method: str,
-        params: Sequence[object],
-        is_final: Callable[[msgspec.Raw], bool] | None,
-        at: int | None,
-    ) -> msgspec.Raw:
-        raw = await self._reads.read(method, params, is_final, self._verified, at=at)
-        return raw.copy()
 
     async def _set_url(self, url: str) -> None:
         if self._client is None:
@@ -199,18 +247,22 @@ class RemoteChain:
 
 
 async def _started(
-    settings: ForkSettings, cache: ForkCache, host: str
+    settings: ForkSettings,
+    cache: ForkCache,
+    host: str,
+    use: RemoteUse,
+    ahead: Sequence[bytes],
 ) -> tuple[ForkClient | None, OpenedRemote]:
-    client = None if settings.is_offline else make_client(settings, host)
+    client = None if settings.is_offline else make_client(settings, host, use)
     try:
-        return client, await open_remote(settings, cache, client)
+        return client, await open_remote(settings, cache, client, ahead)
     except BaseException:
         if client is not None:
             await client.close()
         raise
 
 
-def make_client(settings: ForkSettings, host: str) -> ForkClient:
+def make_client(settings: ForkSettings, host: str, use: RemoteUse) -> ForkClient:
     """Return the client of a fork's settings."""
     endpoints = Endpoints(
         settings.urls,
@@ -219,7 +271,7 @@ def make_client(settings: ForkSettings, host: str) -> ForkClient:
         units_per_second=settings.compute_units_per_second,
     )
     patience = Patience(settings.retries, settings.timeout, settings.backoff)
-    return ForkClient(endpoints, patience, batch_size=settings.batch_size, host=host)
+    return ForkClient(endpoints, patience, batch_size=settings.batch_size, host=host, use=use)
 
 
 async def _closed(client: ForkClient | None, cache: ForkCache) -> None:

@@ -8,6 +8,9 @@ import msgspec
 
 from entresol.primitives.values import Hash32
 
+CACHE_VARIABLE: Final = "ENTRESOL_CACHE_DIR"
+"""The variable with the directory of what this program caches, in place of the user's."""
+
 DEFAULT_RETRIES: Final = 5
 DEFAULT_TIMEOUT: Final = 45.0
 DEFAULT_BACKOFF: Final = 1.0

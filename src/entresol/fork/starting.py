@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
 from entresol.errors import (
     AnchorMismatch,
+    ForkCacheUnusable,
     ProofsUnavailable,
     RemoteFailed,
     RemoteMalformed,
@@ -19,17 +22,20 @@ from entresol.errors import (
 from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.fork import results
 from entresol.fork.anchoring import BY_HASH, RemoteStart, block_at, find_start
-from entresol.fork.block_names import RemoteBlock, Served, probes, served
+from entresol.fork.block_names import Naming, RemoteBlock, Served, probes, served
 from entresol.fork.cache.cache import ForkCache
 from entresol.fork.cache.places import WantedFork
 from entresol.fork.cache.rows import Fork, StartAnswers
-from entresol.fork.hardforks import hardfork_of
+from entresol.fork.hardforks import Hardforks, marks_of_json
 from entresol.fork.past_blocks import MAX_RECENT, PastBlocks
 from entresol.fork.settings import ForkSettings
+from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
 from entresol.fork.transport.client import ForkClient, Outcome
 from entresol.fork.transport.envelopes import Call
-from entresol.fork.verify import check_header
+from entresol.fork.verify.anchor import proven_anchor
+from entresol.fork.verify.headers import check_header
 from entresol.primitives.anchor import Anchor
+from entresol.primitives.values import Hash32
 
 T = TypeVar("T")
 
@@ -38,6 +44,8 @@ logger = logging.getLogger(__name__)
 _FINALIZED: Final = "finalized"
 _CONFIG: Final = "eth_config"
 _HISTORY: Final = "history"
+_HEAD: Final = "head"
+_VERIFIED: Final = "verified"
 _STARTS: Final = 3
 """How often a start is tried if the remote reorganises meanwhile."""
 
@@ -82,23 +90,34 @@ class OpenedRemote(msgspec.Struct, frozen=True):
     anchor: Anchor
     block: RemoteBlock
     past: PastBlocks
-    hardfork: str
+    hardforks: Hardforks
     has_history: bool
     """Whether the contract of EIP-2935 is in the state after the anchor."""
     names: StateNames | None = None
     """None without a remote."""
     verify: bool = False
+    block_above: Hash32 | None = None
+    """The block of the transaction that the settings name, if a start has found the anchor by it."""
+    accounts: Mapping[bytes, FetchedAccount] = {}
+    """Those that were read ahead, after the anchor."""
 
 
 async def open_remote(
-    settings: ForkSettings, cache: ForkCache, client: ForkClient | None
+    settings: ForkSettings,
+    cache: ForkCache,
+    client: ForkClient | None,
+    ahead: Sequence[bytes] = (),
 ) -> OpenedRemote:
-    """Return what a start needs: what an earlier one has cached, if it is the same fork, else what the remote says."""
+    """Return what a start needs: what an earlier one has cached, if it is the same fork, else what the remote says.
+
+    The accounts `ahead` are read as soon as the anchor is known, beside what else the remote is asked then.
+    """
     number = settings.block_number
     wanted = WantedFork(
         settings.chain_id,
         number if number is not None and number >= 0 else None,
         settings.block_hash,
+        _above(settings),
     )
     known = cache.start(wanted)
     if known is not None:
@@ -110,7 +129,7 @@ async def open_remote(
     for attempt in range(_STARTS):
         start = await find_start(client, settings)
         try:
-            return await _fresh(settings, cache, client, start)
+            return await _fresh(settings, cache, client, start, ahead)
         except RemoteMalformed:
             # Blocks that are not linked: the remote has replaced some between two requests, or it lies.
             if attempt == _STARTS - 1:
@@ -145,18 +164,27 @@ async def _compare(client: ForkClient, anchor: Anchor) -> None:
 
 
 async def _fresh(
-    settings: ForkSettings, cache: ForkCache, client: ForkClient, start: RemoteStart
+    settings: ForkSettings,
+    cache: ForkCache,
+    client: ForkClient,
+    start: RemoteStart,
+    ahead: Sequence[bytes],
 ) -> OpenedRemote:
     described = start.anchor
+    if settings.verify:
+        described = await proven_anchor(client, described)
     anchor = Anchor.of_json(start.chain_id, described.json)
     block = RemoteBlock(described.number, described.hash, described.header.state_root)
-    if settings.verify:
-        check_header(client.host, described)
-    past = PastBlocks(client, described, start.finalized)
+    past = PastBlocks(client, described, start.finalized, verify=settings.verify)
     names = StateNames(client, block, settings)
     history = Call("eth_getCode", (str(HISTORY_STORAGE), hex(block.number)))
     state = [*probes(block), history]
-    outcomes = await client.ask([*state, *past.recent_calls()])
+    reading = asyncio.create_task(_read_ahead(settings, client, block, ahead))
+    try:
+        outcomes = await client.ask([*state, *past.recent_calls()])
+        accounts = await reading
+    finally:
+        reading.cancel()
     names.take(outcomes[: len(state) - 1])
     past.take_recent(outcomes[len(state) :])
     has_history = _is_code(outcomes[len(state) - 1])
@@ -164,31 +192,122 @@ async def _fresh(
         _FINALIZED: msgspec.json.encode(start.finalized),
         _HISTORY: msgspec.json.encode(has_history),
         _CONFIG: start.config or b"null",
+        _HEAD: msgspec.json.encode(sorted(start.head)),
+        _VERIFIED: msgspec.json.encode(settings.verify),
     }
+    above = _above(settings)
+    if above is not None and start.block_above is not None:
+        answers[above] = msgspec.json.encode(str(start.block_above))
     fork = Fork(start.chain_id, described.number, bytes(described.hash))
     cache.put_start(StartAnswers(fork, described.json, answers))
     cache.put_hashes(dict(past.recent_hashes()))
-    hardfork = hardfork_of(start.chain_id, described.header, start.config)
-    return OpenedRemote(anchor, block, past, hardfork, has_history, names, settings.verify)
+    hardforks = Hardforks(start.chain_id, start.config, start.head)
+    return OpenedRemote(
+        anchor,
+        block,
+        past,
+        hardforks,
+        has_history,
+        names,
+        settings.verify,
+        start.block_above,
+        accounts,
+    )
+
+
+async def _read_ahead(
+    settings: ForkSettings, client: ForkClient, block: RemoteBlock, addresses: Sequence[bytes]
+) -> dict[bytes, FetchedAccount]:
+    """Read accounts before it is known which names of blocks the remote takes: by one that most do.
+
+    Those that the remote rejects are left out: whoever needs them reads them by another name, or has the error. One
+    that does not respond fails the start, which would only wait for it again.
+    """
+    found = _Accounts()
+    if addresses and not settings.verify:
+        naming = Naming.NUMBER if settings.by_number else Naming.OBJECT
+        fetch = StateFetch(client, block, naming=naming, proofs=False)
+        await fetch.read([("account", it) for it in addresses], found)
+    if found.failure is not None:
+        raise found.failure
+    return found.accounts
+
+
+class _Accounts:
+    """Collects accounts; what the remote rejects is left out."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[bytes, FetchedAccount] = {}
+        self.failure: RemoteFailed | None = None
+        """Why the remote did not respond."""
+
+    def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
+        """Take accounts."""
+        self.accounts |= accounts
+
+    def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
+        """Nobody asks for slots."""
+
+    def fail(self, keys: Sequence[StateKey], error: RemoteFailed) -> None:
+        """Leave them out, unless there was no response."""
+        del keys
+        if isinstance(error, RemoteTimeout | RemoteUnreachable):
+            self.failure = error
 
 
 def _known(
     settings: ForkSettings, cache: ForkCache, client: ForkClient | None, known: StartAnswers
 ) -> OpenedRemote:
     """Return a start from the cache."""
+    _check_same_trust(settings, cache, known, can_add=client is not None)
     described = results.described_block("the cache", BY_HASH, known.anchor)
     assert described is not None
     anchor = Anchor.of_json(known.fork.chain_id, known.anchor)
     block = RemoteBlock(described.number, described.hash, described.header.state_root)
     if settings.verify:
         check_header("the cache", described)
-    past = PastBlocks(client, described, _answer(known, _FINALIZED, int))
+    finalized = _answer(known, _FINALIZED, int)
+    past = PastBlocks(client, described, finalized, verify=settings.verify)
     lowest = max(described.number - MAX_RECENT, 0)
     past.take_hashes(cache.hashes(range(lowest, described.number)))
     names = None if client is None else StateNames(client, block, settings)
-    hardfork = hardfork_of(known.fork.chain_id, described.header, known.answers.get(_CONFIG))
+    head = _answer(known, _HEAD, list)
+    hardforks = Hardforks(
+        known.fork.chain_id,
+        known.answers.get(_CONFIG),
+        marks_of_json(known.anchor) if head is None else frozenset(map(str, head)),
+    )
     has_history = bool(_answer(known, _HISTORY, bool))
-    return OpenedRemote(anchor, block, past, hardfork, has_history, names, settings.verify)
+    block_above = _answer(known, _above(settings) or "", str)
+    return OpenedRemote(
+        anchor,
+        block,
+        past,
+        hardforks,
+        has_history,
+        names,
+        settings.verify,
+        None if block_above is None else Hash32.parse(block_above),
+    )
+
+
+def _above(settings: ForkSettings) -> str | None:
+    """Return the name of the answer that says in which block a transaction above the anchor is."""
+    wanted = settings.transaction_hash
+    return None if wanted is None else f"block of {wanted}"
+
+
+def _check_same_trust(
+    settings: ForkSettings, cache: ForkCache, known: StartAnswers, *, can_add: bool
+) -> None:
+    """Reject a cache of what was not proven for a fork that verifies, and one of what was proven for one that adds to it."""
+    was_verified = bool(_answer(known, _VERIFIED, bool))
+    if settings.verify and not was_verified:
+        problem = "it has what was read without --fork-verify"
+        raise ForkCacheUnusable(Path(str(cache.place)), problem)
+    if was_verified and not settings.verify and can_add:
+        problem = "it has what was proven, and without --fork-verify nothing may be added to it"
+        raise ForkCacheUnusable(Path(str(cache.place)), problem)
 
 
 def _answer(known: StartAnswers, name: str, kind: type[T]) -> T | None:

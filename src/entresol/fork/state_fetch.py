@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from entresol._native import keccak256
-from entresol.errors import RemoteFailed, RemoteLied, RemoteMalformed, RemoteRejected
+from entresol.errors import AnchorLost, RemoteFailed, RemoteLied, RemoteMalformed, RemoteRejected
 from entresol.fork import results
 from entresol.fork.block_names import Naming, RemoteBlock, lost_or
 from entresol.fork.proofs import ProvenAccount, check_proofs, proven_account
@@ -107,14 +107,21 @@ class StateFetch:
             else:
                 accounts[key[1]] = None
         parts = list(self._parts(accounts, slots))
-        await asyncio.gather(*(self._piece(it, sink) for it in self._pieces(parts)))
+        pieces = list(self._pieces(parts))
+        if len(pieces) == 1:
+            # Without a task: each read of a chain of values is one request.
+            await self._piece(pieces[0], sink)
+        else:
+            await asyncio.gather(*(self._piece(it, sink) for it in pieces))
 
     def _parts(
         self, accounts: dict[bytes, None], slots: dict[bytes, list[bytes]]
     ) -> Iterator[_Part]:
         for address in dict.fromkeys([*accounts, *slots]):
             wanted = slots.get(address, [])
-            is_proven = self._verify or (self._proofs and len(wanted) >= PROVEN_SLOTS)
+            is_proven = self._verify or (
+                self._proofs and (len(wanted) >= PROVEN_SLOTS or self._is_bound_by_proofs)
+            )
             with_account = address in accounts
             if not is_proven:
                 yield from self._plain(address, wanted, with_account=with_account)
@@ -122,6 +129,11 @@ class StateFetch:
             for n in range(0, max(len(wanted), 1), MAX_PROVEN_SLOTS):
                 piece = wanted[n : n + MAX_PROVEN_SLOTS]
                 yield self._proven(address, piece, with_account=with_account and n == 0)
+
+    @property
+    def _is_bound_by_proofs(self) -> bool:
+        """Whether only a proof shows which block a value is of: the remote takes neither hashes nor batches."""
+        return self._proofs and self._guard is not None and self._client.batch_size == 1
 
     def _plain(self, address: bytes, slots: list[bytes], *, with_account: bool) -> Iterator[_Part]:
         """Yield the parts of an account without a proof."""
@@ -200,7 +212,9 @@ class StateFetch:
 
     async def _piece(self, parts: list[_Part], sink: StateSink) -> None:
         calls = [call for part in parts for call in part.calls]
-        outcomes = iter(await self._client.ask(calls, guard=self._guard, max_bytes=MAX_BODY))
+        is_bound = self._is_bound_by_proofs and all(part.is_proof for part in parts)
+        guard = None if is_bound else self._guard
+        outcomes = iter(await self._client.ask(calls, guard=guard, max_bytes=MAX_BODY))
         found = _Found({}, {})
         unproven: list[_Part] = []
         misnamed: list[_Part] = []
@@ -213,7 +227,12 @@ class StateFetch:
                 failure = _taken(part, mine, found)
                 if failure is None:
                     continue
-            if may_do_without and isinstance(failure, RemoteRejected | RemoteLied):
+            if is_bound and isinstance(failure, RemoteLied):
+                # The remote has proven this state before: it is that of another branch.
+                sink.fail(
+                    part.keys, AnchorLost(self._client.host, self._block.number, self._block.hash)
+                )
+            elif may_do_without and isinstance(failure, RemoteRejected | RemoteLied):
                 unproven.append(part)
             elif self._is_misnamed(failure):
                 misnamed.append(part)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from entresol._native import RemoteTable
 from entresol.errors import EntresolError, RemoteFailed, RemoteUnreachable
 from entresol.fork.cache.rows import CachedAccount
+from entresol.fork.remote_use import RemoteUse
 from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
 
 if TYPE_CHECKING:
@@ -22,16 +23,28 @@ logger = logging.getLogger(__name__)
 
 COLLECT_SECONDS: Final = 0.001
 """How long more misses are waited for, so that they go in one request."""
+SILENT_TIMEOUTS: Final = 2
+"""After how many times of `--fork-timeout` without any value a wait ends, if the client has not said why before."""
+TOTAL_TIMEOUTS: Final = 10
+"""After how many times of it work ends that still waits for values, one after the other."""
 MAX_TAKEN: Final = 4_096
 """How many keys are fetched at a time."""
 MAX_FETCHES: Final = 16
 """How many such groups are fetched at the same time; what is wanted meanwhile stays in the table."""
+
+WORD_BYTES: Final = 32
+ACCOUNT_BYTES: Final = 40
+"""Balance and nonce."""
 
 TableKey: TypeAlias = tuple[Any, ...]
 
 
 class BlockSource(Protocol):
     """What a feed needs of the chain its block is in."""
+
+    @property
+    def host(self) -> str:
+        """Scheme, host and port of the remote."""
 
     async def hash_of(self, number: int) -> bytes:
         """Return the hash of a block."""
@@ -57,8 +70,10 @@ class TableFeed:
         source: BlockSource,
         cache: ForkCache,
         thread: ClientThread,
+        use: RemoteUse | None = None,
     ) -> None:
         self.number = number
+        self._use = use or RemoteUse()
         self._source = source
         self._cache = cache
         self._thread = thread
@@ -67,27 +82,53 @@ class TableFeed:
         self._last_size = 0
         self._fed: weakref.ref[RemoteTable] | None = None
 
-    def new_table(self, max_entries: int) -> RemoteTable:
-        """Return the table that is fed from now on."""
-        table = RemoteTable(self._wake, max_entries=max_entries)
+    def new_table(
+        self, max_entries: int, timeout: float, like: RemoteTable | None = None
+    ) -> RemoteTable:
+        """Return the table that is fed from now on; `like` is another one of the same remote."""
+        table = RemoteTable(
+            self._wake,
+            max_entries=max_entries,
+            silence=SILENT_TIMEOUTS * timeout,
+            total=TOTAL_TIMEOUTS * timeout,
+            host=self._host,
+            like=like,
+        )
         self._fed = weakref.ref(table)
         return table
 
-    def close(self, host: str) -> None:
+    async def put_known(self, accounts: Mapping[bytes, FetchedAccount]) -> None:
+        """Put accounts that were read before there was a table."""
+        table = self._table
+        if table is not None:
+            block = await self._source.hash_of(self.number)
+            self._use.looked_up(0, len(accounts))
+            _Sink(table, self._cache, block, set(), self._use).put_accounts(dict(accounts))
+
+    def close(self) -> None:
         """Fail what is wanted: nobody fetches it any more."""
-        error = RemoteUnreachable(host, "the state", "the fork is closed")
+        error = self._closed_error()
         table = self._table
         while table is not None and (keys := table.take_wanted(MAX_TAKEN)):
             table.fail(keys, error)
+
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for values of the table now."""
+        table = self._table
+        return 0 if table is None else table.waiting
 
     @property
     def _table(self) -> RemoteTable | None:
         """The table, while somebody uses it."""
         return None if self._fed is None else self._fed()
 
+    def _host(self) -> str:
+        return self._source.host
+
     def _wake(self) -> None:
         if not self._thread.soon(self._collect):
-            self.close("")
+            self.close()
 
     def _collect(self) -> None:
         if self._is_collecting:
@@ -101,6 +142,10 @@ class TableFeed:
 
     def _take(self) -> None:
         self._is_collecting = False
+        if self._thread.is_stopped:
+            # A task that begins after all others were cancelled would never run.
+            self.close()
+            return
         table = self._table
         while table is not None and len(self._fetches) < MAX_FETCHES:
             keys = table.take_wanted(MAX_TAKEN)
@@ -119,7 +164,10 @@ class TableFeed:
             self._take()
             return
         # One that was cancelled before it began has failed nothing itself.
-        table.fail(list(keys), RemoteUnreachable("", "the state", "the fork is closed"))
+        table.fail(list(keys), self._closed_error())
+
+    def _closed_error(self) -> RemoteUnreachable:
+        return RemoteUnreachable(self._source.host, "the state", "the fork is closed")
 
     async def _fetch(self, table: RemoteTable, keys: Sequence[TableKey]) -> None:
         """Fetch keys; all of them are put or failed in the end, whatever happens."""
@@ -127,9 +175,11 @@ class TableFeed:
         try:
             await self._fetched(table, keys, left)
             if left:
-                error = RemoteUnreachable("", "the state", "it responded to only a part")
+                problem = "it responded to only a part"
+                error = RemoteUnreachable(self._source.host, "the state", problem)
                 table.fail(list(left), error)
         except EntresolError as error:
+            self._use.failed(error)
             table.fail(list(left), error)
         except Exception as error:
             logger.exception("reading the state of the remote failed")
@@ -140,16 +190,18 @@ class TableFeed:
     async def _fetched(
         self, table: RemoteTable, keys: Sequence[TableKey], left: set[TableKey]
     ) -> None:
-        sink = _Sink(table, self._cache, await self._source.hash_of(self.number), left)
+        block = await self._source.hash_of(self.number)
+        sink = _Sink(table, self._cache, block, left, self._use)
         sink.from_cache(keys)
+        self._use.looked_up(len(keys) - len(left), len(left))
         numbers = [key[1] for key in left if key[0] == "hash"]
         state: list[StateKey] = [key for key in left if key[0] != "hash"]
-        waits: list[Awaitable[None]] = []
-        if numbers:
-            waits.append(self._hashes(numbers, sink))
-        if state:
-            waits.append(self._state(state, sink))
-        await asyncio.gather(*waits)
+        if numbers and state:
+            await asyncio.gather(self._hashes(numbers, sink), self._state(state, sink))
+        elif numbers:
+            await self._hashes(numbers, sink)
+        elif state:
+            await self._state(state, sink)
 
     async def _state(self, keys: list[StateKey], sink: _Sink) -> None:
         try:
@@ -174,9 +226,15 @@ class _Sink:
     """Puts values into table and cache, and counts off what is left."""
 
     def __init__(
-        self, table: RemoteTable, cache: ForkCache, block: bytes, left: set[TableKey]
+        self,
+        table: RemoteTable,
+        cache: ForkCache,
+        block: bytes,
+        left: set[TableKey],
+        use: RemoteUse,
     ) -> None:
         self._table = table
+        self._use = use
         self._cache = cache
         self._block = block
         self._left = left
@@ -198,23 +256,28 @@ class _Sink:
         cached = {address: CachedAccount(*it) for address, it in accounts.items()}
         keys = [("account", address) for address in accounts]
         if self._is_cached(keys, lambda: self._cache.put_accounts(self._block, cached)):
+            self._table.delivered()
             self._accounts(accounts)
 
     def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
         """Put slots of the remote."""
         keys = [("slot", *key) for key in slots]
         if self._is_cached(keys, lambda: self._cache.put_slots(self._block, slots)):
+            self._table.delivered()
             self._slots(slots)
 
     def put_hashes(self, hashes: dict[int, bytes]) -> None:
         """Put hashes of blocks of the remote."""
         keys = [("hash", number) for number in hashes]
         if self._is_cached(keys, lambda: self._cache.put_hashes(hashes)):
+            self._table.delivered()
             self._hashes(hashes)
 
     def fail(self, keys: Sequence[TableKey], error: EntresolError) -> None:
         """Let keys fail."""
         self._left.difference_update(keys)
+        self._use.failed(error)
+        self._use.read(((key[0], _shown(key), 0) for key in keys), is_kept=False)
         self._table.fail(list(keys), error)
 
     def missing(self, key: TableKey) -> EntresolError:
@@ -234,12 +297,25 @@ class _Sink:
 
     def _accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
         self._left.difference_update(("account", address) for address in accounts)
+        named = [(f"0x{address.hex()}", it.code) for address, it in accounts.items()]
+        # Listed first: who waits for a value finds it in the list.
+        self._use.read(("account", address, ACCOUNT_BYTES) for address, _ in named)
+        self._use.read(("code", address, len(code)) for address, code in named if code)
         self._table.put_accounts([(address, *it) for address, it in accounts.items()])
 
     def _slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
         self._left.difference_update(("slot", *key) for key in slots)
+        self._use.read(("slot", _shown(("slot", *key)), WORD_BYTES) for key in slots)
         self._table.put_slots([(*key, value) for key, value in slots.items()])
 
     def _hashes(self, hashes: dict[int, bytes]) -> None:
         self._left.difference_update(("hash", number) for number in hashes)
+        self._use.read(("hash", str(number), WORD_BYTES) for number in hashes)
         self._table.put_hashes(list(hashes.items()))
+
+
+def _shown(key: TableKey) -> str:
+    """Return what a key is the value of."""
+    if key[0] == "hash":
+        return str(key[1])
+    return "/".join(f"0x{part.hex()}" for part in key[1:])

@@ -116,6 +116,7 @@ class Devnet:
         self._l2s: tuple[DevnetLayer, ...] = ()
         self._node: Node | None = None
         self._labels: list[str] = []
+        self._l2_count = 0
         self._log: NodeLog | None = None
 
     # From start to stop
@@ -272,8 +273,12 @@ class Devnet:
 
     @property
     def _services(self) -> list[ChainService]:
+        """The chains that the devnet was started with, L1 last; those that were added are served by their URLs."""
         node = self._node
-        return [] if node is None else [*node.services]
+        if node is None:
+            return []
+        layer_one = [] if node.layer_one is None else [node.layer_one]
+        return [*node.layer_twos[: self._l2_count], *layer_one]
 
     def _open_log(self) -> NodeLog | None:
         if self.config.log.silent:
@@ -291,6 +296,7 @@ class Devnet:
         if self.config.log.config_out is not None:
             info.write(Path(self.config.log.config_out))
         accounts = [DevnetAccount.of(it) for it in info.accounts]
+        self._l2_count = len(node.layer_twos)
         if node.layer_one is not None:
             self._l1 = self._serve("L1", node.layer_one, accounts)
         chains = (info, *info.others)
@@ -321,14 +327,13 @@ class Devnet:
     ) -> DevnetLayer:
         self._labels.append(label)
         self._record(label, service)
-        node, position = self._node, self._services.index(service)
-        assert node is not None
+        position = self._services.index(service)
 
         def handle(
             body: bytes, connection: ClientConnection
         ) -> bytes | Awaitable[bytes | None] | None:
             # A reset can replace the chain of a layer.
-            return node.services[position].handler(body, connection)
+            return self._services[position].handler(body, connection)
 
         channel = LayerChannel(self._loop, handle, self.config.server.body_limit_bytes)
         chain_id = service.chain.rules.chain_id

@@ -23,7 +23,9 @@ from entresol.l1.deployment_steps import (
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.batches import DataScheme
 from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
@@ -35,14 +37,15 @@ if TYPE_CHECKING:
 PROTOCOL_VERSION: Final = (0, 31, 0)
 EARLIER_VERSION: Final = (0, 30, 2)
 """That of chains without bundles, which earlier versions created."""
-NO_DATA_AVAILABILITY: Final = 1
 
 _CHAIN_SETTINGS: Final = (
     "((uint256,address,address,address,address,address,uint256,uint8,uint64,uint64,uint64,"
-    "(uint8,uint32,uint32,uint32,uint32,uint64),address,address,uint128,uint128))"
+    "(uint8,uint32,uint32,uint32,uint32,uint64),address,address,uint128,uint128,bool))"
 )
 _NO_DELAY: Final = 0
 _NO_LIMIT: Final = 2**40
+_MAX_BATCH_AGE: Final = 7 * 86_400
+_MAX_CLOCK_LEAD: Final = 15 * 60
 _POLL_SECONDS: Final = 0.1
 _NO_FUNDS: Final = "insufficient funds"
 
@@ -154,6 +157,14 @@ class RegisteredChain(msgspec.Struct, frozen=True, kw_only=True):
     base_token: BaseToken = ETHER_TOKEN
     priority_tx_max_gas: int = 72_000_000
     """The maximum gas of a request, beyond its overhead: what a block of the L2 has."""
+    is_development: bool = True
+    """Whether its state may be edited, and its clock moved; L1 has it for good."""
+    data_scheme: int = DataScheme.NONE
+
+    @property
+    def needs_executor_of_today(self) -> bool:
+        """Whether the executor of earlier versions would not do what the chain promises."""
+        return not self.is_development or self.data_scheme != DataScheme.NONE
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,8 +295,11 @@ def chain_creation(
 ) -> DeploymentStep:
     """Return what creates the contract of a chain beside these of its Bridgehub."""
     it, fees = contracts, chain.fees
-    # No data is published on L1, so there is no fee for it.
-    validium_pricing = 1
+    # Data that is not published on L1 has no fee.
+    rollup_pricing, validium_pricing = 0, 1
+    is_validium = chain.data_scheme == DataScheme.NONE
+    # Developers move the clock of either layer as they like.
+    limits = (_NO_LIMIT,) * 2 if chain.is_development else (_MAX_BATCH_AGE, _MAX_CLOCK_LEAD)
     settings = (
         chain.chain_id,
         it.bridgehub,
@@ -294,21 +308,19 @@ def chain_creation(
         it.validator_timelock,
         it.verifier,
         packed_version(),
-        NO_DATA_AVAILABILITY,
-        # Developers move the clock of either layer as they like.
-        _NO_LIMIT,
-        _NO_LIMIT,
+        *(chain.data_scheme, *limits),
         chain.priority_tx_max_gas,
         (
-            validium_pricing,
+            validium_pricing if is_validium else rollup_pricing,
             fees.batch_overhead_l1_gas,
-            fees.max_pubdata_per_batch,
+            fees.max_pubdata_per_batch if is_validium else MAX_PUBLISHED_BYTES,
             fees.max_l2_gas_per_batch,
             fees.priority_tx_max_pubdata,
             fees.minimal_l2_gas_price,
         ),
         *facets,
         *(chain.base_token.ether_price.nominator, chain.base_token.ether_price.denominator),
+        chain.is_development,
     )
     return creation("ZKChain", _CHAIN_SETTINGS, (settings,))
 

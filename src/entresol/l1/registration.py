@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.errors import ExecutionFailed, LayerOneMismatch
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.deployment import SettlementContracts, send_step
+from entresol.l1.deployment import RegisteredChain, SettlementContracts, send_step
 from entresol.l1.deployment_steps import Registration, token_registration
 from entresol.l1.discovery import find_contracts
 from entresol.primitives.values import Address, Hash32
@@ -52,6 +52,23 @@ async def find_ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
         )
     owner = Address(await read_contract(l1, bridgehub, "owner()", "address"))
     return Ecosystem(owner, contracts, (Address(facets[0]), Address(facets[1])))
+
+
+async def check_executor(l1: LayerOne, shared: Ecosystem, chain: RegisteredChain) -> None:
+    """Raise `LayerOneMismatch` if the facets that a chain would share do not do what it promises."""
+    if not chain.needs_executor_of_today:
+        return
+    try:
+        # A function of the executor that those of earlier versions have not.
+        signature = "getLastBlockTimestamp(uint256)"
+        await read_contract(l1, shared.contracts.chain, signature, "uint64", 0)
+    except ExecutionFailed as error:
+        hub = shared.contracts.bridgehub.checksummed()
+        raise LayerOneMismatch(
+            f"the chains of the Bridgehub {hub} on {l1.name} are of an earlier version, and share what neither publishes "
+            f"data nor compares times: chain {chain.chain_id} can be there as a development chain that publishes "
+            "nothing, or on contracts of its own, by --deploy-l1"
+        ) from error
 
 
 async def pairs_with_all(l1: LayerOne, bridgehub: Address, chain_id: int) -> list[Pair]:

@@ -11,6 +11,7 @@ from entresol.chain.rules import BLOB_TYPE
 from entresol.errors import ListenFailed
 from entresol.explorer.files import explorer_files
 from entresol.node.beacon_pages import BeaconPages
+from entresol.node.explorer.explorer_page import FORK_PATH
 from entresol.node.metrics import (
     chain_samples,
     garbage_samples,
@@ -51,6 +52,8 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Returns why the node is slow or at risk, but serves; None if it is neither."""
     metrics: Callable[[], Iterable[Sample]] = tuple
     """Returns more metrics."""
+    forks: Callable[[], dict[str, Any]] = dict
+    """Returns what the explorer shows of the remotes of forks."""
     chain: str = ""
     """The name of one of several chains, which its metrics have as a label."""
     wrap: Callable[[Handler], Handler] = lambda handler: handler
@@ -211,6 +214,8 @@ class ChainService:
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher
         explorer = {} if self.explorer is None else self.explorer.pages()
+        if explorer:
+            explorer[FORK_PATH] = self._fork_page
         return {
             **explorer,
             "/health": self.health_page,
@@ -235,6 +240,9 @@ class ChainService:
             return 200, JSON, json.dumps({**status, **self._health()}).encode()
         failing = {"status": "failing", "reason": str(failure), **self._health()}
         return 503, JSON, json.dumps(failing).encode()
+
+    def _fork_page(self) -> PageResponse:
+        return 200, JSON, json.dumps(self._hooks.forks()).encode()
 
     def _health(self) -> dict[str, Any]:
         ports = {} if self.extra_port is None else {"ports": [self.port, self.extra_port]}

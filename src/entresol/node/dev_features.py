@@ -34,6 +34,8 @@ def settles_remotely(config: NodeConfig) -> bool:
 
 def restriction(config: NodeConfig) -> str | None:
     """Return why developer methods are off and accounts locked by default; None if they are not."""
+    if config.settlement.production:
+        return "the chain is one for production"
     if settles_remotely(config):
         return "the chain settles on the L1 of --l1-url"
     if not all(map(is_loopback, config.server.hosts)):

@@ -10,7 +10,7 @@ import msgspec
 from entresol.dev.node_chains import identity_of
 from entresol.errors import InvalidConfig, StoreForeign
 from entresol.node.adding.records import added_at
-from entresol.node.opening.chain_parts import L1_FOLDER
+from entresol.node.config.forking.folders import L1_FOLDER
 from entresol.storage.database.directory import (
     FORMAT_FILE,
     LOCK_FILE,

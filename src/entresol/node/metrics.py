@@ -26,7 +26,7 @@ class Sample(NamedTuple):
 
     name: str
     description: str
-    value: int
+    value: float
     kind: Literal["gauge", "counter"] = "gauge"
     labels: str = ""
     """Names and values, as `part="deposits"`; samples of one metric follow each other."""
@@ -138,5 +138,6 @@ def render(samples: Iterable[Sample]) -> str:
             lines.append(f"# TYPE entresol_{it.name} {it.kind}")
             before = it.name
         labels = f"{{{it.labels}}}" if it.labels else ""
-        lines.append(f"entresol_{it.name}{labels} {it.value:d}")
+        value = f"{it.value:d}" if isinstance(it.value, int) else f"{it.value:.3f}"
+        lines.append(f"entresol_{it.name}{labels} {value}")
     return "".join(line + "\n" for line in lines)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from msgspec import structs
 
 from entresol.errors import ControlRejected
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from entresol.chain.chain_use import ChainUse
+    from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
 
@@ -68,7 +72,8 @@ class Reopening:
             except BaseException:
                 await opened.stop()
                 raise
-            for service in opened.services:
+            for service, predecessor in zip(opened.services, node.services, strict=True):
+                keep_controls(predecessor, service)
                 service.take_over()
             before = node.become(opened)
             self.config = config
@@ -79,6 +84,26 @@ class Reopening:
     async def close(self) -> None:
         """Return once all chains before are closed."""
         await asyncio.gather(*self._closing, return_exceptions=True)
+
+
+def keep_controls(before: ChainService, after: ChainService) -> None:
+    """Have a service go on with what clients have set of one that it replaces, as anvil does.
+
+    That is when blocks are sealed, how far apart they are, who receives their fees, and who is impersonated. The gas
+    limit of a fork is that of its anchor; one that ended keeps what was set.
+    """
+    old, new = before.chain, after.chain
+    new.schedule.restore(old.schedule.state, time.monotonic())
+    if old.clock.state.interval is not None:
+        new.clock.set_interval(old.clock.state.interval)
+    new.configure(
+        structs.replace(
+            new.settings,
+            beneficiary=old.settings.beneficiary,
+            gas_limit=old.settings.gas_limit if new.ledger.anchor is None else None,
+        )
+    )
+    after.api.keyring.impersonation = before.api.keyring.impersonation
 
 
 async def _close(before: contextlib.AsyncExitStack, uses: Sequence[ChainUse]) -> None:

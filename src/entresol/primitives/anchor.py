@@ -13,6 +13,7 @@ from entresol.primitives.values import Address, Bloom, FixedBytes, Hash32, Nonce
 INITIAL_BASE_FEE: Final = 10**9
 """The base fee of a block that has none, which the blocks above it continue from."""
 
+_BATCH: Final = b'"l1BatchNumber"'
 _LARGEST_64: Final = 2**64 - 1
 _LATEST: Final = 2**63 - 1
 _LARGEST_256: Final = 2**256 - 1
@@ -57,6 +58,11 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     def encode(self) -> bytes:
         """Return the chain id and the block, in MessagePack."""
         return msgspec.msgpack.encode((self.chain_id, bytes(self.json)))
+
+    @property
+    def may_have_foreign_code(self) -> bool:
+        """Whether its chain may have EraVM code: only blocks of chains of the ZK Stack have batches."""
+        return _BATCH in self.json
 
     def is_same(self, other: Anchor) -> bool:
         """Return whether both are the same block; remotes may describe one block differently."""

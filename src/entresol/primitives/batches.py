@@ -11,12 +11,30 @@ from entresol.errors import MalformedValue
 from entresol.primitives.records import HashBytes, Natural, RecordPart
 from entresol.primitives.values import Hash32
 
-VERSION: Final = 2
-"""Of batches that import roots."""
+VERSION: Final = 3
+"""Of batches that publish their data."""
+VERSION_WITHOUT_DATA: Final = 2
+"""Of others that import roots."""
 VERSION_WITHOUT_ROOTS: Final = 1
 """Of all others, which every version reads."""
 
+_DATA_FIELDS: Final = 4
 _ROOT_FIELDS: Final = 2
+_ABSENT_FIELDS: Final = {
+    VERSION: 0,
+    VERSION_WITHOUT_DATA: _DATA_FIELDS,
+    VERSION_WITHOUT_ROOTS: _DATA_FIELDS + _ROOT_FIELDS,
+}
+"""How many of the last fields each version has not."""
+
+
+class DataScheme(IntEnum):
+    """Where the data of a batch is, by the numbers of the ZK Stack."""
+
+    NONE = 1
+    """The operator alone has it."""
+    CALLDATA = 3
+    """In the call that commits the batch, and in an event of the contract."""
 
 
 class SettlementStep(IntEnum):
@@ -51,29 +69,35 @@ class Batch(RecordPart, frozen=True):
     """How many roots of L1 its blocks import."""
     dependency_hash: HashBytes = bytes(32)
     """The rolling hash of those roots; zero without any."""
+    data_scheme: DataScheme = DataScheme.NONE
+    data_commitment: HashBytes = bytes(32)
+    """What commits to the published data; of batch 0, the hash of the published genesis."""
+    data_size: Natural = 0
+    """How many bytes are published."""
+    hashed_from: Natural = 0
+    """The first block of the chain, up to this batch, whose edits L1 has only by hash; 0 if it has all."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """Decode what `encode` writes."""
         version = data[0] if data else None
-        if version not in (VERSION_WITHOUT_ROOTS, VERSION):
+        if version not in _ABSENT_FIELDS:
             raise MalformedValue(
-                f"a batch of version {VERSION_WITHOUT_ROOTS} or {VERSION} is expected, got {data[:1].hex()}"
+                f"a batch of version {VERSION_WITHOUT_ROOTS} to {VERSION} is expected, got {data[:1].hex()}"
             )
         try:
             batch = msgspec.msgpack.decode(memoryview(data)[1:], type=cls)
         except msgspec.DecodeError as error:
             raise MalformedValue(f"a batch is not readable: {error}") from error
         if batch.version != version:
-            raise MalformedValue(f"a batch of version {version} with {batch.interop_roots} roots")
+            raise MalformedValue(f"a batch of version {version} with the fields of {batch.version}")
         return batch
 
     def encode(self) -> bytes:
-        """Return the version, then the fields in MessagePack; those of roots only if there are any."""
+        """Return the version, then the fields in MessagePack that the version has."""
         fields = msgspec.structs.astuple(self)
-        if self.version == VERSION_WITHOUT_ROOTS:
-            fields = fields[:-_ROOT_FIELDS]
-        return bytes([self.version]) + msgspec.msgpack.encode(fields)
+        present = fields[: len(fields) - _ABSENT_FIELDS[self.version]]
+        return bytes([self.version]) + msgspec.msgpack.encode(present)
 
     @property
     def has_messages(self) -> bool:
@@ -82,8 +106,10 @@ class Batch(RecordPart, frozen=True):
 
     @property
     def version(self) -> int:
-        """The version of its encoding."""
-        return VERSION if self.interop_roots else VERSION_WITHOUT_ROOTS
+        """The version of its encoding: the earliest that has what it has."""
+        if self.data_scheme is not DataScheme.NONE:
+            return VERSION
+        return VERSION_WITHOUT_DATA if self.interop_roots else VERSION_WITHOUT_ROOTS
 
 
 class SettlementTransaction(NamedTuple):
@@ -92,3 +118,10 @@ class SettlementTransaction(NamedTuple):
     transaction: Hash32
     block: int
     timestamp: int
+    gas_used: int | None = None
+    """What L1 took for all of it, however many batches it settles; None if that was not recorded."""
+
+    def is_at_place_of(self, other: SettlementTransaction) -> bool:
+        """Return whether it is the same transaction in the same block, if gas is not known of both."""
+        both = self.gas_used is not None and other.gas_used is not None
+        return self[:3] == other[:3] and (not both or self.gas_used == other.gas_used)

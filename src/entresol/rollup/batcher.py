@@ -11,9 +11,10 @@ from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.journal import StoreJournal
 from entresol.errors import StoreDamaged
 from entresol.listeners import Listeners
-from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, genesis_batch
+from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after
+from entresol.rollup.genesis_batch import sealed_genesis
 from entresol.rollup.step_loop import Backoff, StepLoop, WakeLimit
-from entresol.storage.replication.entries import BatchEntry
+from entresol.storage.replication.entries import entry_of_batch
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
+    from entresol.rollup.priority_tree import Frontier
+    from entresol.rollup.publication.publication import Publication
     from entresol.storage.batch_table import BatchTable
     from entresol.storage.store_view import BlockReader
 
@@ -65,12 +68,15 @@ class Batcher:
         *,
         journal: Journal | None = None,
         settlement: Settlement | None = None,
+        publication: Publication | None = None,
     ) -> None:
+        """Take the parts; without a `publication` the batches publish nothing."""
         self._blocks = blocks
         self._batches = batches
         self._journal = journal or StoreJournal(batches)
         self._policy = policy or SealingPolicy()
         self._settlement = settlement
+        self._publication = publication
         self.sealed: Listeners[[Batch]] = Listeners()
         """Notified of each sealed batch."""
         self._steps = StepLoop(
@@ -147,9 +153,9 @@ class Batcher:
             chain_events.unsubscribe(subscription)
 
     def _seal_genesis(self) -> Batch:
-        batch = genesis_batch(self._record(self._blocks.first_number))
-        self._batches.append(batch, b"", [(0, 0)])
-        return batch
+        sealed = sealed_genesis(self._record(self._blocks.first_number), self._publication)
+        self._batches.append(*sealed)
+        return sealed.batch
 
     async def _poll(self) -> float:
         now = time.monotonic()
@@ -166,13 +172,21 @@ class Batcher:
         self._last_hash = self._blocks.block_hash(self._open.next_block - 1)
 
     async def _seal(self) -> Batch:
-        batch, logs, positions = self._open.seal()
-        await self._journal.write(BatchEntry(batch.encode(), logs, tuple(positions)))
+        sealed = self._open.seal()
+        batch = sealed.batch
+        if batch.hashed_from and not self.last.hashed_from:
+            log.warning(
+                "block %d has edits that are larger than a batch: L1 has only their hash, so it is not enough to rebuild "
+                "the chain from there on",
+                batch.hashed_from,
+            )
+        await self._journal.write(entry_of_batch(*sealed))
         frontier = self._open.frontier.extend(self._open.priority)
-        self._open = OpenBatch(batch.number + 1, batch.last_block + 1, frontier)
+        self._open = self._opened(batch, frontier)
         log.debug(
-            "sealed batch %d: blocks %d to %d, %d transactions, %d messages",
+            "sealed batch %d: blocks %d to %d, %d transactions, %d messages, %d bytes published",
             *(batch.number, batch.first_block, batch.last_block, batch.transactions, batch.logs),
+            batch.data_size,
         )
         self.sealed.notify(batch)
         if self._settlement is not None:
@@ -187,8 +201,14 @@ class Batcher:
         """Return the open batch after the last sealed one, and the hash of the block before it."""
         last = self.last
         frontier = frontier_after(self._blocks, last)
-        opened = OpenBatch(last.number + 1, last.last_block + 1, frontier)
-        return opened, self._blocks.block_hash(last.last_block)
+        return self._opened(last, frontier), self._blocks.block_hash(last.last_block)
+
+    def _opened(self, last: Batch, frontier: Frontier) -> OpenBatch:
+        """Return the open batch after `last`."""
+        number, first_block = last.number + 1, last.last_block + 1
+        publication = self._publication
+        body = None if publication is None else publication.open(last)
+        return OpenBatch(number, first_block, frontier, body)
 
     def _was_reverted(self) -> bool:
         # A chain may be reverted and seal identical blocks again, but their batch was removed.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
 from entresol.errors import BatchOverflow, StoreDamaged
-from entresol.primitives.batches import Batch
+from entresol.primitives.batches import Batch, DataScheme
 from entresol.primitives.interop.messages import MessageLoad
 from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH
 from entresol.primitives.interop.roots import rolling_hash as rolling_hash_of_roots
@@ -16,8 +16,9 @@ from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS,
 from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.primitives.values import Hash32
 from entresol.rollup.commitments import CommitBatchInfo, StoredBatchInfo
+from entresol.rollup.data_availability import NO_DATA_INPUT, calldata_commitment, calldata_input
 from entresol.rollup.message_tree import CAPACITY, MessageTree
-from entresol.rollup.priority_tree import EMPTY_LEAF, Frontier, rolling_hash
+from entresol.rollup.priority_tree import Frontier, rolling_hash
 
 if TYPE_CHECKING:
     from entresol.primitives.interop.roots import InteropRoot
@@ -55,17 +56,39 @@ class SealingPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SealedBatch(NamedTuple):
-    """A sealed batch, its packed logs, and the first transaction number and the logs before each of its blocks."""
+    """A sealed batch, its packed logs, the first transaction number and the logs before each of its blocks, its data."""
 
     batch: Batch
     logs: bytes
     positions: list[tuple[int, int]]
+    data: bytes = b""
+    """What it publishes."""
+
+
+class BatchBody(Protocol):
+    """What the blocks of the open batch publish."""
+
+    @property
+    def hashed_from(self) -> int:
+        """The first block of the chain whose edits are published by hash; 0 if there is none."""
+
+    def has_room_for(self, record: BlockRecord) -> bool:
+        """Return whether the next block fits; raises `BatchOverflow` if no batch could publish it."""
+
+    def add(self, record: BlockRecord) -> None:
+        """Add the next block."""
+
+    def finish(self) -> bytes:
+        """Return what is published."""
 
 
 class OpenBatch:
     """The batch that blocks are added to."""
 
-    def __init__(self, number: int, first_block: int, frontier: Frontier) -> None:
+    def __init__(
+        self, number: int, first_block: int, frontier: Frontier, body: BatchBody | None = None
+    ) -> None:
+        """Open a batch; without a `body` it publishes nothing."""
         self.number = number
         self.first_block = first_block
         self.frontier = frontier
@@ -80,6 +103,7 @@ class OpenBatch:
         self._first_timestamp = 0
         self._last_timestamp = 0
         self._state_root = Hash32.zero()
+        self._body = body
 
     @property
     def blocks(self) -> int:
@@ -99,6 +123,8 @@ class OpenBatch:
                 f"block {self.next_block} has {transactions} transactions and {logs} messages to "
                 f"L1, and a batch at most {MAX_TRANSACTIONS} and {CAPACITY}"
             )
+        if self._body is not None and not self._body.has_room_for(record):
+            return False
         return not self.blocks or (
             self.blocks < policy.max_blocks
             and self.transactions + transactions <= policy.max_transactions
@@ -110,6 +136,8 @@ class OpenBatch:
 
     def add(self, record: BlockRecord, now: float) -> None:
         """Add the next block."""
+        if self._body is not None:
+            self._body.add(record)
         header = record.header()
         if not self.blocks:
             self._first_timestamp = header.timestamp
@@ -143,6 +171,8 @@ class OpenBatch:
     def seal(self) -> SealedBatch:
         """Return the batch as it is stored."""
         logs = b"".join(self.logs)
+        body = self._body
+        data = b"" if body is None else body.finish()
         batch = Batch(
             self.number,
             self.first_block,
@@ -159,32 +189,20 @@ class OpenBatch:
             bytes(self._state_root),
             len(self.roots),
             bytes(rolling_hash_of_roots(self.roots)),
+            *_published(data),
+            0 if body is None else body.hashed_from,
         )
-        return SealedBatch(batch, logs, self._positions)
+        return SealedBatch(batch, logs, self._positions, data)
 
 
-def genesis_batch(record: BlockRecord) -> Batch:
-    """Return batch 0: the genesis block, with which the chain is registered on L1."""
-    header = record.header()
-    return Batch(
-        number=0,
-        first_block=header.number,
-        last_block=header.number,
-        first_timestamp=header.timestamp,
-        last_timestamp=header.timestamp,
-        transactions=0,
-        l1_transactions=0,
-        first_priority_id=0,
-        priority_hash=bytes(EMPTY_LEAF),
-        priority_frontier=(),
-        logs=0,
-        message_root=bytes(32),
-        state_root=bytes(header.state_root),
-    )
+def _published(data: bytes) -> tuple[DataScheme, bytes, int]:
+    if not data:
+        return DataScheme.NONE, bytes(32), 0
+    return DataScheme.CALLDATA, bytes(calldata_commitment(data)), len(data)
 
 
-def commit_info_of(batch: Batch, chain_id: int) -> CommitBatchInfo:
-    """Return what is committed to L1 for a batch."""
+def commit_info_of(batch: Batch, chain_id: int, data: bytes = b"") -> CommitBatchInfo:
+    """Return what is committed to L1 for a batch, which publishes `data` or nothing."""
     return CommitBatchInfo(
         chain_id=chain_id,
         number=batch.number,
@@ -197,13 +215,19 @@ def commit_info_of(batch: Batch, chain_id: int) -> CommitBatchInfo:
         l1_transactions=batch.l1_transactions,
         priority_hash=Hash32(batch.priority_hash),
         dependency_hash=Hash32(batch.dependency_hash),
+        data_scheme=batch.data_scheme,
+        data_commitment=Hash32(batch.data_commitment),
+        data_input=calldata_input(data) if data else NO_DATA_INPUT,
     )
 
 
 def stored_info_of(batch: Batch, chain_id: int) -> StoredBatchInfo:
     """Return what L1 stores the hash of for a batch."""
     if batch.number == 0:
-        return StoredBatchInfo.genesis(Hash32(batch.state_root))
+        state_root = Hash32(batch.state_root)
+        if batch.data_scheme is DataScheme.NONE:
+            return StoredBatchInfo.genesis(state_root)
+        return StoredBatchInfo.genesis(state_root, Hash32(batch.data_commitment))
     return commit_info_of(batch, chain_id).stored()
 
 

@@ -1,8 +1,7 @@
 """Batch commitments, and the call data that commits, proves and executes batches on L1.
 
-The encodings are those of protocol version 31; contracts of version 30 differ in that of an execution. Two parts are
-placeholders: no data of the batch is published (the scheme says so), and the proof is a fake that only a development
-verifier accepts. L1 checks everything else.
+The encodings are those of protocol version 31; contracts of version 30 differ in that of an execution. One part is a
+placeholder: the proof is a fake that only a development verifier accepts. L1 checks everything else.
 """
 
 from __future__ import annotations
@@ -14,8 +13,10 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.primitives import abi
+from entresol.primitives.batches import DataScheme
 from entresol.primitives.interop.roots import ROOT_TYPE, InteropRoot
 from entresol.primitives.values import Address, Hash32
+from entresol.rollup.data_availability import NO_DATA_COMMITMENT, NO_DATA_INPUT
 from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
 
 # The first byte of the call data: the version of its encoding.
@@ -25,10 +26,8 @@ EXECUTE_VERSION: Final = 2
 EXECUTE_VERSION_WITHOUT_ROOTS: Final = 1
 """Of contracts from before there were roots; they take a list of them, which has to be empty."""
 
-# Data availability: none. Only the operator has the data, and L1 requires none of it.
-NO_DATA_SCHEME: Final = 1
-NO_DATA_COMMITMENT: Final = Hash32.zero()
-NO_DATA_INPUT: Final = bytes(32)
+_NO_GENESIS_DATA: Final = Hash32((1).to_bytes(32))
+"""The commitment of batch 0 of a chain that publishes nothing."""
 
 _FAKE_PROOF_TYPE: Final = 3
 _FAKE_PROOF_MAGIC: Final = 13
@@ -56,9 +55,9 @@ class StoredBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     commitment: Hash32
 
     @classmethod
-    def genesis(cls, state_root: Hash32) -> StoredBatchInfo:
-        """Return batch 0, with which the chain is registered on L1."""
-        return cls(number=0, state_root=state_root, commitment=Hash32((1).to_bytes(32)))
+    def genesis(cls, state_root: Hash32, data_hash: Hash32 = _NO_GENESIS_DATA) -> StoredBatchInfo:
+        """Return batch 0, with which the chain is registered on L1; `data_hash` is that of its published genesis."""
+        return cls(number=0, state_root=state_root, commitment=data_hash)
 
     def hash(self) -> Hash32:
         """Return what L1 stores as `storedBatchHash`."""
@@ -94,6 +93,10 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     l1_transactions: int
     priority_hash: Hash32
     dependency_hash: Hash32 = Hash32.zero()
+    data_scheme: DataScheme = DataScheme.NONE
+    data_commitment: Hash32 = NO_DATA_COMMITMENT
+    data_input: bytes = NO_DATA_INPUT
+    """Where the data is, for the contract; L1 does not store it."""
 
     def commitment(self) -> Hash32:
         """Return the commitment, as L1 computes it from the call data."""
@@ -103,8 +106,8 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
                 self.chain_id.to_bytes(32)
                 + self.first_timestamp.to_bytes(8)
                 + self.last_timestamp.to_bytes(8)
-                + NO_DATA_SCHEME.to_bytes(32)
-                + NO_DATA_COMMITMENT
+                + self.data_scheme.to_bytes(32)
+                + self.data_commitment
                 + self.l1_transactions.to_bytes(32)
                 + self.priority_hash
                 + self.message_root
@@ -134,14 +137,14 @@ class CommitBatchInfo(msgspec.Struct, frozen=True, kw_only=True):
             self.priority_hash,
             self.dependency_hash,
             self.message_root,
-            NO_DATA_SCHEME,
-            NO_DATA_COMMITMENT,
+            int(self.data_scheme),
+            self.data_commitment,
             self.first_timestamp,
             self.first_block,
             self.last_timestamp,
             self.last_block,
             self.chain_id,
-            NO_DATA_INPUT,
+            self.data_input,
         )
 
 

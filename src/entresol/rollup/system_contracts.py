@@ -85,6 +85,9 @@ INTEROP_FEE: Final = 10**12
 HELD: Final = 2**127 - 1
 """What the holder has in the genesis, backed by nothing and part of no sum: base tokens that bundles bring come from it."""
 
+_SALTED: Final = {NATIVE_TOKEN_VAULT: "BRIDGED_TOKEN_SALT", CONTRACT_DEPLOYER: "_countSalt"}
+"""The variables of a copy's contracts that give what they deploy other addresses than on the copied chain."""
+
 # The nonce of a contract after its creation.
 _FIRST_NONCE: Final = 1
 
@@ -157,6 +160,18 @@ def system_genesis(
             code=_paymaster_code(), nonce=_FIRST_NONCE, balance=paymaster_balance
         )
     return accounts
+
+
+def with_salt(
+    accounts: Mapping[Address, GenesisAccount], salt: Hash32
+) -> dict[Address, GenesisAccount]:
+    """Return the contracts of a copy of a chain: what others like them deployed there keeps its addresses."""
+    salted = dict(accounts)
+    for address, variable in _SALTED.items():
+        slots = storage_of(artifact(CONTRACTS[address]), {variable: salt})
+        account = accounts[address]
+        salted[address] = msgspec.structs.replace(account, storage={**account.storage, **slots})
+    return salted
 
 
 def _interop_storage(

@@ -18,7 +18,7 @@ from entresol.errors import (
     SystemTransactionFailed,
 )
 from entresol.execution.work_budget import WorkBudget
-from entresol.state_missing import MAX_FETCHES, fetched
+from entresol.state_missing import MAX_FETCHES, RemotePatience
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -96,6 +96,7 @@ class BlockSealer:
         self, *, is_needed: bool = True, is_long: bool = False, leaves_out: bool = True
     ) -> Header | None:
         async with self._sealing:
+            patience = RemotePatience()
             for _ in range(MAX_FETCHES):
                 try:
                     sealed = await self._seal_next(
@@ -107,7 +108,7 @@ class BlockSealer:
                 else:
                     self._failure = None
                     return sealed
-                await fetched(needed)
+                await patience.fetched(needed)
             raise needed
 
     async def _seal_next(

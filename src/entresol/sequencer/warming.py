@@ -7,7 +7,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from time import monotonic
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.background_task import cancel
 from entresol.errors import BlockFull, ChainReplaced, InvalidTransaction, RemoteTimeout
@@ -40,6 +41,14 @@ REST_SECONDS: Final = 5.0
 _MAX_SENDERS: Final = 4_096
 
 
+class _Attempts(NamedTuple):
+    """How often a transaction was warmed, and since when."""
+
+    first: Hash32
+    begun: float
+    tries: int = 0
+
+
 class Warming:
     """Executes what is cold on threads that wait for the remote, and throws the results away.
 
@@ -63,7 +72,7 @@ class Warming:
         self._threads = ThreadPoolExecutor(WARMING_THREADS, thread_name_prefix="warm")
         self._tasks: dict[Address | None, asyncio.Task[None]] = {}
         self._busy: set[asyncio.Future[None]] = set()
-        self._attempts: BoundedMap[Address, tuple[Hash32, int]] = BoundedMap(_MAX_SENDERS)
+        self._attempts: BoundedMap[Address, _Attempts] = BoundedMap(_MAX_SENDERS)
         self._cold.found.add(self._start)
 
     async def settled(self) -> None:
@@ -135,14 +144,28 @@ class Warming:
         if not transactions:
             return None
         first = transactions[0]
-        known, count = self._attempts.get(sender) or (first.hash, 0)
-        count = count + 1 if known == first.hash else 1
-        self._attempts.put(sender, (first.hash, count))
-        if count <= MAX_ATTEMPTS:
+        known = self._attempts.get(sender)
+        if known is None or known.first != first.hash:
+            known = _Attempts(first.hash, monotonic())
+        known = known._replace(tries=known.tries + 1)
+        self._attempts.put(sender, known)
+        problem = self._too_much(known)
+        if problem is None:
             return None
         self._attempts.pop(sender)
-        problem = f"the transaction read something else of the remote {MAX_ATTEMPTS} times"
         return ColdTransaction(first, RemoteTimeout(problem))
+
+    def _too_much(self, attempts: _Attempts) -> str | None:
+        """Say why a transaction is not warmed once more."""
+        if attempts.tries > MAX_ATTEMPTS:
+            return f"the transaction read something else of the remote {MAX_ATTEMPTS} times"
+        remote = self._chain.ledger.remote
+        if remote is None or monotonic() - attempts.begun <= remote.total:
+            return None
+        return (
+            f"the remote {remote.host} did not respond to all that the transaction reads in {remote.total:g} seconds; "
+            "see --fork-timeout"
+        )
 
     async def _warm(self, transactions: Sequence[Transaction]) -> ColdTransaction | None:
         """Execute transactions on the latest state, in order; return the one that has failed for the remote."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.cache_limits import CACHES
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
 from entresol.storage.book_table import BookTable
+from entresol.storage.derivation_table import DerivationTable
 from entresol.storage.root_table import RootTable, path_key
 
 if TYPE_CHECKING:
     from entresol.storage.database.key_value import KeyValueStore, Row
+    from entresol.storage.derivation_table import DerivedPosition
     from entresol.storage.root_table import RootCursor
 
 
@@ -28,6 +30,10 @@ class BatchPosition(NamedTuple):
     batch: int
     first_tx_number: int
     logs_before: int
+
+
+_SETTLED_BYTES: Final = 32 + 8 + 8
+"""Of the row of a step without its gas: transaction, block and time."""
 
 
 class BatchMark(NamedTuple):
@@ -66,6 +72,8 @@ class BatchTable:
         self.books = BookTable(db)
         self.roots = RootTable(db)
         """The roots over all chains that lead to other L2s."""
+        self.derivation = DerivationTable(db)
+        """Where the batches of a chain that is derived from L1 come from."""
         self._last: Batch | None = None
         self._is_last_known = False
         # Each version has a map of its own, so that a thread never adds what it read before to what is read after.
@@ -118,15 +126,36 @@ class BatchTable:
         # A reverted block may have left it.
         return position if batch is not None and block <= batch.last_block else None
 
-    def append(self, batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]]) -> None:
-        """Add a sealed batch; `positions` are the first transaction number and the logs before each of its blocks."""
-        key = tables.number(batch.number)
-        rows = [(tables.BATCH + key, batch.encode())]
-        if logs:
-            rows.append((tables.BATCH_LOGS + key, logs))
-        for block, (transactions, before) in enumerate(positions, start=batch.first_block):
-            position = key + tables.pack_index(transactions) + tables.pack_index(before)
-            rows.append((tables.BATCH_POSITION + tables.number(block), position))
+    def data(self, number: int) -> bytes:
+        """Return what a batch publishes, byte for byte; empty if that is nothing."""
+        return self._db.get(tables.BATCH_DATA + tables.number(number)) or b""
+
+    def append(
+        self,
+        batch: Batch,
+        logs: bytes,
+        positions: Iterable[tuple[int, int]],
+        data: bytes = b"",
+    ) -> None:
+        """Add a sealed batch; `positions` are the first transaction number and the logs before each of its blocks.
+
+        What it publishes is kept as it is, since another version of the compressor would give other bytes.
+        """
+        self._write(_rows_of(batch, logs, positions, data))
+
+    def append_derived(
+        self,
+        sealed: tuple[Batch, bytes, Iterable[tuple[int, int]], bytes],
+        position: DerivedPosition,
+        commit: SettlementTransaction,
+    ) -> None:
+        """Add what `append` does of a batch that was derived, where L1 has it, and what committed it, in one write."""
+        number = sealed[0].number
+        rows = _rows_of(*sealed)
+        rows.append(self.derivation.row_of(number, position))
+        self._write(rows + _settled_rows([number], SettlementStep.COMMIT, commit))
+
+    def _write(self, rows: list[Row]) -> None:
         self._db.write(rows)
         self.refresh()
 
@@ -188,8 +217,10 @@ class BatchTable:
         row = self._db.get(_settled_key(number, step))
         if row is None:
             return None
-        numbers = (int.from_bytes(part) for part in (row[32:40], row[40:]))
-        return SettlementTransaction(Hash32(row[:32]), *numbers)
+        block, timestamp = int.from_bytes(row[32:40]), int.from_bytes(row[40:48])
+        # Versions that did not ask L1 for it wrote none.
+        gas_used = int.from_bytes(row[48:]) if len(row) > _SETTLED_BYTES else None
+        return SettlementTransaction(Hash32(row[:32]), block, timestamp, gas_used)
 
     def last_settled(self, step: SettlementStep) -> int:
         """Return the last batch for which a step is done; 0 if there is none.
@@ -273,6 +304,9 @@ class BatchTable:
         key = tables.number(batch.number)
         yield tables.BATCH + key
         yield tables.BATCH_LOGS + key
+        if batch.data_size:
+            yield tables.BATCH_DATA + key
+            yield from self.derivation.keys_of(batch.number)
         for number in range(batch.first_block, last_block + 1):
             yield tables.BATCH_POSITION + tables.number(number)
         for step in SettlementStep:
@@ -281,10 +315,27 @@ class BatchTable:
         yield path_key(tables.number(batch.number))
 
 
+def _rows_of(
+    batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]], data: bytes
+) -> list[Row]:
+    key = tables.number(batch.number)
+    rows = [(tables.BATCH + key, batch.encode())]
+    if logs:
+        rows.append((tables.BATCH_LOGS + key, logs))
+    if data:
+        rows.append((tables.BATCH_DATA + key, data))
+    for block, (transactions, before) in enumerate(positions, start=batch.first_block):
+        position = key + tables.pack_index(transactions) + tables.pack_index(before)
+        rows.append((tables.BATCH_POSITION + tables.number(block), position))
+    return rows
+
+
 def _settled_rows(
     numbers: Iterable[int], step: SettlementStep, by: SettlementTransaction
 ) -> list[Row]:
     row = by.transaction + tables.number(by.block) + tables.number(by.timestamp)
+    if by.gas_used is not None:
+        row += tables.number(by.gas_used)
     return [(_settled_key(number, step), row) for number in numbers]
 
 

@@ -14,6 +14,8 @@ from entresol._native import (
     keccak256,
     zk_dependencies,
 )
+from entresol.errors import MalformedValue
+from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, eravm_hash, evm_hash, pad_evm
 from entresol.primitives.transactions import (
     PriorityTransaction,
@@ -246,19 +248,30 @@ def _live_slots(db: KeyValueStore, address: bytes, number: int) -> Iterator[byte
 
 
 class Prices(NamedTuple):
-    """The price of gas on L1, in wei, and of a pubdata byte on L2, in units of its base token."""
+    """The price of gas on L1, in wei, of a pubdata byte on L2, in units of its base token, and of ether in these."""
 
     l1_gas_price: int
     fair_pubdata_price: int
+    ether: EtherPrice = EtherPrice()
 
     def pack(self) -> bytes:
-        """Return the prices as a row has them, each at most what fits."""
-        return b"".join(min(price, _HIGHEST_PRICE).to_bytes(_PRICE_SIZE) for price in self)
+        """Return the prices as a row has them, each at most what fits; that of ether only where it is not paid in."""
+        prices = (self.l1_gas_price, self.fair_pubdata_price)
+        row = b"".join(min(price, _HIGHEST_PRICE).to_bytes(_PRICE_SIZE) for price in prices)
+        return row if self.ether == EtherPrice() else row + self.ether.pack()
 
     @classmethod
     def unpack(cls, row: bytes) -> Prices:
-        """Read what `pack` writes."""
-        return cls(int.from_bytes(row[:_PRICE_SIZE]), int.from_bytes(row[_PRICE_SIZE:]))
+        """Read what `pack` writes, or versions that did not have the price of ether."""
+        if len(row) not in (2 * _PRICE_SIZE, 3 * _PRICE_SIZE):
+            raise MalformedValue(f"prices take 64 or 96 bytes, got {len(row)}")
+        l1_gas_price, fair_pubdata_price = row[:_PRICE_SIZE], row[_PRICE_SIZE : 2 * _PRICE_SIZE]
+        prices = int.from_bytes(l1_gas_price), int.from_bytes(fair_pubdata_price)
+        ether = row[2 * _PRICE_SIZE :]
+        try:
+            return cls(*prices, EtherPrice.unpack(ether)) if ether else cls(*prices)
+        except ValueError as error:
+            raise MalformedValue(f"the price of ether: {error}") from error
 
 
 class PriceTable:

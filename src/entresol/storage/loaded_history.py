@@ -46,17 +46,19 @@ _encoder: Final = msgspec.msgpack.Encoder()
 _KEPT_TABLES: Final = (
     tables.BATCH,
     tables.BATCH_LOGS,
+    tables.BATCH_DATA,
     tables.BATCH_POSITION,
     tables.SETTLED,
     tables.BOOKS,
     tables.BOOKED_AT,
     tables.PRICES,
+    tables.RULES,
     tables.ROOT,
     tables.BATCH_PATH,
     tables.PATHS,
     tables.REMOTE_CODE,
 )
-_TABLES_BY_BLOCK: Final = (tables.BATCH_POSITION, tables.PRICES)
+_TABLES_BY_BLOCK: Final = (tables.BATCH_POSITION, tables.PRICES, tables.RULES)
 _KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.ROOTS, tables.PENDING_SETTLEMENT)
 
 

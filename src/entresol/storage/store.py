@@ -162,13 +162,22 @@ class Store(StoreView):
         self.nonempty.reset(None, header.number)
         self.fork.anchor = anchor
         rows = self.genesis.rows_of(identity, chain_id, header.number)
+        rows += self.rules.rows_of(header.number)
         self._append(record, nodes, [*rows, *anchor_rows(anchor)])
 
     def append(
-        self, record: BlockRecord, nodes: Iterable[Row], prices: Prices | None = None
+        self,
+        record: BlockRecord,
+        nodes: Iterable[Row],
+        prices: Prices | None = None,
+        *,
+        sync: bool = True,
     ) -> None:
-        """Add the next block with its new trie nodes and its prices, in one durable write."""
-        self._append(record, nodes, self.prices.rows_of(self._next_number, prices))
+        """Add the next block with its new trie nodes and its prices, in one durable write.
+
+        Without `sync` a power cut may undo it, until the next write that syncs.
+        """
+        self._append(record, nodes, self._marks_of_next(prices), sync=sync)
 
     def write_next(
         self, record: BlockRecord, nodes: Iterable[Row], prices: Prices | None = None
@@ -179,7 +188,7 @@ class Store(StoreView):
         """
         # Processes that share the store see what is written at once, so there it is durable at once.
         sync = self._db.is_shared
-        self._write(record, nodes, self.prices.rows_of(self._next_number, prices), sync=sync)
+        self._write(record, nodes, self._marks_of_next(prices), sync=sync)
         self._next = record
 
     def prepare_next(self, record: BlockRecord, nodes: Iterable[Row]) -> None:
@@ -276,6 +285,7 @@ class Store(StoreView):
         self.loaded.refresh()
         self.batches.refresh()
         self.prices.refresh()
+        self.rules.refresh()
         return is_exchanged
 
     def rebuild(
@@ -308,8 +318,15 @@ class Store(StoreView):
     def _next_number(self) -> int:
         return self.first_number if self.head_number is None else self.head_number + 1
 
-    def _append(self, record: BlockRecord, nodes: Iterable[Row], marks: list[Row]) -> None:
-        self._show(self._write(record, nodes, marks, sync=True), record)
+    def _append(
+        self, record: BlockRecord, nodes: Iterable[Row], marks: list[Row], *, sync: bool = True
+    ) -> None:
+        self._show(self._write(record, nodes, marks, sync=sync), record)
+
+    def _marks_of_next(self, prices: Prices | None) -> list[Row]:
+        """Return the rows of the next block that do not follow from its record."""
+        number = self._next_number
+        return [*self.prices.rows_of(number, prices), *self.rules.rows_of(number)]
 
     def _write(
         self, record: BlockRecord, nodes: Iterable[Row], marks: list[Row], *, sync: bool
@@ -356,7 +373,7 @@ class Store(StoreView):
         # Searches skip deleted rows one by one, so nothing is deleted that is not there.
         others = [
             it
-            for it in (tables.PRICES + key, tables.BATCH_POSITION + key)
+            for it in (tables.PRICES + key, tables.RULES + key, tables.BATCH_POSITION + key)
             if self._db.get(it) is not None
         ]
         shared_with_none = keys_of(self._db, record, number)

@@ -26,6 +26,7 @@ from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, OpenLogTable, candidates
 from entresol.storage.replication.position import PositionTable
+from entresol.storage.rules_table import RulesTable
 from entresol.storage.tables import StateKeys
 
 K = TypeVar("K", bound=Hashable)
@@ -218,6 +219,7 @@ class StoreView:
         self.fork = ForkTable(db, directory.path)
         self.batches = BatchTable(db)
         self.prices = PriceTable(db)
+        self.rules = RulesTable(db, directory.path)
         self.state_keys = StateKeys(db)
         self.position = PositionTable(db)
         self.loaded = LoadedHistory(db)

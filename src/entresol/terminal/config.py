@@ -1,7 +1,5 @@
 """Settings of the log, and of what the node writes at start-up."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from entresol._native import Account, Changes, Overlay, Rules, Snapshot, public_key
 from entresol._native import address_of as _address_of
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
+from entresol.execution.block_rules import prevrandao_after
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.records import StoredChange, stored_account
@@ -77,6 +78,7 @@ class Producer:
             gas_limit=self.gas_limit,
             base_fee=self.base_fee,
             beneficiary=BENEFICIARY,
+            prevrandao=prevrandao_after(parent.hash(), parent.number + 1),
         )
         on = ParentBlock(parent.hash(), parent.state_root)
         return BlockExecutor(self.rules, self.snapshot, env, on)

@@ -16,7 +16,7 @@ from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, sign
-from entresol.primitives.transactions.envelope import load
+from entresol.primitives.transactions import decode as decode_transaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
 from tests.support.contracts.layer_two import (
@@ -209,7 +209,7 @@ class ScriptedWorld(LayerTwo):
     ) -> Transaction:
         """Return a transaction of a contract account."""
         payload = fill(sender, custom_signature=signature, **fields)
-        return load(payload.encode(), sender)
+        return decode_transaction(payload.encode())
 
     def from_key(self, by: int = 0, **fields: object) -> Transaction:
         """Return a signed transaction of Alice's, or of Bob's."""

@@ -32,6 +32,8 @@ PROTOCOL_VERSION = (30 << 32) | 2
 ROLLUP = 0
 CALLDATA_DA = 3
 DAY = 86_400
+PRODUCTION_LIMITS = (7 * DAY, 15 * 60)
+"""How old and how far ahead a batch may be at most, off development chains."""
 
 FEE_PARAMS = (ROLLUP, 1_000_000, 120_000, 80_000_000, 99_000, 250_000_000)
 
@@ -96,9 +98,10 @@ class Deployed:
         *,
         da: int = CALLDATA_DA,
         ratio: tuple[int, int] = (1, 1),
+        is_development: bool = True,
     ) -> Contract:
         """Register another chain, whose gas is paid in `token`, of which ether costs `ratio`."""
-        chain = self.new_chain(chain_id, da=da, ratio=ratio)
+        chain = self.new_chain(chain_id, da=da, ratio=ratio, is_development=is_development)
         self.engine.send(
             DEPLOYER, self.bridgehub, "registerChain",
             chain_id, self.manager.address, chain.address, asset_id(token),
@@ -113,6 +116,7 @@ class Deployed:
         *,
         da: int = CALLDATA_DA,
         ratio: tuple[int, int] = (1, 1),
+        is_development: bool = True,
     ) -> Contract:
         """Deploy the contract of another chain, which is then still to be registered."""
         made = chain_settings(
@@ -125,6 +129,7 @@ class Deployed:
             chain_id=chain_id,
             da=da,
             ratio=ratio,
+            is_development=is_development,
         )
         return self.engine.deploy("ZKChain", made, sender=DEPLOYER)
 
@@ -174,11 +179,14 @@ def chain_settings(
     da: int = CALLDATA_DA,
     admin: Address = DEPLOYER,
     ratio: tuple[int, int] = (1, 1),
+    is_development: bool = True,
+    clock_limits: tuple[int, int] | None = None,
 ) -> tuple[object, ...]:
     """Return what the constructor of a chain's contract takes."""
+    limits = clock_limits or ((3 * DAY, 3600) if is_development else PRODUCTION_LIMITS)
     return (
         chain_id, hub, manager, admin, timelock, verifier, PROTOCOL_VERSION,
-        da, 3 * DAY, 3600, 72_000_000, FEE_PARAMS, *facets, *ratio,
+        da, *limits, 72_000_000, FEE_PARAMS, *facets, *ratio, is_development,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
 from eth_abi.grammar import TupleType, parse
@@ -109,6 +110,7 @@ class LayerTwo:
         paymaster_balance: int | None = None,
         directory: Path | None = None,
         replaced: Mapping[Address, GenesisAccount] | None = None,
+        publishes: bool = False,
     ) -> None:
         system = system_genesis(
             l1_chain_id=l1_chain_id,
@@ -122,7 +124,7 @@ class LayerTwo:
         clock = Clock(lambda: 1_000.0)
         # A chain keeps the contracts that it was created with.
         expected = ExpectedGenesis(self.genesis, lambda _stored, _expected: ())
-        rules = ChainRules.layer_2(CHAIN_ID, FEE)
+        rules = msgspec.structs.replace(ChainRules.layer_2(CHAIN_ID, FEE), publishes=publishes)
         self.chain = Chain.open(directory, rules, expected, clock=clock)
         self._deposits = 0
 

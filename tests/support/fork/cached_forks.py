@@ -40,3 +40,4 @@ def fill(cache: ForkCache, fork: Fork = FORK) -> None:
     cache.put_slots(b"\xcc" * 32, {(ADDRESS, SLOT): b""})
     cache.put_hashes({fork.number - 1: b"\xdd" * 32})
     cache.put_response("eth_getBlockByNumber", b'["0x1", false]', b'{ "number": "0x1" }')
+    cache.put_absent("eth_getTransactionByHash", b'["0x02"]')

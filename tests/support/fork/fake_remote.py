@@ -15,6 +15,7 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 
 Key: TypeAlias = tuple[Any, ...]
 
+HOST: Final = "http://there"
 MAX_TAKEN: Final = 1_024
 
 
@@ -42,6 +43,8 @@ class FakeRemote:
         hashes: Mapping[int, bytes] | None = None,
         *,
         max_entries: int = 500_000,
+        silence: float = 1e6,
+        total: float = 1e6,
     ) -> None:
         self.accounts = {bytes(it): account for it, account in (accounts or {}).items()}
         self.slots = {
@@ -61,7 +64,13 @@ class FakeRemote:
         self._released = threading.Event()
         self._released.set()
         self._is_closed = False
-        self.table = RemoteTable(self._wanted.set, max_entries=max_entries)
+        self.table = RemoteTable(
+            self._wanted.set,
+            max_entries=max_entries,
+            silence=silence,
+            total=total,
+            host=lambda: HOST,
+        )
         self._thread = threading.Thread(target=self._serve, name="fake-remote", daemon=True)
         self._thread.start()
 

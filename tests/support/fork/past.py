@@ -42,13 +42,15 @@ class Block(NamedTuple):
     number: int
     hash: Hash32
     header: Header
+    json: bytes
 
 
 class PastOfChain:
     """The past on another chain's API.
 
     `asked` counts methods. `results` replaces what a method returns, `errors` lets it fail, and `kept` has what was
-    declared final, by method and parameters; `pinned` is the first block that is asked for by hash, and
+    declared final, and `absent` what is nothing, by method and parameters; `hardforks` are those of blocks, by number, and
+    `headers` what is other in theirs; `pinned` is the first block that is asked for by hash, and
     the remote has others than those of `replaced`.
     """
 
@@ -66,8 +68,12 @@ class PastOfChain:
         self.results: dict[str, Callable[[Sequence[Any], Any], Any]] = {}
         self.errors: dict[str, tuple[int, str]] = {}
         self.kept: dict[tuple[str, str], bytes] = {}
+        self.absent: set[tuple[str, str]] = set()
         self.pinned: int | None = None
         self.replaced: set[int] = set()
+        self.hardfork = RULES.fork
+        self.hardforks: dict[int, str] = {}
+        self.headers: dict[int, dict[str, Any]] = {}
 
     async def read(
         self,
@@ -75,6 +81,7 @@ class PastOfChain:
         params: Sequence[object],
         *,
         is_final: IsFinal | None = None,
+        is_absent: IsFinal | None = None,
         at: int | None = None,
     ) -> Raw:
         """Return what the other chain returns."""
@@ -98,6 +105,8 @@ class PastOfChain:
         raw = Raw(msgspec.json.encode(result))
         if is_final is not None and is_final(raw):
             self.kept[key] = bytes(raw)
+        elif at is not None and is_absent is not None and is_absent(raw):
+            self.absent.add(key)
         return raw
 
     async def past_block(self, block: int | Hash32) -> PastBlock | None:
@@ -107,7 +116,13 @@ class PastOfChain:
         if number is None or number > self.anchor.number:
             return None
         header = blocks.header(number)
-        return Block(number, header.hash(), header)
+        other = self.headers.get(number, {})
+        given = msgspec.structs.replace(header, given_hash=header.hash(), **other)
+        return Block(number, header.hash(), given, text.dumps({"number": number}).encode())
+
+    def hardfork_of(self, timestamp: int, json: bytes) -> str:  # noqa: ARG002
+        """Return the fork that the test says of a block, by its number."""
+        return self.hardforks.get(text.loads(json)["number"], self.hardfork)
 
     def hash_at(self, number: int) -> Hash32 | None:
         """Return the hash of a block from `pinned` on."""
@@ -130,7 +145,9 @@ class ForkClient(DispatcherClient):
     def __init__(self, remote: PastOfChain, limits: LimitsConfig | None = None) -> None:
         header = remote.client.chain.blocks.header(remote.anchor.number)
         genesis = msgspec.structs.replace(GENESIS, number=header.number, timestamp=header.timestamp)
-        self.chain = Chain.open(None, RULES, genesis, clock=Clock(lambda: 1_000.0))
+        is_foreign = b'"l1BatchNumber"' in remote.anchor.json
+        rules = msgspec.structs.replace(RULES, rejects_foreign_code=is_foreign)
+        self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
         self.remote = remote
         self.api = Api(
             self.chain,

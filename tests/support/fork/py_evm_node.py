@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -27,13 +27,21 @@ _NOT_FOUND: Final = -32601
 class PyEvmNode:
     """A chain of py-evm with transactions of every type; state is served by number alone, as eth-tester does."""
 
-    def __init__(self) -> None:
-        vm = PragueVM.configure(consensus_class=NoProofConsensus)
+    def __init__(
+        self,
+        vms: Mapping[int, Any] = {0: PragueVM},
+        codes: Mapping[Any, str] = CODES,
+    ) -> None:
+        """Have the hardforks of `vms`, by their first blocks, and contracts."""
         kind: Any = MiningChain.configure(
-            __name__="ReplayedChain", vm_configuration=((0, vm),), chain_id=CHAIN_ID
+            __name__="ReplayedChain",
+            vm_configuration=tuple(
+                (first, vm.configure(consensus_class=NoProofConsensus)) for first, vm in vms.items()
+            ),
+            chain_id=CHAIN_ID,
         )
         accounts = {bytes(it): _account(10**21, 0, b"") for it in SENDERS} | {
-            bytes(it): _account(1000, 1, bytes.fromhex(code)) for it, code in CODES.items()
+            bytes(it): _account(1000, 1, bytes.fromhex(code)) for it, code in codes.items()
         }
         self.chain: Any = kind.from_genesis(AtomicDB(), _GENESIS, accounts)
         self._transactions = VariedTransactions(has_sidecars=False)
@@ -44,10 +52,14 @@ class PyEvmNode:
     def mine(self, blocks: int) -> None:
         """Mine blocks with transactions of every type."""
         for _ in range(blocks):
-            builder = self.chain.get_vm().get_transaction_builder()
-            made = [builder.decode(raw) for raw in self._transactions.block()]
-            self.chain.mine_all(made)
-            self.sent += len(made)
+            self.mine_block(self._transactions.block())
+
+    def mine_block(self, transactions: Iterable[bytes]) -> None:
+        """Mine a block with these transactions."""
+        builder = self.chain.get_vm().get_transaction_builder()
+        made = [builder.decode(raw) for raw in transactions]
+        self.chain.mine_all(made)
+        self.sent += len(made)
 
     @property
     def last(self) -> int:
@@ -111,6 +123,13 @@ def running_py_evm(blocks: int) -> Iterator[PyEvmNode]:
     """Serve a chain of so many blocks on a free port."""
     node = PyEvmNode()
     node.mine(blocks)
+    with served(node):
+        yield node
+
+
+@contextmanager
+def served(node: PyEvmNode) -> Iterator[None]:
+    """Serve a chain on a free port."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -138,7 +157,7 @@ def running_py_evm(blocks: int) -> Iterator[PyEvmNode]:
     thread.start()
     node.url = f"http://127.0.0.1:{server.server_address[1]}"
     try:
-        yield node
+        yield
     finally:
         server.shutdown()
         thread.join()
@@ -177,13 +196,26 @@ def _block(block: Any, *, is_full: bool) -> dict[str, Any]:
         "timestamp": hex(header.timestamp),
         "extraData": _hex(header.extra_data),
         "mixHash": _hex(header.mix_hash),
-        "baseFeePerGas": hex(header.base_fee_per_gas),
-        "excessBlobGas": hex(header.excess_blob_gas),
-        "blobGasUsed": hex(header.blob_gas_used),
-        "parentBeaconBlockRoot": _hex(header.parent_beacon_block_root),
-        "withdrawalsRoot": _hex(header.withdrawals_root),
-        "requestsHash": _hex(header.requests_hash),
         "transactions": transactions,
+        **_later(header),
+    }
+
+
+def _later(header: Any) -> dict[str, str]:
+    """Return what hardforks have added, as far as the header has it."""
+    names = {
+        "baseFeePerGas": "base_fee_per_gas",
+        "excessBlobGas": "excess_blob_gas",
+        "blobGasUsed": "blob_gas_used",
+        "parentBeaconBlockRoot": "parent_beacon_block_root",
+        "withdrawalsRoot": "withdrawals_root",
+        "requestsHash": "requests_hash",
+    }
+    given = {name: getattr(header, field, None) for name, field in names.items()}
+    return {
+        name: hex(it) if isinstance(it, int) else _hex(it)
+        for name, it in given.items()
+        if it is not None
     }
 
 

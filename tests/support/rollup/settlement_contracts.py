@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from entresol._native import keccak256
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.l1 import deployment
 from entresol.l1.contracts import ZkChain
@@ -17,6 +18,7 @@ from entresol.primitives import abi
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
+from tests.support.contracts.batches import Batch, stored
 from tests.support.rollup.layer_ones import ACCOUNTS
 
 GAS_LIMIT = 1_000_000
@@ -76,6 +78,7 @@ async def deploy(
     validator: Address,
     *others: Address,
     chains_beside: Sequence[int] = (),
+    data_scheme: int = 1,
 ) -> DeployedContracts:
     """Deploy the contracts of a chain, whose batches `validator` and others may settle, and of chains beside it."""
     owner = ACCOUNTS[0]
@@ -84,7 +87,12 @@ async def deploy(
         deployer=owner.address,
         first_nonce=await l1.nonce(owner.address),
         chains=tuple(
-            RegisteredChain(chain_id=it, operator=validator, genesis_batch_hash=genesis_hash)
+            RegisteredChain(
+                chain_id=it,
+                operator=validator,
+                genesis_batch_hash=genesis_hash,
+                data_scheme=data_scheme,
+            )
             for it in (chain_id, *chains_beside)
         ),
     )
@@ -94,6 +102,35 @@ async def deploy(
         call = abi.encode_call("addValidator(address,address)", addresses.chain, other)
         assert (await send(l1, owner, addresses.validator_timelock, call)).succeeded
     return DeployedContracts(ZkChain(l1, addresses.chain), chain_id, addresses, owner)
+
+
+async def deploy_one(
+    l1: LayerOne,
+    chain_id: int,
+    genesis: Batch,
+    *,
+    data_scheme: int = 1,
+    is_development: bool = True,
+) -> tuple[Address, Address]:
+    """Deploy the contracts with one chain that its owner settles; return its contract and the timelock."""
+    owner = ACCOUNTS[0]
+    planned = Deployment(
+        l1_chain_id=await l1.chain_id(),
+        deployer=owner.address,
+        first_nonce=await l1.nonce(owner.address),
+        chains=(
+            RegisteredChain(
+                chain_id=chain_id,
+                operator=owner.address,
+                genesis_batch_hash=Hash32(keccak256(stored(genesis.stored()))),
+                data_scheme=data_scheme,
+                is_development=is_development,
+            ),
+        ),
+    )
+    operator = Operator(l1, owner.secret)
+    found = await deployment.deploy(l1, operator, planned, lambda _done, _steps, _what: None)
+    return found.chain, found.validator_timelock
 
 
 async def send(l1: LayerOne, account: DevAccount, to: Address, data: bytes) -> L1Receipt:

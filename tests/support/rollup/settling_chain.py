@@ -49,9 +49,11 @@ class SettlingChain(Chain):
         path: Path | None = None,
         genesis: Genesis = GENESIS,
         fees: FeePolicy | None = None,
+        *,
+        publishes: bool = False,
     ) -> SettlingChain:
         """Open one, temporary without a path."""
-        rules = ChainRules.layer_2(CHAIN_ID)
+        rules = msgspec.structs.replace(ChainRules.layer_2(CHAIN_ID), publishes=publishes)
         if fees is not None:
             rules = msgspec.structs.replace(rules, fees=fees)
         chain = cls.open(path, rules, genesis, durable=False, clock=Clock(lambda: 1_000.0))

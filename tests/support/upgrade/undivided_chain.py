@@ -14,14 +14,14 @@ _ADDED = 5
 """Creations that follow today before the chain is registered: the facets and three others."""
 _WORD = 32
 _DROPPED = {
-    # The facets, and what ether costs.
-    "ZKChain": 4,
+    # The facets, what ether costs, and whether the chain is for development.
+    "ZKChain": 5,
     # The message root and what tells chains of each other.
     "Bridgehub": 2,
     "L1NativeTokenVault": 1,
 }
 """How many arguments of today's constructors those had not."""
-_ARGUMENTS = {"ZKChain": 21, "Bridgehub": 5, "L1NativeTokenVault": 2}
+_ARGUMENTS = {"ZKChain": 22, "Bridgehub": 5, "L1NativeTokenVault": 2}
 
 
 def creation_code(settings: bytes, name: str = "ZKChain") -> bytes:

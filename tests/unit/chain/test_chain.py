@@ -35,7 +35,7 @@ def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
 def test_a_transaction_whose_block_cannot_be_written_is_not_in_the_pool(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_executed: object) -> None:
+    def fail(*_executed: object, **_options: object) -> None:
         raise StoreFull(chain.blocks.path)
 
     with monkeypatch.context() as patched:

@@ -44,6 +44,16 @@ def test_edits_add_up(chain: Chain) -> None:
     assert chain.latest.account(NOBODY) == Account(5, 77, keccak256(b""))
 
 
+def test_a_block_records_no_code_for_code_that_an_edit_removes(chain: Chain) -> None:
+    chain.edit(NOBODY, lambda state: state.set_code(NOBODY, b"\x00"))
+    chain.builder.seal()
+    chain.edit(NOBODY, lambda state: state.set_code(NOBODY, b""))
+    chain.builder.seal()
+    assert chain.ledger.record(2).codes == ()
+    account = chain.latest.account(NOBODY)
+    assert account is None or account.code_hash == keccak256(b"")
+
+
 def test_the_next_block_records_an_edit(chain: Chain) -> None:
     give(chain, NOBODY, 77)
     header = chain.builder.seal()

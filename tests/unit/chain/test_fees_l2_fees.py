@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from entresol.chain.fees import (
     FeeConstants,
     FeeModel,
     L2BaseFee,
+    fee_input,
 )
 from entresol.primitives.base_token import EtherPrice
 from entresol.storage.block_rows import Prices
@@ -34,10 +37,44 @@ def test_the_formula_matches_a_manual_calculation() -> None:
 
 
 def test_the_operators_overhead_parts_are_applied() -> None:
-    constants = FeeConstants(compute_overhead_part=0.5, pubdata_overhead_part=0.0)
+    constants = FeeConstants(compute_overhead_part=500_000, pubdata_overhead_part=0)
     prices = FeeModel(constants, GWEI).current()
     assert prices.fair_l2_gas_price == 100_000_000 + (800_000 * GWEI // 200_000_000) // 2
     assert prices.fair_pubdata_price == 17 * GWEI
+
+
+def by_floats(l1_gas_price: int, ether: EtherPrice, scale: float) -> tuple[int, int, int]:
+    """Return the prices of the default constants as they were computed before there was a rule in integers."""
+    l1 = math.floor(l1_gas_price * scale)
+    overhead = l1 * 800_000
+    fair_l2 = 100_000_000 + math.floor(-(-overhead // 200_000_000) * 0.0)
+    pubdata = math.floor(l1_gas_price * 17 * scale) + math.floor(-(-overhead // 500_000) * 1.0)
+    most = min(10**15, fair_l2 * MAX_GAS_PER_PUBDATA)
+    units = min(ether.units(fair_l2), LARGEST_BASE_FEE)
+    return units, min(ether.units(min(pubdata, most)), units * MAX_GAS_PER_PUBDATA), l1
+
+
+@given(
+    st.integers(0, 10**14),
+    st.builds(EtherPrice, st.integers(1, 10**10), st.integers(1, 10**20)),
+    st.booleans(),
+)
+def test_the_rule_in_integers_gives_the_prices_that_floats_gave(
+    l1_gas_price: int, ether: EtherPrice, is_quote: bool
+) -> None:
+    scale = FeeModel.QUOTE_SCALE if is_quote else (1, 1)
+    found = fee_input(FeeConstants(), l1_gas_price, ether, scale=scale)
+    expected = by_floats(l1_gas_price, ether, 1.5 if is_quote else 1.0)
+    assert (found.fair_l2_gas_price, found.fair_pubdata_price, found.l1_gas_price) == expected
+
+
+@given(st.integers(0, 2**256), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+def test_no_price_or_constant_gives_what_a_block_cannot_hold(
+    l1_gas_price: int, compute: int, pubdata: int
+) -> None:
+    constants = FeeConstants(compute_overhead_part=compute, pubdata_overhead_part=pubdata)
+    ether = EtherPrice(2**128 - 1, 1)
+    assert fee_input(constants, l1_gas_price, ether).base_fee <= LARGEST_BASE_FEE
 
 
 @pytest.mark.parametrize("gas_price", [0, 7, 100_000_000])

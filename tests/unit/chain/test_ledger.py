@@ -7,10 +7,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from entresol.chain.fees import FeeModel, L2BaseFee
+from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
-from entresol.errors import GenesisMismatch, ReplayMismatch, UnknownBlock, WrongParent
+from entresol.chain.rules import ChainRules
+from entresol.errors import (
+    BlockRuleBroken,
+    GenesisMismatch,
+    ReplayMismatch,
+    UnknownBlock,
+    WrongParent,
+)
+from entresol.primitives.base_token import EtherPrice
+from entresol.storage.block_rows import Prices
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import (
     ALICE,
@@ -139,6 +148,53 @@ def test_a_chain_verifies_itself_with_progress(ledger: Ledger) -> None:
     seen: list[tuple[int, int]] = []
     ledger.verify(lambda done, total: seen.append((done, total)))
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def production() -> tuple[ChainRules, FeeModel]:
+    """Return the rules of a chain that publishes and is not for development."""
+    model = FeeModel(l1_gas_price=7, ether_price=EtherPrice(1, 2))
+    rules = msgspec.structs.replace(
+        RULES, fees=L2BaseFee(model), is_development=False, publishes=True
+    )
+    return rules, model
+
+
+def test_a_production_chain_verifies_each_base_fee_by_the_prices_of_its_block(store: Store) -> None:
+    rules, model = production()
+    ledger = Ledger(store, rules, GENESIS)
+    seal_block(ledger, transaction(0))
+    model.set_ether_price(EtherPrice(1, 5))
+    seal_block(ledger, transaction(1))
+    ledger.verify()
+    assert [ledger.header(it).base_fee_per_gas for it in (1, 2)] == [5 * 10**7, 2 * 10**7]
+
+
+@pytest.mark.parametrize("execute", [False, True])
+def test_a_production_chain_imports_no_base_fee_of_other_prices(
+    store: Store, *, execute: bool
+) -> None:
+    rules, model = production()
+    ledger = Ledger(store, rules, GENESIS)
+    record = execute_block(ledger, transaction(0)).record
+    other = Prices(7, 1, EtherPrice(1, 4))
+    with pytest.raises(BlockRuleBroken, match="its base fee is 50000000, and 25000000 by"):
+        ledger.import_block(record, execute=execute, prices=other)
+    ledger.import_block(record, execute=execute, prices=model.prices())
+
+
+def test_a_block_is_verified_by_the_rules_that_were_published_for_it(store: Store) -> None:
+    rules, _ = production()
+    ledger = Ledger(store, rules, GENESIS)
+    seal_block(ledger, transaction(0))
+    dearer = FeeModel(FeeConstants(minimal_l2_gas_price=2 * 10**8), 7, EtherPrice(1, 2))
+    changed = msgspec.structs.replace(rules, fees=L2BaseFee(dearer))
+    again = Ledger(store, changed, GENESIS)
+    seal_block(again, transaction(1))
+    assert [again.header(it).base_fee_per_gas for it in (1, 2)] == [5 * 10**7, 10**8]
+    changed_fork = Ledger(store, msgspec.structs.replace(changed, fork="prague"), GENESIS)
+    assert changed_fork.sealed_block(1).rules.fork == rules.fork != "prague"
+    assert [changed_fork.rules_at(it).fork for it in (1, 3)] == [rules.fork, "prague"]
+    again.verify()
 
 
 @pytest.mark.parametrize("number", [-1, 1, 10**9])

@@ -3,8 +3,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.chain.rules import ChainRules
+from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.rules import ChainRules, block_rules_of
 from entresol.primitives.interop.bundles import INTEROP_CENTER, INTEROP_HANDLER, MAX_BUNDLE_BYTES
+from entresol.primitives.published.rules import BlockRules
 
 RULES = ChainRules.layer_2()
 
@@ -42,3 +44,39 @@ def test_the_largest_bundle_fits_into_a_transaction_that_executes_it_on_an_l2_on
     assert RULES.validation_rules().size_limit(INTEROP_HANDLER) > needed
     assert RULES.validation_rules().size_limit(INTEROP_CENTER) == 128 * 1024
     assert ChainRules.layer_1().validation_rules().size_limit(INTEROP_HANDLER) == 128 * 1024
+
+
+def test_what_a_chain_publishes_of_its_rules_is_all_that_its_blocks_follow_from() -> None:
+    constants = FeeConstants(
+        minimal_l2_gas_price=7,
+        compute_overhead_part=1,
+        pubdata_overhead_part=2,
+        batch_overhead_l1_gas=3,
+        max_gas_per_batch=4,
+        max_pubdata_per_batch=5,
+    )
+    rules = msgspec.structs.replace(
+        RULES,
+        is_development=False,
+        fork="prague",
+        code_size_limit=None,
+        caps_gas=True,
+        gas_limit=9,
+        beneficiary=INTEROP_CENTER,
+        fees=L2BaseFee(FeeModel(constants)),
+    )
+    published = BlockRules.decode(block_rules_of(rules).encode())
+    again = msgspec.structs.replace(RULES, fees=L2BaseFee(FeeModel())).at(published)
+    assert block_rules_of(again) == published
+    assert isinstance(again.fees, L2BaseFee)
+    assert again.fees.constants == constants
+    assert msgspec.structs.replace(again, fees=rules.fees) == rules
+
+
+def test_a_constant_base_fee_is_published_as_the_minimal_price() -> None:
+    assert block_rules_of(ChainRules.layer_2(base_fee=7)).minimal_l2_gas_price == 7
+
+
+def test_an_l1_publishes_no_rules() -> None:
+    with pytest.raises(ValueError, match="blocks of an L1 are not published"):
+        block_rules_of(ChainRules.layer_1())

@@ -15,7 +15,7 @@ from tests.support.fork.cached_forks import FORK, OTHER, cache_at, fill
 @pytest.fixture
 def forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the user's directory, with two forks."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("ENTRESOL_CACHE_DIR", str(tmp_path / "entresol"))
     directory = tmp_path / "entresol" / "forks"
     for fork in (FORK, OTHER):
         record(directory, fork)
@@ -55,6 +55,7 @@ def test_the_values_of_a_fork_are_counted(capsys: pytest.CaptureFixture[str]) ->
         ["2", "slots"],
         ["1", "hashes"],
         ["1", "responses"],
+        ["1", "absent"],
         ["1", "responses to eth_getBlockByNumber"],
     ]
 
@@ -84,11 +85,11 @@ def test_a_fork_is_exported_and_what_was_read_since_is_added(
 ) -> None:
     file = forks / "fork.jsonl"
     assert main(["cache", "export", str(file), "1-19000000"]) == 0
-    assert f"{file}: 9 values of {FORK}\n" == capsys.readouterr().out
+    assert f"{file}: 10 values of {FORK}\n" == capsys.readouterr().out
     with closing(cache_at(file)) as cache:
         cache.put_hashes({5: b"\x05" * 32})
     assert main(["cache", "export", str(file)]) == 0
-    assert capsys.readouterr().out.startswith(f"{file}: 10 values")
+    assert capsys.readouterr().out.startswith(f"{file}: 11 values")
     assert main(["cache", "show", str(file)]) == 0
     assert main(["cache", "export", str(file), "--fork-cache", str(file)]) == 0
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import Account, keccak256
+from entresol._native import Account, Rules, keccak256
 from entresol._native import sign as sign_digest
 from entresol.errors import (
     BlockFull,
@@ -58,6 +58,7 @@ MAX_WEI = (1 << 256) - 1
 REFUND, SOURCE = b"\xef" * 20, b"\xf0" * 20
 
 STORING, REVERTING, LOGGING, SPENDING = (bytes([kind] * 20) for kind in (0xC1, 0xC2, 0xC3, 0xC4))
+FOREIGN, CALLING_FOREIGN = b"\xc5" * 20, b"\xc6" * 20
 CODES = {
     # Keep the first word of the input in slot 0.
     STORING: assemble("0 calldataload 0 sstore"),
@@ -275,6 +276,22 @@ def test_a_failed_deposit_goes_to_the_refund_recipient(producer: Producer, to: b
     assert producer.balance(REFUND) == 2 * ETHER - fee
     assert producer.balance(BENEFICIARY) == fee
     assert producer.balance(to) == producer.balance(SOURCE) == 0
+
+
+@pytest.mark.parametrize("to", [FOREIGN, CALLING_FOREIGN])
+def test_a_deposit_that_calls_eravm_code_fails_and_does_not_hold_up_the_next(
+    store: Store, to: bytes
+) -> None:
+    codes = {
+        FOREIGN: bytes(32),
+        CALLING_FOREIGN: assemble(f"0 0 0 0 0 0x{FOREIGN.hex()} gas call"),
+    }
+    producer = Producer(store, codes=codes)
+    producer.rules = Rules(CHAIN_ID, rejects_foreign_code=True)
+    deposits = [priority(to, value=1, to_mint=2 * ETHER), priority(BOB, value=1, nonce=1)]
+    failed, deposited = producer.seal(*deposits).record.results
+    assert (failed.succeeded, deposited.succeeded) == (False, True)
+    assert producer.balance(to) == 0
 
 
 @pytest.mark.parametrize("to", [BOB, REVERTING])

@@ -95,7 +95,7 @@ def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
     )
     for record in producer.store.records(1):
         overlay, nodes = apply_and_verify(
-            record, follower.head.state_root, snapshot=follower.snapshot, trie=follower.trie
+            record, follower.head, snapshot=follower.snapshot, trie=follower.trie
         )
         follower.store.append(record, nodes)
         follower.snapshot = overlay.seal(HistoricalState(follower.store, record.header().number))
@@ -104,22 +104,22 @@ def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
 
 
 def test_the_nodes_can_be_rebuilt(producer: Producer) -> None:
-    before = dump(producer.store)
+    rows = dump(producer.store)
 
     def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
         number = record.header().number
         parent = Snapshot(HistoricalState(producer.store, max(number - 1, 0)))
-        root = record_of(producer, number - 1).header().state_root if number else None
-        if root is None:
+        before = record_of(producer, number - 1).header() if number else None
+        if before is None:
             empty = Store.temporary()
             fresh = Producer(empty, fork=producer.rules.fork, balances={ALICE: 100 * ETHER, BOB: ETHER}, codes={TARGET: STORING, MORTAL: DESTROYING})  # fmt: skip
             nodes = [(k[1:], v) for k, v in dump(fresh.store).items() if k.startswith(b"p")]
             empty.close()
             return nodes
-        return apply_and_verify(record, root, snapshot=parent, trie=producer.trie)[1]
+        return apply_and_verify(record, before, snapshot=parent, trie=producer.trie)[1]
 
     producer.store.rebuild(nodes_of)
-    assert dump(producer.store) == before
+    assert dump(producer.store) == rows
 
 
 def test_code_that_an_edit_sets_and_replaces_is_replayed(producer: Producer) -> None:
@@ -250,7 +250,7 @@ def test_changes_that_do_not_give_the_root_are_rejected(producer: Producer, tamp
     with pytest.raises(ReplayMismatch, match="state root 0x"):
         apply_and_verify(
             tamper(record_of(producer, 3)),
-            parent.state_root,
+            parent,
             snapshot=Snapshot(HistoricalState(producer.store, 2)),
             trie=producer.trie,
         )

@@ -171,8 +171,9 @@ def failed(record: BlockRecord) -> BlockRecord:
 
 
 def from_the_node(record: BlockRecord) -> BlockRecord:
-    first, (raw, _) = record.transactions
-    return msgspec.structs.replace(record, transactions=(first, (raw, bytes(SYSTEM_SENDER))))
+    forged = impersonate(transaction(0).payload, SYSTEM_SENDER).raw  # type: ignore[arg-type]
+    others = record.transactions[:1]
+    return msgspec.structs.replace(record, transactions=(*others, (forged, bytes(SYSTEM_SENDER))))
 
 
 _OTHER_TARGET = b"\x7d" + imported(1).raw[1:].replace(bytes(ROOT_STORAGE), b"\x11" * 20)

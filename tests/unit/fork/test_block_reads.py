@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from entresol.errors import (
     AnchorLost,
+    NotRecorded,
     RemoteMalformed,
     RemoteRejected,
 )
+from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.places import FilePlace
+from entresol.fork.remote_chain import RemoteChain
+from entresol.fork.settings import ForkSettings
 from entresol.primitives.values import Hash32
 from tests.support.fork.faults import Reorganisation
 from tests.support.fork.remote_node import (
@@ -26,8 +34,7 @@ from tests.support.fork.remote_node import (
     read,
 )
 
-if TYPE_CHECKING:
-    pass
+UNKNOWN = "0x" + "01" * 32
 
 
 def test_any_method_is_read_as_it_came(node: RemoteNode) -> None:
@@ -123,3 +130,85 @@ def test_the_anchor_is_served_while_the_remote_is_away(node: RemoteNode) -> None
         found = read(remote, "eth_getBlockByHash", str(remote.anchor.hash), False)
         assert found["hash"] == str(remote.anchor.hash)
         assert node.proxy.posts == 0
+
+
+def is_null(raw: msgspec.Raw) -> bool:
+    return bytes(raw) == b"null"
+
+
+def is_never(_raw: msgspec.Raw) -> bool:
+    return False
+
+
+def cache_of(path: Path, *, is_offline: bool = False) -> ForkCache:
+    return ForkCache(FilePlace(path / "fork.sqlite"), is_offline=is_offline)
+
+
+def found(remote: RemoteChain, hash_: str, at: int | None = BLOCKS) -> Any:
+    work = remote.read(
+        "eth_getTransactionByHash", [hash_], is_final=is_never, is_absent=is_null, at=at
+    )
+    return msgspec.json.decode(asyncio.run(work))
+
+
+@contextmanager
+def offline(path: Path) -> Iterator[RemoteChain]:
+    """Open what was recorded, without the remote."""
+    remote = RemoteChain.open(ForkSettings(is_offline=True), cache_of(path, is_offline=True))
+    try:
+        yield remote
+    finally:
+        remote.close()
+
+
+def test_what_is_absent_beside_the_anchor_is_null_without_the_remote(
+    node: RemoteNode, tmp_path: Path
+) -> None:
+    with node.fork(cache_of(tmp_path)) as remote:
+        assert found(remote, UNKNOWN) is None
+        # Without the anchor beside it, a node may only lag behind.
+        assert found(remote, OTHER_HASH, at=None) is None
+        assert asyncio.run(remote.past_block(Hash32.parse(UNKNOWN))) is None
+    with offline(tmp_path) as remote:
+        assert found(remote, UNKNOWN) is None
+        assert asyncio.run(remote.past_block(Hash32.parse(UNKNOWN))) is None
+        with pytest.raises(NotRecorded, match=OTHER_HASH):
+            found(remote, OTHER_HASH)
+        with pytest.raises(NotRecorded, match=OTHER_HASH):
+            asyncio.run(remote.past_block(Hash32.parse(OTHER_HASH)))
+
+
+def test_a_block_above_the_anchor_is_none_without_the_remote_either(
+    node: RemoteNode, tmp_path: Path
+) -> None:
+    above = block_hash(node, BLOCKS)
+    with node.fork(cache_of(tmp_path), block_number=BLOCKS - 10) as remote:
+        assert asyncio.run(remote.past_block(above)) is None
+    with offline(tmp_path) as remote:
+        assert asyncio.run(remote.past_block(above)) is None
+
+
+def test_what_was_absent_is_asked_for_again_while_the_remote_is_there(
+    node: RemoteNode, tmp_path: Path
+) -> None:
+    with node.fork(cache_of(tmp_path)) as remote:
+        assert found(remote, UNKNOWN) is None
+        node.proxy.lies["eth_getTransactionByHash"] = lambda *_: {"blockNumber": "0x1"}
+        work = remote.read("eth_getTransactionByHash", [UNKNOWN], is_final=lambda _: True)
+        asyncio.run(work)
+    with offline(tmp_path) as remote:
+        assert found(remote, UNKNOWN) == {"blockNumber": "0x1"}
+
+
+def test_nothing_is_recorded_as_absent_by_a_remote_that_has_replaced_the_anchor(
+    node: RemoteNode, tmp_path: Path
+) -> None:
+    with node.fork(cache_of(tmp_path)) as remote:
+        old = str(block_hash(node, BLOCKS))
+        node.proxy.reorganisation = Reorganisation(BLOCKS, old, OTHER_HASH)
+        with pytest.raises(AnchorLost):
+            found(remote, UNKNOWN)
+        with pytest.raises(AnchorLost):
+            asyncio.run(remote.past_block(Hash32.parse(UNKNOWN)))
+    with offline(tmp_path) as remote, pytest.raises(NotRecorded):
+        found(remote, UNKNOWN)

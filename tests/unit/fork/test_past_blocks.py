@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from entresol.errors import (
     RemoteMalformed,
 )
@@ -75,3 +77,43 @@ def test_a_header_without_a_parent_is_linked_to_none(node: RemoteNode) -> None:
     with node.fork(cache) as remote:
         assert wanted(remote.table, [("hash", it) for it in numbers]) is None
         assert cache.hashes(numbers) == {it: block_hash(node, it) for it in numbers}
+
+
+def beginning_at(first: int, *, is_pruned: bool) -> Any:
+    """Return what a chain says that has no block before `first`, which names a parent if the rest was dropped."""
+
+    def lie(_: object, block: Any) -> Any:
+        if block is None or int(block["number"], 16) < first:
+            return None
+        is_first = int(block["number"], 16) == first and not is_pruned
+        return block | {"parentHash": f"0x{0:064x}"} if is_first else block
+
+    return lie
+
+
+@pytest.mark.parametrize("first", [10, BLOCKS - 3, BLOCKS])
+def test_the_hash_of_a_block_below_the_first_one_is_zero(node: RemoteNode, first: int) -> None:
+    lie = beginning_at(first, is_pruned=False)
+    node.proxy.lies |= {
+        "eth_getCode": lambda _, __: "0x",
+        "eth_getBlockByNumber": lie,
+        "eth_getBlockByHash": lie,
+    }
+    numbers = [1, first - 2, first - 1, first]
+    cache = ForkCache.memory()
+    with node.fork(cache) as remote:
+        for _ in range(2):
+            assert wanted(remote.table, [("hash", it) for it in numbers]) is None
+        expected = dict.fromkeys(numbers[:-1], bytes(32)) | {first: block_hash(node, first)}
+        assert cache.hashes(numbers) == expected
+
+
+def test_a_remote_that_has_dropped_old_blocks_is_named(node: RemoteNode) -> None:
+    node.proxy.lies |= {
+        "eth_getCode": lambda _, __: "0x",
+        "eth_getBlockByNumber": beginning_at(10, is_pruned=True),
+    }
+    with node.fork() as remote:
+        failure = wanted(remote.table, [("hash", 5)])
+        assert isinstance(failure, RemoteMalformed)
+        assert "there is no block" in str(failure)

@@ -5,11 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
-from entresol.errors import AnchorMismatch, NotRecorded, RemoteUnreachable
+from entresol.errors import (
+    AnchorMismatch,
+    ForkCacheUnusable,
+    NotRecorded,
+    RemoteRejected,
+    RemoteUnreachable,
+)
 from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.directory import cached_forks
+from entresol.fork.cache.open_cache import CacheSettings, open_cache
 from entresol.fork.cache.places import FilePlace
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
@@ -17,12 +27,15 @@ from entresol.primitives.values import Hash32
 from tests.support.fork import faults
 from tests.support.fork.faults import Reorganisation
 from tests.support.fork.remote_node import (
+    ACCOUNT,
     BLOCKS,
     CHAIN_ID,
     CONTRACT,
+    HOLDER,
     NOBODY,
     OTHER_HASH,
     RemoteNode,
+    block_hash,
     slots_of,
     wanted,
 )
@@ -140,12 +153,138 @@ def test_a_start_takes_two_round_trips(node: RemoteNode) -> None:
     assert node.proxy.posts == 2
 
 
+def test_accounts_that_a_start_needs_take_no_round_trip_of_their_own(node: RemoteNode) -> None:
+    node.proxy.latency = 0.05
+    remote = RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])
+    try:
+        assert (node.proxy.posts, node.proxy.most_in_flight) == (3, 2)
+        assert wanted(remote.table, [ACCOUNT]) is None
+        assert node.proxy.posts == 3
+    finally:
+        remote.close()
+
+
+def test_accounts_are_read_ahead_of_a_remote_that_takes_numbers_only(node: RemoteNode) -> None:
+    node.proxy.rejects_block_objects = node.proxy.rejects_block_hashes = True
+    remote = RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])
+    try:
+        assert remote.table.known(ACCOUNT)
+    finally:
+        remote.close()
+
+
+def test_an_account_that_cannot_be_read_ahead_fails_when_it_is_needed(node: RemoteNode) -> None:
+    node.proxy.not_served("eth_getTransactionCount")
+    remote = RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])
+    try:
+        assert not remote.table.known(ACCOUNT)
+        assert isinstance(wanted(remote.table, [ACCOUNT]), RemoteRejected)
+        node.proxy.errors.clear()
+        assert wanted(remote.table, [ACCOUNT]) is None
+    finally:
+        remote.close()
+
+
+def test_a_remote_that_does_not_respond_to_what_is_read_ahead_is_waited_for_once(
+    node: RemoteNode,
+) -> None:
+    async def stalled_for_nonces(request: web.Request) -> web.StreamResponse | None:
+        is_ahead = b"eth_getTransactionCount" in await request.read()
+        return await faults.stalled(request) if is_ahead else None
+
+    node.proxy.fault = stalled_for_nonces
+    settings = node.settings(timeout=0.3, retries=0)
+    with pytest.raises(RemoteUnreachable, match="no response in"):
+        RemoteChain.open(settings, ForkCache.memory(), [bytes(HOLDER)])
+    assert node.proxy.methods["eth_getTransactionCount"] == 1
+
+
+def test_accounts_that_were_read_ahead_are_cached(node: RemoteNode, tmp_path: Path) -> None:
+    RemoteChain.open(node.settings(), cache_of(tmp_path), [bytes(HOLDER)]).close()
+    offline = RemoteChain.open(ForkSettings(is_offline=True), cache_of(tmp_path, is_offline=True))
+    try:
+        assert wanted(offline.table, [ACCOUNT]) is None
+    finally:
+        offline.close()
+
+
+def test_nothing_is_read_ahead_of_a_fork_that_verifies(node: RemoteNode) -> None:
+    settings = node.settings(verify=True)
+    remote = RemoteChain.open(settings, ForkCache.memory(), [bytes(HOLDER)])
+    try:
+        assert not remote.table.known(ACCOUNT)
+    finally:
+        remote.close()
+
+
 def test_the_hardfork_is_that_of_the_remote(node: RemoteNode) -> None:
     with node.fork() as remote:
         assert remote.hardfork == node.chain.rules.fork
+
+
+def without_requests(_params: list[Any], block: dict[str, Any]) -> dict[str, Any]:
+    """Return a block; those before 40 have no fields of Prague."""
+    number = int(block["number"], 16)
+    return {name: it for name, it in block.items() if name != "requestsHash" or number >= 40}
+
+
+@pytest.mark.parametrize(("anchor", "expected"), [(None, "osaka"), (70, "osaka"), (30, "cancun")])
+def test_blocks_before_a_hardfork_of_the_remote_are_of_the_one_before(
+    node: RemoteNode, tmp_path: Path, anchor: int | None, expected: str
+) -> None:
+    node.proxy.not_served("eth_config")
+    node.proxy.lies["eth_getBlockByNumber"] = without_requests
+    with node.fork(cache_of(tmp_path), block_number=anchor) as remote:
+        assert remote.hardfork == expected
+        earlier = asyncio.run(remote.past_block(5))
+        assert earlier is not None
+        assert remote.hardfork_of(earlier.header.timestamp, earlier.json) == "cancun"
+    offline = RemoteChain.open(ForkSettings(is_offline=True), cache_of(tmp_path, is_offline=True))
+    try:
+        assert offline.hardfork == expected
+    finally:
+        offline.close()
 
 
 def test_a_start_while_the_remote_is_gone_fails(node: RemoteNode) -> None:
     node.proxy.fault = faults.dropped
     with pytest.raises(RemoteUnreachable, match="eth_"), node.fork():
         pass
+
+
+def test_a_cache_of_what_was_not_proven_is_none_for_a_fork_that_verifies(
+    node: RemoteNode, tmp_path: Path
+) -> None:
+    place = CacheSettings(place=tmp_path / "fork.sqlite")
+    with node.fork(open_cache(place, {})):
+        pass
+    with (
+        pytest.raises(ForkCacheUnusable, match="it has what was read without --fork-verify"),
+        node.fork(open_cache(place, {}), verify=True),
+    ):
+        pass
+
+
+def test_nothing_unproven_is_added_to_a_cache_of_what_was_proven(
+    node: RemoteNode, tmp_path: Path
+) -> None:
+    place = CacheSettings(place=tmp_path / "fork.sqlite", is_verified=True)
+    with node.fork(open_cache(place, {}), verify=True):
+        pass
+    with pytest.raises(ForkCacheUnusable, match="may be added"), node.fork(open_cache(place, {})):
+        pass
+    offline = CacheSettings(place=tmp_path / "fork.sqlite", is_offline=True)
+    with node.fork(open_cache(offline, {}), is_offline=True, urls=()):
+        pass
+
+
+def test_in_a_directory_what_is_proven_has_a_file_of_its_own(
+    node: RemoteNode, tmp_path: Path
+) -> None:
+    for verify in (False, True):
+        for _ in range(2):
+            cache = open_cache(CacheSettings(place=tmp_path, is_verified=verify), {})
+            with node.fork(cache, verify=verify, block_hash=block_hash(node, 70)) as remote:
+                assert remote.verifies == verify
+    names = sorted(it.path.stem.endswith("-verified") for it in cached_forks(tmp_path))
+    assert names == [False, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import weakref
 from typing import TYPE_CHECKING
@@ -15,9 +16,13 @@ from entresol.errors import (
 )
 from entresol.fork import results, table_feed
 from entresol.fork.cache.cache import ForkCache
+from entresol.fork.remote_chain import _closed
+from entresol.fork.remote_state import remote_snapshot
+from tests.support.fork.local_rows import on_thread
 from tests.support.fork.remote_node import (
     ACCOUNT,
     CONTRACT,
+    HOLDER,
     RemoteNode,
     slot_of,
     slots_of,
@@ -100,6 +105,37 @@ def test_a_fetch_that_is_cancelled_before_it_begins_leaves_nobody_waiting(
         assert remote._thread.soon(cancel)
         assert known.wait(PATIENCE_SECONDS)
         assert isinstance(remote.table.failure([ACCOUNT]), RemoteUnreachable)
+
+
+def test_what_is_collected_while_the_fork_closes_leaves_nobody_waiting(
+    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it was with `anvil_reset`: a task that began after all were cancelled never ran."""
+    with node.fork() as remote:
+        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+        (feed,) = remote._feeds
+        known = threading.Event()
+        remote.table.want([ACCOUNT], known.set)
+
+        async def last() -> None:
+            feed._take()
+            await _closed(remote._client, remote._cache)
+
+        remote._thread.stop(last())
+        assert known.wait(PATIENCE_SECONDS)
+        failure = remote.table.failure([ACCOUNT])
+        assert isinstance(failure, RemoteUnreachable)
+        assert failure.host == remote.host
+
+
+def test_a_table_is_fed_for_as_long_as_a_state_reads_it(node: RemoteNode) -> None:
+    """Also if nobody else has it any more, as the state of an earlier block that is in use while others take its place."""
+    with node.fork() as remote:
+        state = remote_snapshot(remote.table_at(3))
+        remote._past.clear()
+        gc.collect()
+        assert len(remote._feeds) == 2
+        assert on_thread(lambda: state.account(bytes(HOLDER))) is not None
 
 
 def test_a_table_goes_with_its_last_user(node: RemoteNode) -> None:

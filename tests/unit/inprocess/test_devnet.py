@@ -287,3 +287,9 @@ def test_nothing_of_a_devnet_exists_before_its_start() -> None:
     for name in ("l1", "l2", "l2s", "bridge", "bridges"):
         with pytest.raises(DevnetStopped):
             getattr(net, name)
+
+
+def test_the_layers_stay_what_they_are_when_a_chain_is_added() -> None:
+    with devnet() as net:
+        net.l2.request("entresol_addChain", {"chainId": 300})
+        assert [int(it.request("eth_chainId"), 16) for it in net.layers] == [31337, 270]

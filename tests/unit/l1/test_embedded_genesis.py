@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from entresol.contracts import artifact
+from entresol.contracts.slots import Value, storage_of
 from entresol.l1.deployment import Deployment, RegisteredChain, addresses_of
 from entresol.l1.embedded_genesis import deployment_accounts, development_problem, is_public_network
 from entresol.primitives.values import Address, Hash32
 
 ZERO = Address.zero()
+SALT = Hash32(b"\5" * 32)
 
 
 def deployment_on(l1_chain_id: int) -> Deployment:
@@ -65,10 +68,33 @@ def test_a_copy_of_any_network_has_all_contracts_at_their_addresses_and_the_veri
     chain_id: int,
 ) -> None:
     usual = deployment_accounts(deployment_on(31337), "prague")
-    copied = deployment_accounts(deployment_on(chain_id), "prague", is_copy=True)
+    copied = deployment_accounts(deployment_on(chain_id), "prague", salt=SALT)
     verifier = addresses_of(ZERO).verifier
     assert copied.keys() == usual.keys()
     assert {it: copied[it].nonce for it in copied} == {it: usual[it].nonce for it in usual}
     assert copied[verifier].code == artifact("ForkVerifier").runtime
     sizes = {it: len(copied[it].code) for it in copied if it != verifier}
     assert sizes == {it: len(usual[it].code) for it in usual if it != verifier}
+
+
+@pytest.mark.parametrize(
+    ("is_development", "scheme", "age", "lead"),
+    [(True, 1, 2**40, 2**40), (True, 3, 2**40, 2**40), (False, 3, 7 * 86_400, 900)],
+)
+def test_a_chain_of_the_genesis_is_what_it_was_registered_as(
+    is_development: bool, scheme: int, age: int, lead: int
+) -> None:
+    plain = deployment_on(31337)
+    (chain,) = plain.chains
+    registered = msgspec.structs.replace(chain, is_development=is_development, data_scheme=scheme)
+    deployment = msgspec.structs.replace(plain, chains=(registered,))
+    storage = deployment_accounts(deployment, "prague")[deployment.contracts.chain].storage
+    values: dict[str, Value] = {
+        "_daCommitmentScheme": scheme,
+        "_maxBatchAge": age,
+        "_maxClockLead": lead,
+        "_chainId": 2,
+        "_isProduction": not is_development,
+    }
+    ((slot, value),) = storage_of(artifact("ZKChain"), values).items()
+    assert storage[slot] == value

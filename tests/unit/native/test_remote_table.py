@@ -6,17 +6,26 @@ import gc
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
 from typing import Any
 
 import pytest
 
 from entresol import errors
-from entresol._native import Account, Overlay, RemoteTable, Snapshot, has_code
+from entresol._native import (
+    Account,
+    CancelFlag,
+    Overlay,
+    RemoteTable,
+    Snapshot,
+    has_code,
+    wait_for_remote,
+)
 from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.fork.local_rows import LocalRows, on_thread, waiting
 from tests.support.hex_data import word
-from tests.support.polling import eventually
+from tests.support.polling import PATIENCE_SECONDS, eventually
 
 CODE = b"\x5f\x54"
 
@@ -127,6 +136,50 @@ def test_a_wait_has_an_end_and_the_next_read_asks_again(remote: FakeRemote) -> N
     remote.silent.clear()
     assert on_thread(lambda: snapshot.account(ALICE)) is not None
     assert remote.asked == {("account", ALICE): 2}
+
+
+def test_a_wait_ends_when_nobody_needs_it_any_more(remote: FakeRemote) -> None:
+    """As when a client hangs up: its thread is free."""
+    snapshot, flag = Snapshot(LocalRows(remote.table)), CancelFlag()
+    remote.silent.add("account")
+
+    def work() -> object:
+        with flag:
+            return snapshot.account(ALICE)
+
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(waiting(work))
+        eventually(lambda: remote.table.waiting == 1)
+        flag.set()
+        with pytest.raises(errors.ExecutionCancelled):
+            read.result(PATIENCE_SECONDS)
+
+
+def test_work_that_was_queued_behind_a_silent_remote_has_waited_too() -> None:
+    """Otherwise who is behind many others would wait many times as long."""
+    with FakeRemote(silence=0.5) as remote:
+        table = RemoteTable(ignored, silence=0.5, like=remote.table)
+        remote.silent.add("account")
+        with pytest.raises(errors.RemoteWaitOver):
+            on_thread(lambda: Snapshot(LocalRows(remote.table)).account(ALICE))
+
+        def queued() -> float:
+            wait_for_remote(600.0, 100.0)
+            begun = monotonic()
+            try:
+                # Of another block of the same remote.
+                Snapshot(LocalRows(table)).account(ALICE)
+            except errors.RemoteWaitOver:
+                return monotonic() - begun
+            finally:
+                wait_for_remote(None)
+            return -1.0
+
+        with ThreadPoolExecutor(1) as pool:
+            assert 0 <= pool.submit(queued).result() < 0.4
+            # It has delivered something since: who was queued may be lucky, too.
+            table.delivered()
+            assert pool.submit(queued).result() > 0.4
 
 
 def test_wanted_keys_wake_once_until_some_are_taken() -> None:

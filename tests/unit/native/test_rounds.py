@@ -172,8 +172,44 @@ def test_a_remote_that_does_not_respond_is_a_time_out(remote: FakeRemote) -> Non
     state = fork(remote, SUM % 3)
     remote.silent.add("slot")
     work = lambda: call_output(environment(state), to_fork(), GAS_CAP)  # noqa: E731
-    with pytest.raises(errors.RemoteTimeout, match=r"did not respond within 0\.05 s"):
+    problem = r"the remote http://there did not respond to a request for the slot 0x.* in 0\.05 seconds; see --fork"
+    with pytest.raises(errors.RemoteWaitOver, match=problem):
         on_thread(work, 0.05)
+
+
+def test_values_that_lead_to_each_other_are_waited_for_as_long_as_they_come() -> None:
+    """All of them together take twice as long as nothing may come."""
+    with FakeRemote({ALICE: RemoteAccount(7, ETHER)}, silence=0.5) as remote:
+        state = fork(remote, CHAIN % 40, {slot: slot + 1 for slot in range(60)})
+        remote.latency = 0.025
+        assert output(state) == 41
+
+
+def test_values_that_lead_to_each_other_are_waited_for_only_so_long_in_all() -> None:
+    """However quickly each of them comes: otherwise a remote could hold a client for ever."""
+    with FakeRemote({ALICE: RemoteAccount(7, ETHER)}, silence=10.0, total=0.2) as remote:
+        state = fork(remote, CHAIN % 200, {slot: slot + 1 for slot in range(250)})
+        remote.latency = 0.02
+        problem = r"all that was needed in 0\.2 seconds: the .* did not come; see --fork-timeout"
+        with pytest.raises(errors.RemoteWaitOver, match=problem):
+            output(state)
+        assert remote.asked_of("slot") < 100
+
+
+def test_work_that_has_waited_for_too_long_in_all_waits_for_nothing_else() -> None:
+    with FakeRemote({ALICE: RemoteAccount(7, ETHER)}, silence=0.05, total=0.05) as remote:
+        remote.silent |= {"account", "slot"}
+        snapshot = Snapshot(LocalRows(remote.table))
+
+        def work() -> list[bool]:
+            totals = []
+            for slot in range(200):
+                with pytest.raises(errors.RemoteWaitOver) as over:
+                    snapshot.slot(CONTRACT, word(slot))
+                totals.append(over.value.is_total)
+            return totals
+
+        assert all(on_thread(work)[1:])
 
 
 def test_the_hash_of_an_earlier_block_is_asked_for(remote: FakeRemote) -> None:

@@ -47,6 +47,12 @@ def test_samples_of_one_name_share_their_description() -> None:
     ]
 
 
+def test_seconds_have_milliseconds_and_whole_numbers_stay_exact() -> None:
+    samples = [Sample("waited_seconds", "How long.", 1.25), Sample("fee_wei", "A fee.", 10**30 + 1)]
+    values = [it for it in render(samples).splitlines() if not it.startswith("#")]
+    assert values == ["entresol_waited_seconds 1.250", f"entresol_fee_wei {10**30 + 1}"]
+
+
 def test_samples_of_one_of_several_chains_have_its_label_first() -> None:
     text = '# HELP entresol_a b {c}\nentresol_a 1\nentresol_b{part="x y"} 2.5\n'
     assert labelled(text, "270").splitlines() == [
@@ -87,11 +93,14 @@ def test_a_server_reports_its_connections() -> None:
     requests = RequestBytes(100)
     assert requests.hold(200) is None
     samples = {it.name: (it.value, it.kind) for it in server_samples(counters, unsent, requests)}
-    assert samples["connections_open"] == (2, "gauge")
-    assert samples["requests_total"] == (7, "counter")
-    assert samples["unsent_bytes"] == (300, "gauge")
-    assert samples["connections_dropped_total"] == (4, "counter")
-    assert samples["long_requests_rejected_total"] == (1, "counter")
+    expected = {
+        "connections_open": (2, "gauge"),
+        "requests_total": (7, "counter"),
+        "unsent_bytes": (300, "gauge"),
+        "connections_dropped_total": (4, "counter"),
+        "long_requests_rejected_total": (1, "counter"),
+    }
+    assert {name: samples[name] for name in expected} == expected
 
 
 def test_what_grows_with_requests_reports_its_memory_and_its_limit(client: ApiClient) -> None:

@@ -9,6 +9,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import DepositsNotNext
+from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.replication.own_store import Follower, apply_entry
@@ -16,6 +17,7 @@ from entresol.replication.postgres.tables import PostgresLog, read_page
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.storage import tables
+from entresol.storage.block_rows import Prices
 from entresol.storage.replication.entries import (
     BlockEntry,
     ConfirmedEntry,
@@ -25,6 +27,8 @@ from entresol.storage.replication.entries import (
     SettledEntry,
     UnsettledEntry,
     UnwindEntry,
+    decode_entry,
+    encode_entry,
 )
 from entresol.storage.replication.position import START
 from tests.support.chain.dev_chain import deposit, execute_block, open_chain, transaction
@@ -129,6 +133,15 @@ def test_a_follower_that_stopped_anywhere_goes_on_there(postgres: Postgres, tmp_
         producer.close()
 
     play(postgres, scenario)
+
+
+def test_a_replica_has_the_prices_of_a_block_and_of_ether() -> None:
+    chain = open_chain()
+    prices = Prices(10**9, 10**10, EtherPrice(3_000, 7))
+    block = BlockEntry.of(execute_block(chain.ledger, transaction(0)).record, prices)
+    apply_entry(chain, decode_entry(encode_entry(block)), START._replace(seq=1))
+    assert chain.prices.at(1) == prices
+    chain.close()
 
 
 def test_the_position_is_part_of_the_write_of_its_entry(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol._native import keccak256
+from entresol.primitives.batches import DataScheme
 from entresol.primitives.interop.roots import InteropRoot
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import (
@@ -92,6 +93,8 @@ def test_the_commitment_is_the_keccak_of_the_packed_fields() -> None:
         {"priority_hash": EMPTY_LEAF},
         {"message_root": Hash32.zero()},
         {"dependency_hash": Hash32(b"\xcc" * 32)},
+        {"data_scheme": DataScheme.CALLDATA},
+        {"data_commitment": Hash32(b"\xdd" * 32)},
     ],
 )
 def test_the_commitment_covers_every_field_of_its_own(change: dict[str, Any]) -> None:
@@ -110,6 +113,23 @@ def test_batch_0_is_that_of_the_chain_registration() -> None:
         0,
         b"\0" * 31 + b"\1",
     )
+
+
+def test_batch_0_of_a_chain_that_publishes_commits_to_its_genesis() -> None:
+    data_hash = Hash32(b"\x0d" * 32)
+    published = StoredBatchInfo.genesis(GENESIS.state_root, data_hash)
+    assert published == msgspec.structs.replace(GENESIS, commitment=data_hash)
+
+
+def test_a_batch_is_stored_by_what_commits_to_its_data_and_not_by_the_data() -> None:
+    changes: dict[str, Any] = {
+        "data_scheme": DataScheme.CALLDATA,
+        "data_commitment": Hash32(b"\xdd" * 32),
+    }
+    with_input = statement(**changes, data_input=b"input")
+    assert with_input.stored() == statement(**changes).stored()
+    assert with_input.words()[6:8] == (3, b"\xdd" * 32)
+    assert with_input.words()[-1] == b"input"
 
 
 def test_the_stored_batch_hash_is_the_keccak_of_nine_words() -> None:

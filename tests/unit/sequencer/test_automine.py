@@ -193,7 +193,7 @@ def test_a_transaction_that_is_reverted_before_its_block_was_accepted_all_the_sa
 def test_a_failure_reaches_all_senders_and_their_transactions_leave_the_pool(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    def fail(*_: object) -> object:
+    def fail(*_: object, **_options: object) -> object:
         raise StoreFull(chain.blocks.path)
 
     async def live() -> None:

@@ -222,6 +222,17 @@ def test_a_transaction_that_reads_something_else_each_time_ends(
     assert not remote.asked[SLOT]
 
 
+def test_a_transaction_is_warmed_only_so_long_in_all(
+    client: RunningApi, remote: FakeRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here not at all, as if it had been warmed for so long already."""
+    times = iter(range(0, 10**9, 10**7))
+    monkeypatch.setattr(warming, "monotonic", lambda: next(times))
+    response = ended(client.begin("eth_sendRawTransaction", counting()))
+    assert "did not respond to all that the transaction reads" in response["error"]["message"]
+    assert not remote.asked[SLOT]
+
+
 def test_blocks_by_the_clock_go_on_after_one_that_the_remote_let_not_begin(
     remote: FakeRemote, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,37 +9,59 @@ from hypothesis import strategies as st
 
 from entresol.cache_limits import CacheLimits
 from entresol.errors import MalformedValue
-from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
+from entresol.primitives.batches import Batch, DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.storage import batch_table, tables
 from entresol.storage.batch_table import BatchPosition, DepositCursor
+from entresol.storage.replication.entries import (
+    SettledEntry,
+    apply_to_batches,
+    decode_entry,
+    encode_entry,
+    entry_of_batch,
+)
 from entresol.storage.store import Store
 from tests.support.chain.records import deposit, dump, fill, nodes_of, record_after, transfer
 
 NUMBER = st.integers(0, 2**63)
 WORD = st.binary(min_size=32, max_size=32)
 
-BATCHES = st.builds(
-    Batch,
-    number=NUMBER,
-    first_block=NUMBER,
-    last_block=NUMBER,
-    first_timestamp=NUMBER,
-    last_timestamp=NUMBER,
-    transactions=NUMBER,
-    l1_transactions=NUMBER,
-    first_priority_id=NUMBER,
-    priority_hash=WORD,
-    priority_frontier=st.lists(WORD, max_size=4).map(tuple),
-    logs=NUMBER,
-    message_root=WORD,
-    state_root=WORD,
-) | st.builds(
-    lambda roots, hashed: msgspec.structs.replace(
-        batch(1, 1, 1), interop_roots=roots, dependency_hash=hashed
-    ),
-    st.integers(1, 2**63),
-    WORD,
+BATCHES = (
+    st.builds(
+        Batch,
+        number=NUMBER,
+        first_block=NUMBER,
+        last_block=NUMBER,
+        first_timestamp=NUMBER,
+        last_timestamp=NUMBER,
+        transactions=NUMBER,
+        l1_transactions=NUMBER,
+        first_priority_id=NUMBER,
+        priority_hash=WORD,
+        priority_frontier=st.lists(WORD, max_size=4).map(tuple),
+        logs=NUMBER,
+        message_root=WORD,
+        state_root=WORD,
+    )
+    | st.builds(
+        lambda roots, hashed: msgspec.structs.replace(
+            batch(1, 1, 1), interop_roots=roots, dependency_hash=hashed
+        ),
+        st.integers(1, 2**63),
+        WORD,
+    )
+    | st.builds(
+        lambda commitment, size, hashed_from: msgspec.structs.replace(
+            batch(1, 1, 1),
+            data_scheme=DataScheme.CALLDATA,
+            data_commitment=commitment,
+            data_size=size,
+            hashed_from=hashed_from,
+        ),
+        WORD,
+        NUMBER,
+        NUMBER,
+    )
 )
 
 
@@ -48,6 +70,9 @@ def batch(number: int, first: int, last: int) -> Batch:
     return Batch(number, first, last, 1, 2, 3, 1, 0, word, (word,), 2, word, word)
 
 
+WITH_DATA = msgspec.structs.replace(
+    batch(1, 1, 3), data_scheme=DataScheme.CALLDATA, data_commitment=b"\x0c" * 32, data_size=4
+)
 WITH_ROOTS = msgspec.structs.replace(batch(1, 1, 1), interop_roots=2, dependency_hash=b"\7" * 32)
 
 
@@ -61,6 +86,11 @@ def test_a_batch_without_roots_is_written_as_earlier_versions_read_it() -> None:
     assert batch(1, 1, 1).encode() == b"\x01" + msgspec.msgpack.encode(fields[:13])
 
 
+def test_a_batch_that_publishes_nothing_is_written_as_earlier_versions_read_it() -> None:
+    fields = msgspec.structs.astuple(WITH_ROOTS)
+    assert WITH_ROOTS.encode() == b"\x02" + msgspec.msgpack.encode(fields[:15])
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -68,6 +98,8 @@ def test_a_batch_without_roots_is_written_as_earlier_versions_read_it() -> None:
         b"\x02" + batch(1, 1, 1).encode()[1:],
         b"\x03" + batch(1, 1, 1).encode()[1:],
         b"\x01" + WITH_ROOTS.encode()[1:],
+        b"\x02" + WITH_DATA.encode()[1:],
+        b"\x04" + WITH_DATA.encode()[1:],
         WITH_ROOTS.encode() + b"\0",
         batch(1, 1, 1).encode()[:-1],
         b"\x01\x90",
@@ -148,6 +180,21 @@ def test_a_settled_step_is_recorded_and_clears_its_pending_transaction(store: St
     assert table.settled(3, SettlementStep.PROVE) == done
 
 
+@pytest.mark.parametrize("gas_used", [None, 0, 2**64 - 1])
+def test_the_gas_of_a_step_is_recorded_if_it_is_known(store: Store, gas_used: int | None) -> None:
+    done = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234, gas_used)
+    store.batches.settle([1, 2], SettlementStep.COMMIT, done)
+    assert store.batches.settled(1, SettlementStep.COMMIT) == done
+    assert store.batches.settled(2, SettlementStep.COMMIT) == done
+
+
+def test_a_step_of_a_version_that_recorded_no_gas_is_readable(store: Store) -> None:
+    key = tables.SETTLED + tables.number(3) + bytes([SettlementStep.EXECUTE])
+    store.batches._db.write([(key, b"\5" * 32 + tables.number(7) + tables.number(1_234))])
+    found = store.batches.settled(3, SettlementStep.EXECUTE)
+    assert found == SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234, None)
+
+
 @pytest.mark.parametrize("done", [0, 1, 4, 5])
 def test_the_last_batch_with_a_step_is_found_among_unsettled_ones(store: Store, done: int) -> None:
     table = store.batches
@@ -222,6 +269,39 @@ def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
     assert store.locate_priority(2) is None
 
 
+def test_what_a_batch_publishes_is_kept_byte_for_byte(store: Store) -> None:
+    store.batches.append(WITH_DATA, b"", [(0, 0)] * 3, b"data")
+    assert (store.batches.data(1), store.batches.data(2)) == (b"data", b"")
+
+
+def test_an_entry_of_the_log_has_what_a_batch_publishes(store: Store) -> None:
+    entry = entry_of_batch(WITH_DATA, b"", [(0, 0)] * 3, b"data")
+    apply_to_batches(store.batches, decode_entry(encode_entry(entry)))
+    assert (store.batches.get(1), store.batches.data(1)) == (WITH_DATA, b"data")
+
+
+@pytest.mark.parametrize("gas_used", [None, 5_122_470])
+def test_an_entry_of_the_log_has_the_gas_of_a_step(store: Store, gas_used: int | None) -> None:
+    done = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234, gas_used)
+    entry = SettledEntry.of(range(1, 3), SettlementStep.PROVE, done, ends_outgoing=True)
+    apply_to_batches(store.batches, decode_entry(encode_entry(entry)))
+    assert store.batches.settled(2, SettlementStep.PROVE) == done
+
+
+def test_an_entry_of_a_step_without_gas_is_readable() -> None:
+    before = msgspec.msgpack.encode(["settled", 0, 1, 2, b"\5" * 32, 7, 1_234, True])
+    entry = decode_entry(before)
+    assert isinstance(entry, SettledEntry)
+    assert (entry.last, entry.ends_outgoing, entry.gas_used) == (2, True, None)
+
+
+def test_the_entry_of_a_batch_that_publishes_nothing_is_that_of_earlier_versions() -> None:
+    entry = entry_of_batch(batch(1, 1, 1), b"", [(0, 0)], b"")
+    assert msgspec.msgpack.decode(encode_entry(entry)) == [
+        *("batch", batch(1, 1, 1).encode(), b"", [[0, 0]])
+    ]
+
+
 def test_a_rebuild_makes_the_index_again_and_leaves_batches_alone(store: Store) -> None:
     genesis = record_after(None)
     fill(store, [genesis, record_after(genesis, transactions=[deposit(0)])])
@@ -239,7 +319,7 @@ def test_an_unwind_deletes_batches_with_unwound_blocks(store: Store) -> None:
     fill(store, chain[:3])
     before = dump(store)
     fill(store, chain[3:])
-    store.batches.append(batch(1, 1, 3), b"\xaa" * 88, [(0, 0)] * 3)
+    store.batches.append(WITH_DATA, b"\xaa" * 88, [(0, 0)] * 3, b"data")
     store.batches.append(batch(2, 4, 4), b"", [(0, 0)])
     for step in SettlementStep:
         store.batches.settle([1, 2], step, SettlementTransaction(Hash32(b"\5" * 32), 7, 1))

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entresol.errors import MalformedValue
+from entresol.primitives.base_token import EtherPrice
 from entresol.storage import tables
 from entresol.storage.block_rows import Prices
 from entresol.storage.store import Store
 from tests.support.chain.records import dump, record_after
 
 CHEAP, DEAR = Prices(10**9, 10**10), Prices(2**200, 10**15)
+TOKEN = Prices(10**9, 10**10, EtherPrice(3_000, 7))
 
 
 def fill(store: Store, *prices: Prices | None) -> None:
@@ -32,6 +39,35 @@ def test_prices_that_stay_take_no_room(store: Store) -> None:
     fill(store, CHEAP, CHEAP, CHEAP, DEAR, DEAR)
     assert rows(store) == [0, 3]
     assert [store.prices.at(block) for block in range(5)] == [CHEAP] * 3 + [DEAR] * 2
+
+
+def test_another_price_of_ether_is_another_row(store: Store) -> None:
+    fill(store, CHEAP, TOKEN, TOKEN, CHEAP)
+    assert rows(store) == [0, 1, 3]
+    assert [store.prices.at(block) for block in range(4)] == [CHEAP, TOKEN, TOKEN, CHEAP]
+
+
+def test_a_row_of_an_earlier_version_has_ether_for_ether() -> None:
+    row = (10**9).to_bytes(32) + (10**10).to_bytes(32)
+    assert Prices.unpack(row) == CHEAP
+    assert CHEAP.pack() == row
+
+
+@given(st.integers(1, 2**128 - 1), st.integers(1, 2**128 - 1))
+def test_every_price_of_ether_is_read_as_it_was_written(nominator: int, denominator: int) -> None:
+    prices = Prices(1, 2, EtherPrice(nominator, denominator))
+    assert Prices.unpack(prices.pack()) == prices
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 65, 95, 97])
+def test_a_row_of_another_size_is_malformed(size: int) -> None:
+    with pytest.raises(MalformedValue, match="prices take 64 or 96 bytes"):
+        Prices.unpack(bytes(size))
+
+
+def test_ether_that_costs_nothing_is_malformed() -> None:
+    with pytest.raises(MalformedValue, match="the nominator is from 1"):
+        Prices.unpack(bytes(96))
 
 
 def test_unwound_blocks_lose_their_prices(store: Store) -> None:

@@ -7,7 +7,7 @@ use revm::context::{TransactionType, TxEnv as RevmTxEnv};
 use revm::context_interface::either::Either;
 
 use super::error::CallError;
-use crate::evm::env::{Checks, ExecutionEnv, PublishedBytes, TxEnv};
+use crate::evm::env::{Checks, ExecutionEnv, PublishedBytes, Rules, TxEnv};
 
 /// The checks of a call that offers no fee.
 const FREE: Checks = Checks { balance: true, ..Checks::NONE };
@@ -122,7 +122,7 @@ impl CallRequest {
                     .map(Either::Left)
                     .collect(),
             },
-            published: self.published(),
+            published: self.published().plus(self.unread(&env.rules)),
             ..TxEnv::default()
         };
         Ok(())
@@ -131,6 +131,13 @@ impl CallRequest {
     /// The bytes that it publishes beside its data.
     pub(super) fn published(&self) -> PublishedBytes {
         self.zk.as_ref().map_or_else(PublishedBytes::default, |zk| zk.published)
+    }
+
+    /// The input of no paymaster, which a chain charges for whose transactions are published.
+    fn unread(&self, rules: &Rules) -> PublishedBytes {
+        let zk = self.zk.as_ref().filter(|_| rules.charges_published);
+        zk.filter(|zk| zk.paymaster.is_none_or(|it| it.is_zero()))
+            .map_or_else(PublishedBytes::default, |zk| PublishedBytes::of(&zk.paymaster_input))
     }
 
     /// The first type that has all the fields given.

@@ -51,7 +51,11 @@ pub(super) fn build<'a, I>(
         ctx: context,
         inspector,
         instruction: instructions,
-        precompiles: Precompiles::new(env.rules.fork, env.precompiles.clone()),
+        precompiles: Precompiles::new(
+            env.rules.fork,
+            env.precompiles.clone(),
+            env.rules.rejects_foreign_code,
+        ),
         // A frame allocates a stack of 32 KiB, and most calls need only one: see bench_engine.
         frame_stack: FrameStack::new_prealloc(1),
     }

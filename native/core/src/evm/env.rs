@@ -21,12 +21,23 @@ pub struct Rules {
     pub code_size_limit: Option<usize>,
     /// The fork's cap on the gas limit of a transaction (EIP-7825) holds.
     pub caps_gas: bool,
+    /// Every byte of a transaction costs like calldata, because all of them are published.
+    pub charges_published: bool,
+    /// Calls of code that has the form of EraVM bytecode end the execution.
+    pub rejects_foreign_code: bool,
 }
 
 impl Rules {
     /// The rules of Ethereum.
     pub const fn new(chain_id: u64, fork: SpecId) -> Self {
-        Self { chain_id, fork, code_size_limit: Some(eip170::MAX_CODE_SIZE), caps_gas: true }
+        Self {
+            chain_id,
+            fork,
+            code_size_limit: Some(eip170::MAX_CODE_SIZE),
+            caps_gas: true,
+            charges_published: false,
+            rejects_foreign_code: false,
+        }
     }
 
     /// The highest gas limit of a transaction, if there is one.
@@ -117,6 +128,23 @@ pub struct PublishedBytes {
     pub zeros: u64,
     /// How many are not.
     pub nonzeros: u64,
+}
+
+impl PublishedBytes {
+    /// Count the bytes of `data`.
+    pub fn of(data: &[u8]) -> Self {
+        let nonzeros = data.iter().filter(|&&byte| byte != 0).count() as u64;
+        Self { zeros: data.len() as u64 - nonzeros, nonzeros }
+    }
+
+    /// Return these bytes and others.
+    #[must_use]
+    pub const fn plus(self, others: Self) -> Self {
+        Self {
+            zeros: self.zeros.saturating_add(others.zeros),
+            nonzeros: self.nonzeros.saturating_add(others.nonzeros),
+        }
+    }
 }
 
 /// Everything that an execution depends on besides the state.

@@ -15,15 +15,15 @@ use crate::state::ProviderError;
 pub const TRANSACTION_GAS: u64 = 21_000;
 
 /// Return the intrinsic gas of `tx`, which the gas limit has to cover; what `env` publishes costs like calldata.
+///
+/// [`TRANSACTION_GAS`] pays for the fields whose size has a limit, the signature of a key among them.
 pub(super) fn intrinsic_gas<I>(
     evm: &EngineEvm<'_, I>,
     env: &ExecutionEnv,
     tx: &RevmTxEnv,
 ) -> Result<InitialAndFloorGas, EVMError<ProviderError>> {
-    let published = env.tx.published;
-    let state = evm.ctx.journaled_state.database.state;
-    let charges = || charges_published(state).map_err(EVMError::Database);
-    if published == PublishedBytes::default() || !charges()? {
+    let published = charged_bytes(evm, env)?;
+    if published == PublishedBytes::default() {
         return Ok(calldata_gas(evm, env, tx)?);
     }
     let gas_limit = tx.gas_limit;
@@ -45,6 +45,29 @@ pub(super) fn intrinsic_gas<I>(
         return Err(invalid.into());
     }
     Ok(gas)
+}
+
+/// Return the bytes that are charged for beside those of `tx`.
+///
+/// A chain whose transactions are published charges for all of them, also for the input of no paymaster, which nobody
+/// reads; others for factory dependencies, if their genesis says so.
+fn charged_bytes<I>(
+    evm: &EngineEvm<'_, I>,
+    env: &ExecutionEnv,
+) -> Result<PublishedBytes, EVMError<ProviderError>> {
+    let published = env.tx.published;
+    if env.rules.charges_published {
+        let unread = env.tx.zk.as_ref().filter(|zk| !zk.has_paymaster());
+        return Ok(
+            unread.map_or(published, |zk| published.plus(PublishedBytes::of(&zk.paymaster_input)))
+        );
+    }
+    if published == PublishedBytes::default() {
+        return Ok(published);
+    }
+    let state = evm.ctx.journaled_state.database.state;
+    let charges = charges_published(state).map_err(EVMError::Database)?;
+    Ok(if charges { published } else { PublishedBytes::default() })
 }
 
 fn calldata_gas<I>(
@@ -70,6 +93,7 @@ mod tests {
 
     use super::*;
     use crate::evm::account::system_contracts::{BOOTLOADER, CHARGES_SLOT};
+    use crate::evm::account::zk_tx::ZkTx;
     use crate::evm::{ExecutionError, execute};
     use crate::testing::{World, transaction};
     use revm::bytecode::opcode::STOP;
@@ -117,6 +141,28 @@ mod tests {
         ));
         env.tx.base.gas_limit = 52_000;
         assert!(execute(snapshot.as_ref(), &env, None).is_ok());
+    }
+
+    #[test]
+    fn a_chain_that_publishes_charges_whatever_its_genesis_says() {
+        let (_, snapshot) = world(false).snapshot();
+        let mut env = publication();
+        env.rules.charges_published = true;
+        let result = execute(snapshot.as_ref(), &env, None).unwrap();
+        assert_eq!(result.result.tx_gas_used(), 21_000 + 10 * (300 + 4 * 700));
+    }
+
+    #[test]
+    fn a_chain_that_publishes_charges_for_the_input_of_no_paymaster() {
+        let (_, snapshot) = world(false).snapshot();
+        let mut env = transaction(0);
+        let zk = ZkTx { paymaster_input: vec![1; 100].into(), ..ZkTx::default() };
+        env.tx.zk = Some(Box::new(zk));
+        let free = execute(snapshot.as_ref(), &env, None).unwrap();
+        assert_eq!(free.result.tx_gas_used(), 21_000);
+        env.rules.charges_published = true;
+        let charged = execute(snapshot.as_ref(), &env, None).unwrap();
+        assert_eq!(charged.result.tx_gas_used(), 21_000 + 10 * 4 * 100);
     }
 
     #[test]

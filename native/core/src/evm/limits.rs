@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use alloy_primitives::Address;
 use revm::context_interface::ContextTr;
 use revm::context_interface::context::ContextError;
 use revm::interpreter::InstructionResult;
@@ -58,6 +59,8 @@ pub enum LimitReached {
     Cancelled,
     /// The size of the trace.
     Trace,
+    /// A call of the code of this account, which is not the EVM's.
+    ForeignCode(Address),
 }
 
 /// Checks the limits while an execution runs.

@@ -12,6 +12,7 @@ use revm::primitives::hardfork::SpecId;
 use super::console;
 use super::limits::{LimitReached, LimitedContext};
 use super::work::precompile_factor;
+use crate::bytecode;
 
 /// Precompiles that state overrides moved: for an address the original address of the precompile
 /// that runs there, or `None` if none does.
@@ -27,12 +28,13 @@ pub fn addresses(fork: SpecId) -> AddressSet {
 pub struct Precompiles {
     inner: EthPrecompiles,
     moved: MovedPrecompiles,
+    rejects_foreign_code: bool,
 }
 
 impl Precompiles {
     /// Return the precompiles of `fork`, except for those in `moved`.
-    pub fn new(fork: SpecId, moved: MovedPrecompiles) -> Self {
-        Self { inner: EthPrecompiles::new(fork), moved }
+    pub fn new(fork: SpecId, moved: MovedPrecompiles, rejects_foreign_code: bool) -> Self {
+        Self { inner: EthPrecompiles::new(fork), moved, rejects_foreign_code }
     }
 
     /// Return the original address of the precompile that runs at `address`.
@@ -112,6 +114,13 @@ impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
         inputs: &CallInputs,
     ) -> Result<Option<Self::Output>, String> {
         let Some(origin) = self.origin(&inputs.bytecode_address) else {
+            // Every call passes here before its code runs.
+            if self.rejects_foreign_code
+                && bytecode::is_era(inputs.known_bytecode.1.original_byte_slice())
+            {
+                let foreign = LimitReached::ForeignCode(inputs.bytecode_address);
+                return Err(stop(context, foreign));
+            }
             record_console_call(context, inputs);
             return Ok(None);
         };
@@ -139,10 +148,10 @@ impl<C: LimitedContext> PrecompileProvider<C> for Precompiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evm::{ExecutionResult, execute};
+    use crate::evm::{ExecutionError, ExecutionResult, execute};
     use crate::testing::{CONTRACT, World, transaction};
     use alloy_primitives::{TxKind, address};
-    use revm::bytecode::opcode::INVALID;
+    use revm::bytecode::opcode::{CALL, GAS, INVALID, PUSH0, PUSH20, STOP};
 
     const IDENTITY: Address = address!("0000000000000000000000000000000000000004");
     const ELSEWHERE: Address = address!("00000000000000000000000000000000000e15e0");
@@ -173,6 +182,30 @@ mod tests {
     fn a_moved_precompile_replaces_the_code_at_its_new_address() {
         assert!(send(CONTRACT, &[]).result.is_halt());
         assert_eq!(output(CONTRACT, &[(CONTRACT, Some(IDENTITY))]), b"hello");
+    }
+
+    /// Calls `FOREIGN`, whatever comes of it, and stops.
+    const CALLER: &[u8] = &[
+        PUSH0, PUSH0, PUSH0, PUSH0, PUSH0, PUSH20, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee,
+        0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, GAS, CALL, STOP,
+    ];
+    const FOREIGN: Address = Address::repeat_byte(0xee);
+
+    fn call_foreign(rejects_foreign_code: bool) -> Result<ExecutionResult, ExecutionError> {
+        let mut world = World::with_contract(CALLER);
+        world.put_code(FOREIGN, &[0; 96]);
+        let (_, snapshot) = world.snapshot();
+        let mut env = transaction(0);
+        env.rules.rejects_foreign_code = rejects_foreign_code;
+        execute(snapshot.as_ref(), &env, None)
+    }
+
+    #[test]
+    fn a_nested_call_of_foreign_code_ends_the_execution() {
+        assert!(call_foreign(false).unwrap().result.is_success());
+        let error = call_foreign(true).unwrap_err();
+        let ExecutionError::LimitReached(reached) = error else { panic!("{error}") };
+        assert_eq!(reached, LimitReached::ForeignCode(FOREIGN));
     }
 
     #[test]

@@ -26,19 +26,30 @@ impl Rules {
         fork = "osaka",
         *,
         code_size_limit = Some(eip170::MAX_CODE_SIZE),
-        caps_gas = true
+        caps_gas = true,
+        charges_published = false,
+        rejects_foreign_code = false
     ))]
     fn new(
         chain_id: u64,
         fork: &str,
         code_size_limit: Option<usize>,
         caps_gas: bool,
+        charges_published: bool,
+        rejects_foreign_code: bool,
     ) -> PyResult<Self> {
         let fork = FORKS.iter().find(|(name, _)| *name == fork).ok_or_else(|| {
             let known: Vec<_> = FORKS.iter().map(|(name, _)| *name).collect();
             PyValueError::new_err(format!("no fork {fork:?}; there are {}", known.join(", ")))
         })?;
-        Ok(Self(env::Rules { code_size_limit, caps_gas, ..env::Rules::new(chain_id, fork.1) }))
+        let rules = env::Rules::new(chain_id, fork.1);
+        Ok(Self(env::Rules {
+            code_size_limit,
+            caps_gas,
+            charges_published,
+            rejects_foreign_code,
+            ..rules
+        }))
     }
 
     #[getter]

@@ -36,14 +36,16 @@ impl CancelFlag {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Let the flag cancel the executions that start on this thread.
+    /// Let the flag cancel the executions that start on this thread, and what they wait for.
     fn __enter__(&self) {
         THREAD_FLAG.set(Some(Arc::clone(&self.0)));
+        mode::set_cancel(Some(Arc::clone(&self.0)));
     }
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
         THREAD_FLAG.set(None);
+        mode::set_cancel(None);
     }
 }
 

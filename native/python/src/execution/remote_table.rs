@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit};
 
+use entresol_core::state::remote::bounds::WaitLimits;
 use entresol_core::state::remote::key::Key;
 use entresol_core::state::remote::mode;
 use entresol_core::state::remote::table::{self, Hooks};
@@ -24,6 +25,7 @@ pub struct RemoteTable {
     /// The table itself.
     pub table: Arc<table::RemoteTable>,
     wake: Py<PyAny>,
+    host: Option<Py<PyAny>>,
 }
 
 /// What a table knows of its object, which has the table.
@@ -32,19 +34,29 @@ type Reference = OnceLock<Py<PyWeakrefReference>>;
 #[pymethods]
 impl RemoteTable {
     #[new]
-    #[pyo3(signature = (wake, *, max_entries = 500_000))]
-    fn new(py: Python<'_>, wake: Py<PyAny>, max_entries: usize) -> PyResult<Py<Self>> {
+    #[pyo3(signature = (wake, *, max_entries = 500_000, silence = MAX_WAIT, total = MAX_WAIT, host = None, like = None))]
+    fn new(
+        py: Python<'_>,
+        wake: Py<PyAny>,
+        max_entries: usize,
+        silence: f64,
+        total: f64,
+        host: Option<Py<PyAny>>,
+        like: Option<Bound<'_, Self>>,
+    ) -> PyResult<Py<Self>> {
         if max_entries < 2 {
             return Err(PyValueError::new_err("max_entries is at least 2"));
         }
+        let limits = WaitLimits { silence: seconds_of(silence)?, total: seconds_of(total)? };
+        let shared = like.map_or_else(Arc::default, |it| it.get().table.silence());
         let reference = Arc::new(Reference::new());
         let hooks = Hooks {
             wake: Box::new(waker(Arc::clone(&reference))),
             before_wait: gil::release_held,
             owner: reference.clone(),
         };
-        let table = Arc::new(table::RemoteTable::new(max_entries, hooks));
-        let made = Bound::new(py, Self { table, wake })?;
+        let table = Arc::new(table::RemoteTable::new(max_entries, limits, shared, hooks));
+        let made = Bound::new(py, Self { table, wake, host })?;
         let weak = PyWeakrefReference::new(&made)?.unbind();
         reference.get_or_init(|| weak);
         Ok(made.unbind())
@@ -52,7 +64,8 @@ impl RemoteTable {
 
     /// Show to the garbage collector what leads to the client that owns this.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.wake)
+        visit.call(&self.wake)?;
+        visit.call(&self.host)
     }
 
     /// Take at most `limit` keys that somebody wants to know.
@@ -98,6 +111,11 @@ impl RemoteTable {
         });
     }
 
+    /// Note that the remote has delivered values, which are put: it is alive.
+    fn delivered(&self) {
+        self.table.delivered();
+    }
+
     /// Wake those who wait for keys, with an error.
     fn fail(&self, py: Python<'_>, keys: Vec<PyKey>, error: Bound<'_, PyBaseException>) {
         let error = ProviderError(Arc::new(RemoteFailure(PyErr::from_value(error.into_any()))));
@@ -131,6 +149,24 @@ impl RemoteTable {
     /// Return the code whose Keccak-256 is `code_hash`, if an account has it that is known.
     fn code(&self, code_hash: PyHash) -> Option<PyData> {
         self.table.code(code_hash.0)?.ok().map(PyData)
+    }
+
+    /// How many seconds work waits while nothing arrives.
+    #[getter]
+    fn silence(&self) -> f64 {
+        self.table.limits().silence.as_secs_f64()
+    }
+
+    /// How many seconds work waits in all.
+    #[getter]
+    fn total(&self) -> f64 {
+        self.table.limits().total.as_secs_f64()
+    }
+
+    /// Scheme, host and port of the remote; nothing if nobody has said it.
+    #[getter]
+    fn host(&self, py: Python<'_>) -> PyResult<String> {
+        self.host.as_ref().map_or_else(|| Ok(String::new()), |it| it.call0(py)?.extract(py))
     }
 
     /// How many values there are.
@@ -182,15 +218,30 @@ fn call(py: Python<'_>, callable: &Bound<'_, PyAny>) {
     }
 }
 
+/// Return the host of a table's remote; nothing if it is gone.
+pub fn host_of(py: Python<'_>, table: &table::RemoteTable) -> String {
+    object_of(py, table).and_then(|it| it.get().host(py).ok()).unwrap_or_default()
+}
+
 /// Let this thread wait for values of remote chains, each at most so many seconds; None: raise `StateMissing`.
+///
+/// The work that begins was `queued` for so many seconds.
 #[pyfunction]
-#[pyo3(signature = (seconds, /))]
-pub fn wait_for_remote(seconds: Option<f64>) -> PyResult<()> {
-    if seconds.is_some_and(|seconds| !(0.0..1e6).contains(&seconds)) {
+#[pyo3(signature = (seconds, /, queued = 0.0))]
+pub fn wait_for_remote(seconds: Option<f64>, queued: f64) -> PyResult<()> {
+    let patience = seconds.map(seconds_of).transpose()?;
+    mode::set_patience(patience, seconds_of(queued)?);
+    Ok(())
+}
+
+/// More than anything waits, in seconds.
+const MAX_WAIT: f64 = 1e6;
+
+fn seconds_of(seconds: f64) -> PyResult<Duration> {
+    if !(0.0..=MAX_WAIT).contains(&seconds) {
         return Err(PyValueError::new_err("seconds is from 0 to 1e6"));
     }
-    mode::set_patience(seconds.map(Duration::from_secs_f64));
-    Ok(())
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// The error that a client has given for keys; it is raised as it is.

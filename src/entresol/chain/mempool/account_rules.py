@@ -78,19 +78,26 @@ def check_zk_sender(
     if not is_contract:
         if signature_error is not None:
             raise signature_error
-        if payload.factory_deps:
-            _check_gas(payload, _charged(payload, accounts), rules)
+        if payload.factory_deps or payload.paymaster is not None:
+            _check_gas(payload, _charged(payload, accounts, rules), rules)
         return False
     if not is_contract_account(accounts, payload.sender):
         raise not_an_account()
     if not payload.signature:
         raise InvalidSignature("the transaction is not signed")
-    _check_gas(payload, (payload.signature, *_charged(payload, accounts)), rules)
+    _check_gas(payload, (payload.signature, *_charged(payload, accounts, rules)), rules)
     return True
 
 
-def _charged(payload: ZkTransaction, accounts: AccountReader) -> tuple[bytes, ...]:
-    """Return the factory dependencies that the chain charges for."""
+def _charged(
+    payload: ZkTransaction, accounts: AccountReader, rules: ValidationRules
+) -> tuple[bytes, ...]:
+    """Return what the chain charges for: all that is published, or factory dependencies if its genesis says so."""
+    if rules.charges_published:
+        given = payload.paymaster
+        # What a paymaster reads is charged for as data.
+        unread = () if given is None or given.pays else (given.input,)
+        return *payload.factory_deps, *unread
     return payload.factory_deps if charges_factory_deps(accounts) else ()
 
 

@@ -34,6 +34,7 @@ from entresol.errors import (
     TooManyBlobs,
     TransactionGasTooHigh,
     TransactionTooLarge,
+    TransactionTooLargeToPublish,
     UnprotectedTransaction,
     UnsupportedType,
     WrongChain,
@@ -147,11 +148,15 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     bundle_limit_bytes: int = 0
     """The size limit of a transaction to the handler of bundles, where that is larger."""
     factory_deps_limit_bytes: int = 4 * 1024 * 1024
+    published_limit_bytes: int | None = None
+    """What a batch can publish of a transaction, whatever it has; None where nothing is published."""
     init_code_limit_bytes: int | None = 48 * 1024
     schedule: GasSchedule = SCHEDULES["osaka"]
     min_tip: int = 0
     accepts_unprotected: bool = True
     accepts_below_base_fee: bool = False
+    charges_published: bool = False
+    """Whether every byte of a transaction costs like calldata, because all of them are published."""
     reserved_sender: Address | None = None
     """Who sends nothing but what the node itself puts into blocks."""
 
@@ -239,6 +244,9 @@ def _insufficient_funds(entry: PooledTransaction, balance: int, cost: int) -> In
 def _check_form(payload: Payload, size: int, rules: ValidationRules) -> None:
     if payload.type not in rules.accepted_types:
         raise UnsupportedType(payload.type)
+    published_limit = rules.published_limit_bytes
+    if published_limit is not None and size > published_limit:
+        raise TransactionTooLargeToPublish(size, published_limit)
     if isinstance(payload, ZkTransaction):
         size -= _check_zk(payload, rules)
     limit = rules.size_limit(payload.to)

@@ -81,10 +81,12 @@ class BlockAppender:
         self._events = events
         self._writing: BlockWrite | None = None
 
-    def append(self, executed: ExecutedBlock, prices: Prices | None) -> Header:
-        """Seal an executed block, which must be the next one."""
+    def append(
+        self, executed: ExecutedBlock, prices: Prices | None, *, sync: bool = True
+    ) -> Header:
+        """Seal an executed block, which must be the next one; without `sync` a later write makes it durable."""
         self.flush()
-        self._ledger.append(executed, prices)
+        self._ledger.append(executed, prices, sync=sync)
         self._on_sealed(executed)
         return executed.header
 
@@ -272,13 +274,14 @@ class BlockBuilder:
         self._appender.flush()
         filler, state = self._filler, self._next.build_state
         executor = filler.create(self._next.timestamp())
+        prices = self._ledger.rules.fees.prices()
         executor.budget = budget
         parts = filler.first_priority(), filler.best_for(executor), self._ledger.trie, state
         roots = filler.roots.first
         import_roots = partial(include_roots, executor, filler.roots, roots) if roots else None
         if self._edits.accounts <= QUICK_EDITS:
             begin_block(executor, *self._edits.stored())
-            return OpenBlock(executor, *parts, import_roots=import_roots)
+            return OpenBlock(executor, *parts, import_roots=import_roots, prices=prices)
         edited = self._edits.checkpoint()
         return OpenBlock(
             executor,
@@ -286,6 +289,7 @@ class BlockBuilder:
             begin=lambda: begin_block(executor, *stored_edits(edited)),
             import_roots=import_roots,
             prepare_write=self._ledger.prepare_write,
+            prices=prices,
         )
 
     def is_next(self, block: OpenBlock) -> bool:
@@ -303,7 +307,7 @@ class BlockBuilder:
         if not self.is_next(block):
             return None
         self.reject(block)
-        return self._appender.write(block.executed, self._ledger.rules.fees.prices())
+        return self._appender.write(block.executed, block.prices)
 
     def show(self, write: BlockWrite) -> Header:
         """Make a block that was written the head; raise what prevented that it is durable."""

@@ -13,12 +13,11 @@ from entresol.chain.sealing.pool_inclusion import PoolInclusion
 from entresol.chain.sealing.root_queue import RootQueue, include_roots
 from entresol.errors import BlockFull, RemoteFailed, StateMissing
 from entresol.execution.block_executor import BlockExecutor
+from entresol.execution.byte_room import ByteRoom
 from entresol.execution.work_budget import ColdTransaction
-from entresol.primitives.interop.roots import import_size
-from entresol.primitives.l1_to_l2_gas import max_room
+from entresol.primitives.published.gas_limit import gas_limit_with_room, roots_gas
 from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
-from entresol.primitives.transactions.system import import_gas
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -137,8 +136,7 @@ class BlockFiller:
     @property
     def first_gas(self) -> int:
         """The gas limit of the import of roots with which the next block begins."""
-        count = len(self.roots.first)
-        return import_gas(import_size(count)) if count else 0
+        return roots_gas(len(self.roots.first))
 
     def enqueue(self, payload: PriorityTransaction) -> Transaction:
         """Queue a priority transaction; what L1 has accepted is never rejected, but for what no block can hold."""
@@ -159,8 +157,17 @@ class BlockFiller:
         """Return the next block, for `begin_block`."""
         ledger = self._ledger
         env = self._with_room(ledger.next_block_env(timestamp))
-        limits = self._pool.config.validation
-        return BlockExecutor(self._rules, ledger.latest, env, ledger.parent, limits=limits)
+        executor = BlockExecutor(
+            self._rules,
+            ledger.latest,
+            env,
+            ledger.parent,
+            limits=self._pool.config.validation,
+            accepts_unsigned=ledger.rules.is_development,
+        )
+        if ledger.rules.publishes:
+            executor.byte_room = ByteRoom()
+        return executor
 
     def best_for(
         self,
@@ -230,18 +237,14 @@ class BlockFiller:
             self.cold.problem = None
 
     def _with_room(self, env: BlockEnv) -> BlockEnv:
-        """Return `env` with a gas limit that covers roots and the first priority transaction, if that is possible.
-
-        L1 accepts the overhead of a request on top of the gas of a block, and may have accepted more before. What no L1
-        accepts does not fit, and is included as failed.
-        """
-        first, needed = self.priority.first, self.first_gas
-        if first is not None and not self.cold.has_deposits:
-            assert isinstance(first.payload, PriorityTransaction)
-            needed += min(first.payload.gas_limit, max_room(first.payload, env.gas_limit))
-        if needed <= env.gas_limit:
+        """Return `env` with a gas limit that covers roots and the first priority transaction, if that is possible."""
+        first = None if self.cold.has_deposits else self.priority.first
+        payload = None if first is None else first.payload
+        assert payload is None or isinstance(payload, PriorityTransaction)
+        gas_limit = gas_limit_with_room(env.gas_limit, len(self.roots.first), payload)
+        if gas_limit == env.gas_limit:
             return env
-        return msgspec.structs.replace(env, gas_limit=needed)
+        return msgspec.structs.replace(env, gas_limit=gas_limit)
 
 
 def begin_block(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie
+    from entresol.storage.block_rows import Prices
 
 
 class _Inputs(msgspec.Struct, frozen=True):
@@ -140,12 +141,15 @@ class OpenBlock:
         begin: Callable[[], None] | None = None,
         import_roots: Callable[[], None] | None = None,
         prepare_write: Callable[[ExecutedBlock], None] | None = None,
+        prices: Prices | None = None,
     ) -> None:
         """Build on `executor`, which `begin` begins first, and then `import_roots`.
 
         `prepare_write` is called with the finished block.
         """
         self.state = state
+        self.prices = prices
+        """Those that its base fee follows from: when it is finished, they may be others."""
         self._first = [it for it in (begin, import_roots) if it is not None]
         self._prepare_write = prepare_write
         self.executed: ExecutedBlock | None = None

@@ -27,11 +27,17 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
     from entresol.dev.state_file.state_file import ChainPart, FileAccount, FileBlock, StateFile
     from entresol.primitives.headers import ForkFields
+    from entresol.primitives.published.rules import BlockRules
 
 
-def build_genesis(genesis: Genesis, identity: bytes, fields: ForkFields) -> Store:
-    """Return a store with the genesis alone; the fork of the chain adds `fields` to its header."""
-    return _build(lambda builder: builder.start(genesis, identity, fields))
+def build_genesis(
+    genesis: Genesis, identity: bytes, fields: ForkFields, rules: BlockRules | None = None
+) -> Store:
+    """Return a store with the genesis alone; the fork of the chain adds `fields` to its header.
+
+    `rules` are those of the blocks of a chain that publishes.
+    """
+    return _build(lambda builder: builder.start(genesis, identity, fields, rules))
 
 
 def build_own(part: ChainPart, genesis: Genesis, identity: bytes) -> Store:
@@ -63,8 +69,11 @@ class _Builder:
         self._root = Hash32(EMPTY_ROOT)
         self._roots: dict[bytes, bytes] = {}
 
-    def start(self, genesis: Genesis, identity: bytes, fields: ForkFields) -> None:
+    def start(
+        self, genesis: Genesis, identity: bytes, fields: ForkFields, rules: BlockRules | None
+    ) -> None:
         """Append our genesis."""
+        self._store.rules.current = rules
         record, nodes = genesis_block(genesis, self._store, self._trie, fields)
         self._store.init_genesis(record, nodes, identity, genesis.chain_id, genesis.anchor)
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from entresol.chain.genesis.base_token import base_token_in, base_token_of
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.genesis.registered_chains import registered_contract, registered_contract_in
-from entresol.dev.node_chains import NodeChains, identity_of
+from entresol.dev.node_chains import NodeChains, identity_of, new_genesis
 from entresol.dev.state_file.loading import (
     apply_accounts,
     build_foreign,
-    build_genesis,
     build_own,
 )
 from entresol.dev.state_file.reading import read_state_file
@@ -21,6 +20,7 @@ from entresol.errors import BestBlockMissing, ChainReplaced, LoadRejected
 from entresol.primitives.assets import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
 from entresol.primitives.records import StoredChange
 from entresol.primitives.values import Hash32
+from entresol.storage import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -178,6 +178,7 @@ class NodeState:
         if part is not None:
             _check_anchor(chain, part)
             _check_base_token(chain.genesis, part)
+            _check_publishes(chain, part)
             self._check_registered(chain, part)
             self._check_deposits(chain, part, files)
             store = build_own(part, chain.genesis, key)
@@ -187,8 +188,7 @@ class NodeState:
                 f"chain {chain.rules.chain_id} was added to the node, and is not in the file: its L1 would not know it"
             )
         if own is None or self._is_merged(chain, own):
-            store = build_genesis(chain.genesis, key, chain.ledger.genesis_fields)
-            return Replacement(chain, store)
+            return Replacement(chain, new_genesis(chain))
         for it in own.chains:
             if it.anchor is not None:
                 raise LoadRejected(
@@ -233,6 +233,16 @@ def _check_anchor(chain: Chain, part: ChainPart) -> None:
     if here != there:
         raise LoadRejected(
             f"chain {part.chain_id} is {_named(there)} in the file, and {_named(here)} here: fork the same block to load it"
+        )
+
+
+def _check_publishes(chain: Chain, part: ChainPart) -> None:
+    """Reject a chain that publishes where this one does not, and the other way round: L1 expects one or the other."""
+    publishes = any(key.startswith(tables.RULES) for key, _ in part.rows)
+    if publishes != chain.rules.publishes:
+        there, here = ("calldata" if it else "none" for it in (publishes, chain.rules.publishes))
+        raise LoadRejected(
+            f"chain {part.chain_id} has --data-availability {there} in the file, and {here} here: start with the same"
         )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from entresol import _native
+from entresol.errors import TransactionTooLargeToPublish
 from entresol.execution.call.call import CallRequest
 from entresol.execution.call.limits import DEFAULT_LIMITS, CallLimits
 from entresol.execution.console import ConsoleCapture
@@ -39,6 +40,9 @@ def estimate_gas(
     console: ConsoleCapture | None = None,
 ) -> Estimate:
     """Return the gas limit that `request` needs as a transaction, or raise why none suffices."""
+    most = limits.published_bytes
+    if most is not None and len(request.data) > most:
+        raise TransactionTooLargeToPublish(len(request.data), most)
     gas, runs = _native.estimate_gas(
         evm_env,
         request,

@@ -19,13 +19,15 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     `gas_cap` bounds the gas limit of each run. `gas_budget`, `seconds` and `cancel` bound all runs
     together. Exceeding the budget raises `GasBudgetSpent`: the event loop tries a call with a small
-    budget first, and offloads it to a thread if it needs more.
+    budget first, and offloads it to a thread if it needs more. `published_bytes` is what a batch can publish of a
+    transaction: estimates reject larger data, which no pool accepts.
     """
 
     gas_cap: int = 50_000_000
     seconds: float | None = 5.0
     gas_budget: int | None = None
     cancel: CancelFlag | None = None
+    published_bytes: int | None = None
 
     def native(self) -> Limits:
         """Return what bounds all runs, as the engine takes it; the clock starts with the first."""

@@ -1,7 +1,7 @@
 /** A batch: its pillar, its blocks, its message tree, its three transactions on layer 1. */
 
 import { differs, h, show, table } from "./dom.js";
-import { ago, count, plural } from "./format.js";
+import { ago, count, plural, short, size } from "./format.js";
 import { houseOf, STAGES } from "./houses.js";
 import { watch } from "./live.js";
 import { leavesOf, treePart } from "./proof.js";
@@ -29,9 +29,10 @@ export async function page(layer, number) {
       ),
     };
   const rail = h("section.stand");
+  const gas = h("div");
   const leave = watch(() => {
     house.loadBatch(number).then(
-      (it) => it && draw(rail, house, it),
+      (it) => it && draw(rail, gas, house, it),
       () => {},
     );
   });
@@ -71,6 +72,8 @@ export async function page(layer, number) {
                 ].flat(),
               ],
               ["Transactions", `${count(batch.l2Txs)} of layer 2, ${plural(batch.l1Txs, "deposit")}`],
+              ["Published", published(batch)],
+              ["L1 gas", gas],
               ["State root", h("span.mono", batch.root)],
             ]),
           ),
@@ -93,11 +96,43 @@ export async function page(layer, number) {
 }
 
 /**
+ * What of it is on layer 1, and how much of that a transaction takes.
+ * @param {import("./houses.js").Batch} batch
+ */
+function published({ scheme, bytes, l1Txs, l2Txs }) {
+  if (scheme === "none") return h("span.warn", "nothing: the operator alone has its transactions");
+  const each = l2Txs ? `, ${size(Math.round(bytes / l2Txs))} a transaction of layer 2` : "";
+  return `${count(bytes)} bytes as ${scheme}${each}${!l2Txs && l1Txs ? ", deposits are on layer 1 already" : ""}`;
+}
+
+/**
+ * What layer 1 took for each step, with the transaction that did it.
+ * @param {import("./houses.js").Batch} batch
+ */
+function steps({ hashes, gas }) {
+  const taken = hashes.map((hash, at) =>
+    hash
+      ? h(
+          "div",
+          `${STAGES[at + 2]}: `,
+          gas[at] === null ? "not known" : count(gas[at] ?? 0),
+          " ",
+          h("a.mono", { href: `#/l1/tx/${hash}`, title: hash }, short(hash)),
+        )
+      : null,
+  );
+  if (!hashes[0]) return [h("span.muted", "not committed yet")];
+  return [...taken, hashes[1] ? h("p.small.muted", "One transaction may prove or execute several batches.") : null];
+}
+
+/**
  * @param {Element} element
+ * @param {Element} gas
  * @param {import("./houses.js").House} house
  * @param {import("./houses.js").Batch} batch
  */
-function draw(element, house, batch) {
+function draw(element, gas, house, batch) {
   if (!differs(element, `${batch.stage}`)) return;
   show(element, h("header", h("h2", STAGES[batch.stage])), pillarNotes(house, batch));
+  show(gas, ...steps(batch));
 }

@@ -159,8 +159,9 @@ function crossingCells(of) {
   ];
   if (of.held !== null) {
     const { token, chainId } = of.floor;
-    const held = [`${units(of.held, token.decimals, 2)} `, h("small", token.symbol)];
-    cells.push(["Held by the bridge", held, `for chain ${chainId}`]);
+    // Nobody knows the supply of a copied chain, so its vault holds more than there can be.
+    const held = of.floor.fork && of.held >> 100n ? "All" : units(of.held, token.decimals, 2);
+    cells.push(["Held by the bridge", [`${held} `, h("small", token.symbol)], `for chain ${chainId}`]);
   }
   return cells;
 }
@@ -220,6 +221,12 @@ function drawNode(element, of) {
         ]
       : [["Status", health?.status ?? "unknown"]]
   ).filter(Boolean);
+  const chain = node.l1 ? of?.floor.chain : null;
+  if (chain)
+    rows.push(
+      ["Data", chain.publishes ? "published on layer 1" : h("span.warn", "none on layer 1: the operator has it")],
+      ["Made for", chain.development ? "development: its state can be edited" : "production"],
+    );
   if (of) rows.push(["Validity proof", h("span.warn", "none: the operator is trusted")]);
   show(
     element,

@@ -3,7 +3,7 @@
 import { crossings } from "./crossings.js";
 import { doings, hasFailed } from "./describe.js";
 import { differs, h, keyed, s, show } from "./dom.js";
-import { ago, count, plural } from "./format.js";
+import { ago, count, plural, size } from "./format.js";
 import { isPast, live, STAGES } from "./houses.js";
 import { batchHref, firstOf, isUpper, node, toneOf } from "./rpc.js";
 import { drawLists, stairs } from "./stairs.js";
@@ -283,6 +283,7 @@ export function pillarView(house, { batch, of, hidden, blocks }) {
       of && since ? h("p", ago(since, stage > 1 ? "l1" : house.name, " ago")) : null,
       h("p.gap", plural(total, "block")),
       of ? h("p", `${count(of.l1Txs + of.l2Txs)} tx`) : null,
+      of?.bytes ? h("p", size(of.bytes)) : null,
       messages ? h("p", plural(messages, "message")) : null,
     ),
   );

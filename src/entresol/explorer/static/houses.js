@@ -4,7 +4,8 @@
  * @typedef {{number: number, hash: string, parent: string, at: number, gas: number, limit: number, txs: any[],
  *   fee: bigint}} Block
  * @typedef {{number: number, first: number, last: number, at: number, l1Txs: number, l2Txs: number, stage: number,
- *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string}} Batch
+ *   committed: number, proven: number, executed: number, hashes: (string | null)[], root: string,
+ *   scheme: string, bytes: number, gas: (number | null)[]}} Batch what it publishes, and what layer 1 took for each step
  * @typedef {{head: number, blocks: Map<number, Block>, price: bigint, pending: number, state: string,
  *   revertedTo: number, reverts: number}} FloorState what was reverted since the crossings were read, and how often
  */
@@ -114,6 +115,9 @@ export class House {
       executed: seconds(details.executedAt),
       hashes,
       root: details.rootHash,
+      scheme: details.dataAvailability ?? "none",
+      bytes: details.pubdataBytes ?? 0,
+      gas: [details.commitGasUsed, details.proveGasUsed, details.executeGasUsed].map((it) => it ?? null),
     };
     this.batches.set(number, batch);
     return batch;

@@ -55,6 +55,7 @@ const ROUTES = [
     async ([, address]) =>
       (await (node.several ? styled("street", import("./address.js")) : import("./address.js"))).page(address),
   ],
+  [/^(?:(\d+)\/)?fork$/, async ([, chain]) => (await styled("fork", import("./fork.js"))).page(chain)],
   [/^pool$/, async () => (await import("./pool.js")).page()],
   [
     /^console(?:\/([\w.]+))?$/,

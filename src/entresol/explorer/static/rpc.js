@@ -3,10 +3,10 @@
  *
  * @typedef {{name: string, symbol: string, decimals: number, address: string}} Token by its address on layer 1
  * @typedef {{id: number, name: string, first: boolean, path: string, port: number, contract: string | null,
- *   operators: string[], token: Token}} ChainInfo
+ *   operators: string[], token: Token, publishes: boolean, development: boolean}} ChainInfo
  * @typedef {{version: string, layer: 1 | 2, id: number, other: string | null, remote: boolean,
  *   l1: Record<string, string>, l2: Record<string, string>, operators: string[], chains: ChainInfo[]}} NodeInfo
- * @typedef {{chainId: number, number: number, hash: string, at: number, host: string}} Fork what a chain is a copy of
+ * @typedef {{chainId: number, number: number, hash: string, at: number}} Fork what a chain is a copy of
  */
 
 /** @type {Token} */
@@ -230,14 +230,13 @@ export async function connect() {
 /** @param {Floor} floor */
 export async function greet(floor) {
   const own = (/** @type {string} */ method) => (floor.remote ? null : floor.maybe(method));
-  const [chainId, accounts, metadata, info] = await Promise.all([
+  const [chainId, accounts, metadata] = await Promise.all([
     floor.call("eth_chainId").catch(() => 0),
     own("eth_accounts"),
     own("anvil_metadata"),
-    own("anvil_nodeInfo"),
   ]);
   const { chainId: id, forkBlockNumber: number, forkBlockHash: hash } = metadata?.forkedNetwork ?? {};
-  floor.fork = hash ? { chainId: id, number, hash, at: 0, host: info?.forkConfig?.forkUrl ?? "" } : null;
+  floor.fork = hash ? { chainId: id, number, hash, at: 0 } : null;
   if (floor.fork) floor.fork.at = Number((await floor.maybe("eth_getBlockByHash", hash, false))?.timestamp ?? 0);
   floor.chainId = Number(chainId) || floor.chainId;
   floor.accounts = accounts ?? [];

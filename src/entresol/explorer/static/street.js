@@ -248,6 +248,13 @@ function pairBelow() {
             it.stopped ? h("span.bad", it.stopped) : settling(it),
           ]),
       ),
+      ...live.houses.map(
+        (it) =>
+          /** @type {[string, any]} */ ([
+            `${it.floor.title}'s data`,
+            it.floor.chain?.publishes ? "published on layer 1" : h("span.warn", "none on layer 1"),
+          ]),
+      ),
       ["Validity proof", h("span.warn", "none: the operators are trusted")],
     ];
     if (differs(state, JSON.stringify(rows.map(([, it]) => it.textContent ?? it))))

@@ -34,6 +34,8 @@ from entresol.fork.cache.writer import RowWriter
 
 MAX_ROWS_IN_MEMORY: Final = 200_000
 """How many values are kept without a disk; the rest is asked for again."""
+MAX_ABSENT: Final = 10_000
+"""How many results that are nothing are kept: clients can ask for any number of hashes that nobody knows."""
 CHECKED_BYTES: Final = 4 << 20
 """After so much is written the size of the directory is looked at again."""
 
@@ -75,6 +77,7 @@ class ForkCache:
         self._files = OpenFiles([])
         self._writer: RowWriter | None = None
         self._rows_in_memory = 0
+        self._absent: int | None = None
         self._unchecked_bytes = CHECKED_BYTES
 
     @classmethod
@@ -111,7 +114,7 @@ class ForkCache:
             return
         self.close()
         self._files = self.place.open(fork, is_read_only=self.is_offline)
-        self.fork = fork
+        self.fork, self._absent = fork, None
         if self._files.write is not None:
             self._writer = RowWriter(self._write, self._failed)
 
@@ -190,6 +193,24 @@ class ForkCache:
     def put_response(self, method: str, params: bytes, result: bytes) -> None:
         """Keep a result that never changes: of a block, transaction or receipt at or below the anchor."""
         self._put([Row("response", (method, compact(params)), (compact(result),))])
+
+    def is_absent(self, method: str, params: bytes) -> bool:
+        """Return whether a result was nothing when it was recorded, which only a fork without a remote relies on.
+
+        A remote may know less than it should, as one that has dropped its index of old transactions: where it can be
+        asked it is, and what it has then takes precedence.
+        """
+        key = (method, compact(params))
+        return key in self._get("absent", [key])
+
+    def put_absent(self, method: str, params: bytes) -> None:
+        """Keep that nothing at or below the anchor is the result; of the first 10,000 that clients have asked for."""
+        key = (method, compact(params))
+        if self._absent is None:
+            self._absent = sum(it.counts().get("absent", 0) for it in self._files.read)
+        if self._absent < MAX_ABSENT and key not in self._get("absent", [key]):
+            self._absent += 1
+            self._put([Row("absent", key, ())])
 
     def missing_account(self, address: bytes, block: bytes = ANCHOR) -> NotRecorded:
         """Return the error of an account that a fork without a remote needs."""

@@ -48,6 +48,8 @@ class ForkDatabase:
         self.fork = fork
         self._connection = connection
         self._lock = threading.Lock()
+        # A file of an earlier version that is only read may lack some.
+        self._kinds = {name: it for name, it in KINDS.items() if name in _tables(connection)}
 
     @classmethod
     def create(cls, path: Path, fork: Fork) -> Self:
@@ -90,13 +92,15 @@ class ForkDatabase:
 
     def get(self, kind: str, keys: Sequence[RowKey]) -> dict[RowKey, RowValue]:
         """Return the values of those keys that are there."""
-        query = _SELECT[kind]
-        found = {}
+        found: dict[RowKey, RowValue] = {}
+        if kind not in self._kinds:
+            return found
+        query, width = _SELECT[kind], len(KINDS[kind].value)
         with self._lock, _explained(self.path):
             for key in keys:
                 row = self._connection.execute(query, key).fetchone()
                 if row is not None:
-                    found[key] = row
+                    found[key] = row[:width]
         return found
 
     def insert(self, rows: Sequence[Row]) -> None:
@@ -114,7 +118,7 @@ class ForkDatabase:
 
     def rows(self, *names: str) -> Iterator[Row]:
         """Iterate over everything, or over some kinds, each in the order of its keys."""
-        for kind in KINDS.values():
+        for kind in self._kinds.values():
             if names and kind.name not in names:
                 continue
             width = len(kind.key)
@@ -133,7 +137,7 @@ class ForkDatabase:
         with self._lock, _explained(self.path):
             return {
                 name: self._connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
-                for name in KINDS
+                for name in self._kinds
             }
 
     def is_empty(self) -> bool:
@@ -149,7 +153,7 @@ class ForkDatabase:
         """Raise an error if a row is there with another value."""
         for row in group:
             found = self._connection.execute(_SELECT[kind], row.key).fetchone()
-            if found != row.value:
+            if found[: len(row.value)] != row.value:
                 raise ForkCacheConflict(name_of(kind, row.key), text_of(found), text_of(row.value))
 
 
@@ -207,25 +211,40 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def _create_tables(connection: sqlite3.Connection, fork: Fork) -> None:
-    """Create the tables unless there is anything in the file."""
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    """Create the tables of a new file, and those that a file of an earlier version lacks."""
+    found = _tables(connection)
+    # Nothing is added to a file of another program.
+    if found and (not _is_marked(connection) or set(KINDS) <= found):
         return
     with _transaction(connection):
         # Another process may have been faster.
-        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            return
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("CREATE TABLE fork (chain_id TEXT, number INTEGER, hash BLOB)")
-        connection.execute(
-            "INSERT INTO fork VALUES (?, ?, ?)", (str(fork.chain_id), fork.number, fork.hash)
-        )
+        if not _tables(connection):
+            _create_fork(connection, fork)
         for kind in KINDS.values():
             connection.execute(_create(kind))
 
 
+def _create_fork(connection: sqlite3.Connection, fork: Fork) -> None:
+    """Say in a new file what it is."""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("CREATE TABLE fork (chain_id TEXT, number INTEGER, hash BLOB)")
+    connection.execute(
+        "INSERT INTO fork VALUES (?, ?, ?)", (str(fork.chain_id), fork.number, fork.hash)
+    )
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return {name for (name,) in rows}
+
+
+def _is_marked(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID)
+
+
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+    if not _is_marked(connection):
         raise ForkCacheDamaged(path, "it is not a fork's cache")
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found > FORMAT:
@@ -281,12 +300,12 @@ def _create(kind: Kind) -> str:
     columns = ", ".join(f"{name} {_SQL_TYPES[it]}" for name, it in (kind.key | kind.value).items())
     # A long value would fill the pages of a tree that has no row ids.
     clustered = "" if "code" in kind.value or "json" in kind.value else " WITHOUT ROWID"
-    return f"CREATE TABLE {kind.name} ({columns}, PRIMARY KEY ({', '.join(kind.key)})){clustered}"
+    return f"CREATE TABLE IF NOT EXISTS {kind.name} ({columns}, PRIMARY KEY ({', '.join(kind.key)})){clustered}"
 
 
 def _select(kind: Kind) -> str:
     condition = " AND ".join(f"{name} = ?" for name in kind.key)
-    return f"SELECT {', '.join(kind.value)} FROM {kind.name} WHERE {condition}"  # noqa: S608
+    return f"SELECT {', '.join(kind.value) or '1'} FROM {kind.name} WHERE {condition}"  # noqa: S608
 
 
 def _insert(kind: Kind) -> str:

@@ -11,9 +11,12 @@ from entresol.errors import ForkCacheFailed
 from entresol.fork.cache.database import files_of, read_fork
 from entresol.fork.cache.rows import Fork
 from entresol.fork.cache.use_lock import UseLock, delete_unused, lock_file
+from entresol.fork.settings import CACHE_VARIABLE
 
 SUFFIX: Final = ".sqlite"
-_NAME: Final = re.compile(r"(\d+)-(\d+)-[0-9a-f]{12}\.sqlite", re.ASCII)
+VERIFIED: Final = "-verified"
+"""What is added to the name of a cache that has only what was proven (`--fork-verify`)."""
+_NAME: Final = re.compile(rf"(\d+)-(\d+)-[0-9a-f]{{12}}({VERIFIED})?\.sqlite", re.ASCII)
 
 
 class CachedFork(NamedTuple):
@@ -25,18 +28,26 @@ class CachedFork(NamedTuple):
     used: float
     """When it was last opened or closed, in seconds since 1970."""
 
+    @property
+    def is_verified(self) -> bool:
+        """Whether everything in it was proven."""
+        return self.path.stem.endswith(VERIFIED)
+
 
 def default_directory(environment: Mapping[str, str]) -> Path:
-    """Return the place of the user's caches: XDG's, or `~/.cache`."""
+    """Return the place of the user's caches: that of our variable, or below XDG's, or below `~/.cache`."""
+    own = environment.get(CACHE_VARIABLE, "")
+    if own and Path(own).is_absolute():
+        return Path(own) / "forks"
     base = environment.get("XDG_CACHE_HOME", "")
     # A relative path is invalid, says XDG.
     home = Path(base) if base and Path(base).is_absolute() else Path("~/.cache").expanduser()
     return home / "entresol" / "forks"
 
 
-def file_in(directory: Path, fork: Fork) -> Path:
-    """Return the file of a fork."""
-    return directory / f"{fork.name}{SUFFIX}"
+def file_in(directory: Path, fork: Fork, *, is_verified: bool = False) -> Path:
+    """Return the file of a fork; what is proven has one of its own."""
+    return directory / f"{fork.name}{VERIFIED if is_verified else ''}{SUFFIX}"
 
 
 def cached_forks(directory: Path) -> list[CachedFork]:

@@ -225,6 +225,7 @@ _WRITERS: Final[Mapping[str, Callable[[Row], list[object]]]] = {
     "slot": _write_slot,
     "hash": lambda row: [row.key[0], _hex(row.value[0])],
     "response": _write_json,
+    "absent": _write_json,
 }
 
 
@@ -281,6 +282,7 @@ _READERS: Final[Mapping[str, Callable[..., Row]]] = {
     "response": lambda method, params, json: Row(
         "response", (_read_text(method), _read_json(params)), (_read_json(json),)
     ),
+    "absent": lambda method, params: Row("absent", (_read_text(method), _read_json(params)), ()),
 }
 
 

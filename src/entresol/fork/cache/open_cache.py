@@ -39,6 +39,8 @@ class CacheSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether anything is cached on disk (`--no-storage-caching`)."""
     is_offline: bool = False
     recording: Recording = Recording()
+    is_verified: bool = False
+    """Whether everything is proven (`--fork-verify`): it is cached apart from what is not."""
 
 
 def open_cache(
@@ -55,13 +57,13 @@ def open_cache(
     )
 
 
-def place_of(path: Path, max_bytes: int | None = None) -> Place:
+def place_of(path: Path, max_bytes: int | None = None, *, is_verified: bool = False) -> Place:
     """Return what `--fork-cache` names: an export, a file, or a directory."""
     if path.suffix == EXPORT_SUFFIX:
         return ExportPlace(path)
     if path.is_file() or (path.suffix in _FILE_SUFFIXES and not path.is_dir()):
         return FilePlace(path)
-    return DirectoryPlace(path, max_bytes)
+    return DirectoryPlace(path, max_bytes, is_verified=is_verified)
 
 
 def _place(
@@ -69,8 +71,10 @@ def _place(
 ) -> Place:
     if not settings.is_stored and not settings.is_offline:
         return NoPlace()
+    is_verified = settings.is_verified
     if settings.place is not None:
-        return place_of(settings.place, settings.max_bytes)
+        return place_of(settings.place, settings.max_bytes, is_verified=is_verified)
     if settings.data_dir is not None:
-        return DirectoryPlace(settings.data_dir / FORK_FOLDER, None)
-    return DefaultPlace(default_directory(environment), settings.max_bytes, report)
+        return DirectoryPlace(settings.data_dir / FORK_FOLDER, None, is_verified=is_verified)
+    directory = default_directory(environment)
+    return DefaultPlace(directory, settings.max_bytes, report, is_verified=is_verified)

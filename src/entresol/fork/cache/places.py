@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -31,6 +32,8 @@ class WantedFork(msgspec.Struct, frozen=True):
     chain_id: int | None = None
     number: int | None = None
     hash: bytes | None = None
+    answer: str | None = None
+    """What a start of it was told, by its name; it selects one of several that fit."""
 
     def fits(self, fork: Fork) -> bool:
         """Return whether a fork is as it was said."""
@@ -108,17 +111,22 @@ class DirectoryPlace:
 
     is_of_one_fork = False
 
-    def __init__(self, path: Path, max_bytes: int | None) -> None:
+    def __init__(self, path: Path, max_bytes: int | None, *, is_verified: bool = False) -> None:
         self._path = path
         self._max_bytes = max_bytes
+        self._is_verified = is_verified
 
     def __str__(self) -> str:
         return str(self._path)
 
     def find(self, wanted: WantedFork) -> Fork | None:
         """Return the one fork that fits; several are an error that lists them."""
-        found = [it.fork for it in directory.cached_forks(self._path) if it.fork is not None]
-        fitting = [it for it in found if wanted.fits(it)]
+        cached = [
+            it for it in directory.cached_forks(self._path) if it.is_verified == self._is_verified
+        ]
+        fitting = [it.fork for it in cached if it.fork is not None and wanted.fits(it.fork)]
+        if len(fitting) > 1 and wanted.answer is not None:
+            fitting = [it for it in fitting if self._was_told(it, wanted.answer)]
         if len(fitting) > 1:
             listed = "; ".join(str(it) for it in fitting[:10])
             raise ForkNotChosen(
@@ -126,9 +134,14 @@ class DirectoryPlace:
             )
         return fitting[0] if fitting else None
 
+    def _was_told(self, fork: Fork, answer: str) -> bool:
+        path = directory.file_in(self._path, fork, is_verified=self._is_verified)
+        with closing(ForkDatabase.open(path)) as database:
+            return bool(database.get("answer", [(answer,)]))
+
     def open(self, fork: Fork, *, is_read_only: bool) -> OpenFiles:
         """Open the file of a fork, and delete others that were not used for long if the directory is too large."""
-        path = directory.file_in(self._path, fork)
+        path = directory.file_in(self._path, fork, is_verified=self._is_verified)
         files = _opened(path, fork, is_read_only=is_read_only)
         files.max_bytes = self._max_bytes
         if not is_read_only:
@@ -139,8 +152,10 @@ class DirectoryPlace:
 class DefaultPlace(DirectoryPlace):
     """The user's cache directory: a file there that cannot be used never fails a start."""
 
-    def __init__(self, path: Path, max_bytes: int | None, report: Report) -> None:
-        super().__init__(path, max_bytes)
+    def __init__(
+        self, path: Path, max_bytes: int | None, report: Report, *, is_verified: bool = False
+    ) -> None:
+        super().__init__(path, max_bytes, is_verified=is_verified)
         self._report = report
 
     def open(self, fork: Fork, *, is_read_only: bool) -> OpenFiles:

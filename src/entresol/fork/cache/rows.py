@@ -53,6 +53,8 @@ KINDS: Final = {
         Kind("slot", {"block": bytes, "address": bytes, "slot": bytes}, {"value": bytes}),
         Kind("hash", {"number": int}, {"hash": bytes}),
         Kind("response", {"method": str, "params": bytes}, {"json": bytes}),
+        # That nothing at or below the anchor is the response; a response that is there wins.
+        Kind("absent", {"method": str, "params": bytes}, {}),
     )
 }
 
@@ -108,7 +110,7 @@ def name_of(kind: str, key: RowKey) -> str:
             return f"code with hash 0x{code_hash.hex()}"
         case "hash", (number,):
             return f"the hash of block {number}"
-        case "response", (method, bytes(params)):
+        case (("response" | "absent"), (method, bytes(params))):
             return f"the response to {method} {params.decode(errors='replace')[:300]}"
     return f"{kind} {' '.join(str(it) for it in key)}"
 

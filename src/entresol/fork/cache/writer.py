@@ -16,6 +16,8 @@ BATCH_ROWS: Final = 5_000
 MAX_ROWS: Final = 100_000
 """How many rows wait at most, for a disk that is full or slow; more are not cached."""
 RETRY_SECONDS: Final = 5.0
+COLLECT_SECONDS: Final = 0.05
+"""How long more rows are waited for: a transaction for each value of a chain of reads would hold up the next read."""
 
 
 class RowWriter:
@@ -33,6 +35,7 @@ class RowWriter:
         self._writing: dict[tuple[str, RowKey], RowValue] = {}
         self._changed = threading.Condition()
         self._is_closed = False
+        self._is_urgent = False
         self.problem: ForkCacheFailed | None = None
         self.conflict: ForkCacheConflict | None = None
         self.dropped = 0
@@ -48,17 +51,21 @@ class RowWriter:
     def put(self, rows: Iterable[Row]) -> None:
         """Have rows written soon."""
         with self._changed:
+            had_rows = bool(self._waiting)
             for row in rows:
                 if len(self._waiting) < MAX_ROWS:
                     self._waiting[row.kind, row.key] = row.value
                 else:
                     self.dropped += 1
-            self._changed.notify_all()
+            # While it collects, more rows need not wake it.
+            if not had_rows or len(self._waiting) >= BATCH_ROWS:
+                self._changed.notify_all()
 
     def flush(self) -> None:
         """Wait until everything is written, or until a write has failed."""
         with self._changed:
             self.problem = None
+            self._is_urgent = True
             self._changed.notify_all()
             self._changed.wait_for(
                 lambda: not (self._waiting or self._writing) or self.problem is not None
@@ -88,9 +95,14 @@ class RowWriter:
         """Wait for rows to write; return False when there are none and the writer is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closed)
+            self._changed.wait_for(self._must_write, COLLECT_SECONDS)
+            self._is_urgent = False
             keys = list(self._waiting)[:BATCH_ROWS]
             self._writing = {key: self._waiting.pop(key) for key in keys}
             return bool(keys)
+
+    def _must_write(self) -> bool:
+        return self._is_closed or self._is_urgent or len(self._waiting) >= BATCH_ROWS
 
     def _written(self, problem: ForkCacheFailed | None) -> None:
         with self._changed:

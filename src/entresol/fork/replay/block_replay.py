@@ -14,6 +14,8 @@ from entresol.execution.console import NO_CALLS, ConsoleCalls
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.tracing import Tracing
+from entresol.fork.hardforks import Marks
+from entresol.fork.replay.executed_header import executed_header
 from entresol.fork.replay.receipt_differences import ReceiptDifference, differences
 from entresol.fork.replay.remote_transactions import RemoteTransaction
 from entresol.primitives.values import Address, Hash32
@@ -37,6 +39,8 @@ class BlockToReplay(NamedTuple):
     receipts: Sequence[dict[str, Any]]
     notes: Sequence[str] = ()
     """What of the chain cannot be executed here."""
+    marks: Marks = frozenset()
+    """What its header shows of its hardfork."""
 
 
 class TransactionReplay(msgspec.Struct, frozen=True):
@@ -71,7 +75,7 @@ def replay_block(
 
     One that cannot be executed is left out, and those after it run on a state without it.
     """
-    header = block.header
+    header = executed_header(block.header, rules.fork)
     parent = ParentBlock(header.parent_hash, header.state_root)
     executor = BlockExecutor(
         rules, snapshot, BlockEnv.of(header), parent, extra_data=header.extra_data

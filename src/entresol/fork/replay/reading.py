@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from entresol.errors import MalformedValue, RemoteMalformed, RemoteRejected
+from entresol.fork.hardforks import marks_of
 from entresol.fork.replay.block_replay import BlockToReplay
 from entresol.fork.replay.remote_transactions import (
     RemoteTransaction,
@@ -76,7 +77,9 @@ async def read_block(remote: RemoteReads, block: int | Hash32) -> BlockToReplay:
     except MalformedValue as error:
         raise RemoteMalformed(remote.host, method, str(error)) from error
     receipts = await _receipts(remote, block_hash, transactions)
-    return BlockToReplay(header, block_hash, transactions, receipts, _notes(fields))
+    return BlockToReplay(
+        header, block_hash, transactions, receipts, _notes(fields), marks_of(fields)
+    )
 
 
 async def _transactions(

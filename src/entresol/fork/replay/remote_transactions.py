@@ -62,6 +62,17 @@ def is_sent_raw(fields: dict[str, Any]) -> bool:
     return _type(fields) == ZK_TYPE
 
 
+def type_of(fields: dict[str, Any]) -> int:
+    """Return the type of a transaction; raise `MalformedValue` if it is none."""
+    return _type(fields)
+
+
+def payload_of(fields: dict[str, Any]) -> EthereumTransaction | None:
+    """Return what a transaction of Ethereum is encoded from; None for other types."""
+    make = _PAYLOADS.get(_type(fields))
+    return None if make is None else make(fields)
+
+
 def read_transaction(fields: dict[str, Any], raw: bytes | None = None) -> RemoteTransaction:
     """Read a transaction, by its raw bytes if they are given; raise `MalformedValue` for what no node responds with."""
     kind, expected = _type(fields), _member(fields, "hash", Hash32.parse)

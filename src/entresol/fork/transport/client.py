@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -17,6 +18,7 @@ from entresol.errors import (
     RemoteTimeout,
     RemoteUnreachable,
 )
+from entresol.fork.remote_use import NO_RESPONSE, RATE_LIMIT, RemoteUse
 from entresol.fork.transport.attempts import Attempts, Patience
 from entresol.fork.transport.endpoints import Endpoints, host_of
 from entresol.fork.transport.envelopes import (
@@ -40,8 +42,22 @@ MAX_BODY: Final = 32 << 20
 """How long a response may be; a batch with a longer one is halved."""
 
 Outcome: TypeAlias = msgspec.Raw | RemoteFailed
-Guard: TypeAlias = tuple[Call, Callable[[msgspec.Raw], None]]
-"""A call that each batch carries, and the check of its result, which raises to have the batch thrown away."""
+
+
+class Guard(NamedTuple):
+    """A call that each batch carries, and the check of its result, which raises to have the batch thrown away."""
+
+    call: Call
+    check: Callable[[msgspec.Raw], None]
+    is_bound: bool = False
+    """Whether what is guarded shows itself which block it is of, so that without batches one check is enough."""
+
+
+class GuardedResult(NamedTuple):
+    """A result, and whether it came in one batch with its guard."""
+
+    result: msgspec.Raw
+    is_together: bool
 
 
 class ForkClient:
@@ -52,9 +68,16 @@ class ForkClient:
     """
 
     def __init__(
-        self, endpoints: Endpoints, patience: Patience, *, batch_size: int, host: str
+        self,
+        endpoints: Endpoints,
+        patience: Patience,
+        *,
+        batch_size: int,
+        host: str,
+        use: RemoteUse | None = None,
     ) -> None:
         self.endpoints = endpoints
+        self._use = use or RemoteUse()
         self.batch_size = batch_size
         self.waits = Waits(host)
         self._patience = patience
@@ -76,23 +99,25 @@ class ForkClient:
         max_bytes: int = MAX_BODY,
     ) -> msgspec.Raw:
         """Return the result of a method; with a guard, one that came together with what the guard accepts."""
+        return (await self.guarded(Call(method, params), guard, max_bytes)).result
+
+    async def guarded(
+        self, call: Call, guard: Guard | None, max_bytes: int = MAX_BODY
+    ) -> GuardedResult:
+        """Return the result of a call, and whether it came together with what the guard accepts."""
         if self._requests >= MAX_REQUESTS:
             problem = f"{MAX_REQUESTS} requests wait for it already"
-            raise RemoteUnreachable(self.host, method, problem)
+            raise RemoteUnreachable(self.host, call.method, problem)
         self._requests += 1
         try:
-            calls = [Call(method, params)]
-            if guard is None:
-                (outcome,) = await self._retried(calls, max_bytes)
-            else:
-                (outcome,) = await self._piece(calls, guard, max_bytes)
+            outcome, is_together = await self._single(call, guard, max_bytes)
         except TooLarge as error:
             raise error.rejection from error
         finally:
             self._requests -= 1
         if isinstance(outcome, RemoteFailed):
             raise outcome
-        return outcome
+        return GuardedResult(outcome, is_together)
 
     async def ask(
         self, calls: Sequence[Call], *, guard: Guard | None = None, max_bytes: int = MAX_BODY
@@ -124,6 +149,20 @@ class ForkClient:
         """Close all connections."""
         await self.endpoints.close()
 
+    async def _single(
+        self, call: Call, guard: Guard | None, max_bytes: int
+    ) -> tuple[Outcome, bool]:
+        if guard is None or self.batch_size > 1:
+            try:
+                (outcome,) = await self._guarded([call], guard, max_bytes)
+            except TooLarge:
+                if guard is None:
+                    raise
+            else:
+                return outcome, True
+        (outcome,) = await self._apart([call], guard, max_bytes)
+        return outcome, False
+
     async def _piece(
         self, calls: Sequence[Call], guard: Guard | None, max_bytes: int
     ) -> list[Outcome]:
@@ -152,25 +191,29 @@ class ForkClient:
     ) -> list[Outcome]:
         if guard is None:
             return await self._retried(calls, max_bytes)
-        call, check = guard
-        *outcomes, checked = await self._retried([*calls, call], max_bytes)
-        _check(check, checked)
+        *outcomes, checked = await self._retried([*calls, guard.call], max_bytes)
+        _check(guard, checked)
         return outcomes
 
     async def _apart(
         self, calls: Sequence[Call], guard: Guard | None, max_bytes: int
     ) -> list[Outcome]:
-        """Ask without a batch; the guard comes after, since a block that is still there was there before."""
+        """Ask without a batch; the guard comes before and after, since a block may be replaced, and come back."""
         try:
+            if guard is not None and not guard.is_bound:
+                await self._check_alone(guard, max_bytes)
             outcomes = await self._retried(calls, max_bytes)
             if guard is not None:
-                (checked,) = await self._retried([guard[0]], max_bytes)
-                _check(guard[1], checked)
+                await self._check_alone(guard, max_bytes)
         except TooLarge as error:
             return [error.rejection] * len(calls)
         except RemoteFailed as error:
             return [error] * len(calls)
         return outcomes
+
+    async def _check_alone(self, guard: Guard, max_bytes: int) -> None:
+        (checked,) = await self._retried([guard.call], max_bytes)
+        _check(guard, checked)
 
     async def _retried(self, calls: Sequence[Call], max_bytes: int) -> list[Outcome]:
         """Return the outcomes of one batch; what the remote's rate limit rejected is sent again."""
@@ -179,7 +222,7 @@ class ForkClient:
         attempts = Attempts(self.endpoints, self._patience, name, units)
         outcomes: list[Outcome | None] = [None] * len(calls)
         left = list(range(len(calls)))
-        with self.waits.waiting(name, _later):
+        with self.waits.waiting(name, _later), self._timed():
             while left:
                 got = await self._attempt(attempts, [calls[n] for n in left], max_bytes)
                 if got is None:
@@ -202,6 +245,7 @@ class ForkClient:
             limited: RateLimited | None = None
             problem = ""
             outcomes = None
+            self._use.sent()
             try:
                 response = await endpoint.http.post(encode(calls, first_id), max_bytes, seconds)
                 outcomes = decode(endpoint, calls, first_id, response, time.time())
@@ -216,13 +260,25 @@ class ForkClient:
                 self._responded = asyncio.get_running_loop().time()
                 endpoint.succeeded()
                 limited = next((it for it in outcomes if isinstance(it, RateLimited)), None)
+            if limited is not None or outcomes is not None:
+                self._use.responded()
             if limited is not None:
+                self._use.retried(RATE_LIMIT)
                 attempts.rate_limited(endpoint, limited.seconds, str(limited))
             elif outcomes is None:
+                self._use.retried(NO_RESPONSE)
                 attempts.no_response(endpoint, problem)
             return outcomes
         finally:
             self._in_flight.release()
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self._use.waited(time.monotonic() - begun)
 
     async def _turn(self, name: str) -> None:
         """Wait until a request may be under way; raise if the remote responds to none in the meantime."""
@@ -249,10 +305,10 @@ def _too_long(host: str, calls: Sequence[Call], problem: str) -> TooLarge | Remo
     return RemoteMalformed(host, name_of(calls), problem)
 
 
-def _check(check: Callable[[msgspec.Raw], None], outcome: Outcome) -> None:
+def _check(guard: Guard, outcome: Outcome) -> None:
     if isinstance(outcome, RemoteFailed):
         raise outcome
-    check(outcome)
+    guard.check(outcome)
 
 
 def _later(seconds: float, call: Callable[[], None]) -> Callable[[], None]:

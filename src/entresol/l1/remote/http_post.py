@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientSession, StreamReader
 
 NO_RESPONSE: Final = "no response"
 """How the text of a `NoResponse` begins if there was none in time."""
 _PIECE_BYTES: Final = 64 << 10
+LARGE_BYTES: Final = 1 << 20
+"""From so many bytes on a body is a large one."""
+MAX_LARGE: Final = 2
+"""How many large bodies are received at the same time; others stay with their servers meanwhile."""
 
 
 class NoResponse(Exception):  # noqa: N818  # caught where it is known what was asked for
@@ -50,6 +56,7 @@ class HttpPost:
         self._headers = [("Content-Type", "application/json"), *headers]
         self._follows_redirects = follows_redirects
         self._session: ClientSession | None = None
+        self._large = asyncio.Semaphore(MAX_LARGE)
 
     async def post(self, body: bytes, max_bytes: int, within: float | None = None) -> PostResponse:
         """Return the response to a body, which has at most `max_bytes`, whatever its status is."""
@@ -68,7 +75,7 @@ class HttpPost:
                 allow_redirects=self._follows_redirects,
             ) as response:
                 retry_after = response.headers.get("Retry-After")
-                received = await _read_bounded(response, max_bytes)
+                received = await read_bounded(response.content, max_bytes, self._large)
                 return PostResponse(response.status, received, retry_after)
         except TimeoutError as error:
             raise NoResponse(f"{NO_RESPONSE} in {seconds:g} seconds") from error
@@ -82,11 +89,16 @@ class HttpPost:
             self._session = None
 
 
-async def _read_bounded(response: ClientResponse, max_bytes: int) -> bytes:
-    """Return the body of a response, unless it is too long."""
+async def read_bounded(content: StreamReader, max_bytes: int, large: asyncio.Semaphore) -> bytes:
+    """Return the body of a response, unless it is too long; a `large` one is received in its turn."""
     body = bytearray()
-    async for piece in response.content.iter_chunked(_PIECE_BYTES):
-        body += piece
-        if len(body) > max_bytes:
-            raise BodyTooLong(f"the response has more than {max_bytes} bytes")
-    return bytes(body)
+    async with AsyncExitStack() as turn:
+        is_large = False
+        async for piece in content.iter_chunked(_PIECE_BYTES):
+            if not is_large and len(body) + len(piece) > LARGE_BYTES:
+                is_large = True
+                await turn.enter_async_context(large)
+            body += piece
+            if len(body) > max_bytes:
+                raise BodyTooLong(f"the response has more than {max_bytes} bytes")
+        return bytes(body)

@@ -17,7 +17,7 @@ from entresol.errors import (
     MalformedValue,
 )
 from entresol.execution.reverts import revert_reason
-from entresol.l1.remote.http_post import HttpPost, NoResponse
+from entresol.l1.remote.http_post import BodyTooLong, HttpPost, NoResponse
 from entresol.l1.remote.log_range import exceeds_range_limit
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Data
@@ -83,6 +83,10 @@ class JsonRpcClient:
             try:
                 response = await self._post(method, params, MAX_RESPONSE_BYTES)
                 return _decode(self._result(method, response))
+            except BodyTooLong as error:
+                # It will not be shorter the next time; of logs a smaller range is.
+                problem = f"the response is too large: {error}"
+                raise LayerOneRejected(method, UNEXPECTED_RESPONSE, problem) from error
             except NoResponse as error:
                 failure = self._unreachable(error)
             except LayerOneRejected as rejection:

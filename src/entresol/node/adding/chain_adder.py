@@ -18,14 +18,16 @@ from entresol.node.adding.registration import NewChainRegistrar
 from entresol.node.adding.tokens import base_token_for
 from entresol.node.config.api import worker_count
 from entresol.node.layer_twos import MAX_CHAINS, MAX_PORT
+from entresol.node.opening.availability import data_scheme_of
 from entresol.node.opening.development_keys import operator_of
-from entresol.node.opening.layer_one import genesis_batch_hash, limit_requests
+from entresol.node.opening.layer_one import limit_requests
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.parts.layers import LayerTwo, embedded_settlement_layer, serve_layer_two
 from entresol.node.parts.part import first_problem
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.settlement_layer import contracts_on, fee_limits
 from entresol.primitives.addresses import create_address
+from entresol.rollup.genesis_batch import genesis_batch_hash
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -235,8 +237,16 @@ class ChainAdder:
         """Return the parts of a chain, none of which has started."""
         layer_two = self._opened_layer_two(builder, record)
         name, control = str(record.chain_id), self._ecosystem.control
-        relay = self._ecosystem.relay
-        service = serve_layer_two(builder, layer_two, control, name=name, chains=self, relay=relay)
+        relay, forks = self._ecosystem.relay, self._ecosystem.forks
+        service = serve_layer_two(
+            builder,
+            layer_two,
+            control,
+            name=name,
+            chains=self,
+            relay=relay,
+            forks=None if forks is None else forks.of(record.index),
+        )
         return layer_two, service
 
     def _opened_layer_two(self, builder: NodeBuilder, record: AddedChain) -> LayerTwo:
@@ -309,4 +319,6 @@ def _registered(layer_two: LayerTwo, operator: Operator) -> RegisteredChain:
         genesis_batch_hash=genesis_batch_hash(chain),
         priority_tx_max_gas=chain.rules.gas_limit,
         base_token=layer_two.base_token,
+        is_development=chain.rules.is_development,
+        data_scheme=data_scheme_of(chain),
     )

@@ -37,9 +37,11 @@ def l2_contracts(genesis: Genesis) -> L2Contracts:
     )
 
 
-def call_limits(config: LimitsConfig) -> CallLimits:
-    """Return the limits of `eth_call`, estimates and simulations."""
-    return CallLimits(gas_cap=config.call_gas_cap, seconds=config.call_seconds)
+def call_limits(config: LimitsConfig, published_bytes: int | None) -> CallLimits:
+    """Return the limits of `eth_call`, estimates and simulations, given what a batch publishes of a transaction."""
+    return CallLimits(
+        gas_cap=config.call_gas_cap, seconds=config.call_seconds, published_bytes=published_bytes
+    )
 
 
 def log_limits(config: LimitsConfig, *, is_layer_two: bool) -> LogLimits:

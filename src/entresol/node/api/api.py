@@ -12,9 +12,7 @@ from entresol.node.api.adapters import request_limits
 from entresol.node.api.development import development_namespaces
 from entresol.node.api.ethereum import ethereum_namespaces
 from entresol.node.api.inspection import inspection_namespaces
-from entresol.node.api.past import past_router
 from entresol.node.api.services import ApiServices
-from entresol.node.api.zk_stack import zk_stack_namespaces
 from entresol.node.metrics import MemoryUse
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.native_methods import NativeReads
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from entresol.rpc.namespaces.chains import ChainControl
     from entresol.rpc.services.past.executions import StateAt
     from entresol.rpc.services.past.remote import PastChain
+    from entresol.rpc.services.past.router import PastRouter
     from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
 
@@ -98,6 +97,9 @@ class Api:
         namespaces = ethereum_namespaces(self.services, report_console=self.on_console.notify)
         namespaces += inspection_namespaces(self.services)
         if layer_two is not None:
+            # An L1 alone does not need them.
+            from entresol.node.api.zk_stack import zk_stack_namespaces  # noqa: PLC0415
+
             namespaces += zk_stack_namespaces(self.services, layer_two)
         if dev_methods:
             namespaces += development_namespaces(
@@ -109,7 +111,7 @@ class Api:
             )
             namespaces += [] if chains is None else [EntresolChains(chains)]
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))
-        self.past = None if remote is None else past_router(self.services, remote, state_at)
+        self.past = None if remote is None else self._past_router(remote, state_at)
         self.dispatcher = Dispatcher(
             namespaces,
             threads=self.services.threads,
@@ -120,6 +122,12 @@ class Api:
             routed=dict if self.past is None else self.past.routed,
         )
         self.services.rendered.invalidated.add(self.dispatcher.invalidate_cache)
+
+    def _past_router(self, remote: PastChain, state_at: StateAt | None) -> PastRouter:
+        # Only forks need it.
+        from entresol.node.api.past import past_router  # noqa: PLC0415
+
+        return past_router(self.services, remote, state_at)
 
     def _native_reads(self, layer_two: L2Components | None) -> NativeReads:
         services, bridge = self.services, None

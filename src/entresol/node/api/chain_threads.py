@@ -6,7 +6,7 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from entresol.errors import StateMissing
+from entresol.errors import ChainReplaced, StateMissing
 from entresol.state_missing import fork_threads, waiting
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ class ChainThreads(Executor):
         ended: Future[_T] = Future()
 
         def on_tried(tried: Future[_T]) -> None:
-            if tried.cancelled():
-                ended.cancel()
-            elif isinstance(tried.exception(), StateMissing):
+            if not tried.cancelled() and isinstance(tried.exception(), StateMissing):
                 fork_threads().submit(waiting(work)).add_done_callback(partial(_copy, ended))
             else:
                 _copy(ended, tried)
@@ -69,7 +67,7 @@ def _copy(ended: Future[_T], source: Future[_T]) -> None:
     """End a future as another one has, unless it was cancelled."""
     if not ended.set_running_or_notify_cancel():
         return
-    error = source.exception()
+    error = ChainReplaced() if source.cancelled() else source.exception()
     if error is None:
         ended.set_result(source.result())
     else:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.services.past.anchor_proofs import AnchorProofs
 from entresol.rpc.services.past.executions import PastExecutions, StateAt, remote_state
 from entresol.rpc.services.past.fee_history import SplitFees
-from entresol.rpc.services.past.foreign_code import ForeignCode, may_have_foreign_code
 from entresol.rpc.services.past.logs import SplitLogs
 from entresol.rpc.services.past.overlay import OverlayChecks
 from entresol.rpc.services.past.places import Places
 from entresol.rpc.services.past.router import PastRouter
 
 if TYPE_CHECKING:
+    from entresol._native import Rules
+    from entresol.chain.rules import ChainRules
     from entresol.node.api.services import ApiServices
     from entresol.rpc.services.past.remote import PastChain
 
@@ -25,17 +27,16 @@ def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | No
     """Return what routes the calls of a fork; `state_at` returns states of the remote."""
     chain, resolver = services.chain, services.resolver
     assert services.open_past is not None
-    # What runs on a block of the remote has the remote's chain id, also if the fork has another.
-    rules = msgspec.structs.replace(chain.rules, chain_id=remote.anchor.chain_id).evm_rules()
     executions = PastExecutions(
-        remote, rules, services.open_past, state_at or partial(remote_state, remote)
+        remote,
+        partial(_rules_of, chain.rules, remote),
+        services.open_past,
+        state_at or partial(remote_state, remote),
     )
     logs = SplitLogs(
         remote, chain, services.rendered.log_cache, services.log_limits, services.filters.wanted
     )
     fees = SplitFees(remote, resolver)
-    may_be_foreign = may_have_foreign_code(remote.anchor.json)
-    foreign = ForeignCode(resolver).by_method() if may_be_foreign else {}
     return PastRouter(
         remote,
         Places(remote, chain, chain.blocks, services.pending),
@@ -45,5 +46,16 @@ def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | No
             "eth_feeHistory": fees.fee_history,
         },
         executions={Past.EXECUTE: executions.execute, Past.REPLAY: executions.replay},
-        overlays=OverlayChecks(chain, resolver).by_method() | foreign,
+        overlays=OverlayChecks(chain, resolver, AnchorProofs(remote)).by_method(),
     )
+
+
+def _rules_of(rules: ChainRules, remote: PastChain, hardfork: str) -> Rules:
+    """Return the rules of past blocks: those of the chain, unless they are of another hardfork than the anchor.
+
+    What runs on a block of the remote has the remote's chain id, also if the fork has another.
+    """
+    own = msgspec.structs.replace(rules, chain_id=remote.anchor.chain_id)
+    if hardfork != remote.hardfork:
+        own = msgspec.structs.replace(own, fork=hardfork)
+    return own.evm_rules()

@@ -86,7 +86,7 @@ class ApiServices:
         chain.events.listen(self._on_reverted, BlocksReverted)
         self.resolver = BlockResolver(chain, self.pending_builder.executor, self.open_past)
         self.runner = CallRunner(
-            call_limits(self.limits),
+            call_limits(self.limits, chain.pool.rules.published_limit_bytes),
             override_limits(self.limits),
             self.limits.call_limit,
             # The reads are made with it, below.

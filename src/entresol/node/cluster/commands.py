@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.errors import InvalidConfig
@@ -83,7 +86,7 @@ async def init(config: NodeConfig) -> str:
         raise InvalidConfig(
             "--data-dir", "a cluster starts as a new chain, so this has no use here"
         )
-    chain = await _new_chain(config)
+    chain = await _new_chain(_with_time(config))
     async with database.session() as connection:
         await write_chain(connection, chain)
         found = await find_chain(connection)
@@ -125,6 +128,15 @@ async def unwind(config: NodeConfig, number: int) -> str:
         finally:
             await give_up_lease(connection, held.epoch, _OPERATOR)
     return f"unwound from block {head} to {number}; {count} transactions are pending again"
+
+
+def _with_time(config: NodeConfig) -> NodeConfig:
+    """Return a configuration with the time of a new genesis, which is opened twice: to register it, and to store it."""
+    chain = config.chain
+    if (chain.timestamp, chain.genesis, chain.init) != (None, None, None):
+        return config
+    chain = msgspec.structs.replace(chain, timestamp=int(time.time()))
+    return msgspec.structs.replace(config, chain=chain)
 
 
 async def _new_chain(config: NodeConfig) -> ClusterChain:

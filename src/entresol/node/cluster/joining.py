@@ -25,7 +25,7 @@ from entresol.node.settlement.settlement_layer import SettlementLayer, ether_pri
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.tables import ClusterChain, read_chain
-from entresol.rollup.batches import genesis_batch
+from entresol.rollup.genesis_batch import seal_genesis
 from entresol.storage.replication.position import START
 
 if TYPE_CHECKING:
@@ -54,7 +54,14 @@ SHARED: Final = {
         "disable_code_size_limit",
         "enable_tx_gas_limit",
     ),
-    "settlement": ("settle", "settle_interval", "batch_blocks", "batch_messages"),
+    "settlement": (
+        "settle",
+        "settle_interval",
+        "batch_blocks",
+        "batch_messages",
+        "data_availability",
+        "production",
+    ),
     "l1": ("l1_confirmations", "l1_finality"),
 }
 """The settings that `entresol cluster init` takes for all nodes: what they execute and produce depends on them."""
@@ -147,9 +154,7 @@ def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
     if chain.number > chain.ledger.first and chain.ledger.store.position.get() == START:
         chain.close()
         raise _other_chain(config)
-    if chain.batches.last() is None:
-        genesis_record = chain.ledger.record(chain.ledger.first)
-        chain.batches.append(genesis_batch(genesis_record), b"", [(0, 0)])
+    seal_genesis(chain)
     return chain, fees
 
 

@@ -1,7 +1,5 @@
 """Schema of the flags of `entresol anvil`, which are anvil's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 

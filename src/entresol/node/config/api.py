@@ -1,7 +1,5 @@
 """Settings of the RPC methods."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, Any, Final, Literal
 

@@ -1,7 +1,5 @@
 """Settings of the EVM of each layer, and of the blocks of the development L1."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -56,9 +56,14 @@ class Settings(Generic[T]):
         self._schema = schema
         self._tables = tables
         self._presets = presets or {}
-        self.all = tuple(settings_of(schema))
-        names = [setting.name for setting in self.all]
+
+    @cached_property
+    def all(self) -> tuple[Setting, ...]:
+        """All settings; read when they are needed, since a command with a schema of its own has these in vain."""
+        found = tuple(settings_of(self._schema))
+        names = [setting.name for setting in found]
         assert len(names) == len(set(names)), "two sections share a name"
+        return found
 
     def load(
         self,
@@ -212,6 +217,8 @@ def _has_tables(value: Any) -> bool:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - only a file needs it
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,7 +1,5 @@
 """Schema of the configuration: every setting with its type, default and description."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -366,7 +364,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     limits: LimitsConfig = LimitsConfig()
     log: LogConfig = LogConfig()
     state_files: StateFilesConfig = StateFilesConfig()
-    chains: tuple[NodeConfig, ...] = ()
+    chains: tuple["NodeConfig", ...] = ()
     """The L2s that tables of the file describe; `layer_two_configs` has all of them."""
     given: frozenset[str] = frozenset()
     """The names of the settings that are not defaults: a fork has those of its remote in place of defaults."""

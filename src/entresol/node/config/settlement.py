@@ -1,8 +1,6 @@
 """Settings of batches, their settlement, and the relay of what they bring."""
 
-from __future__ import annotations
-
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -17,9 +15,13 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
         float,
         Meta(gt=0, description="Seconds from the first transaction of a batch until it is sealed."),
     ] = 0.25
-    batch_blocks: Annotated[int, Meta(ge=1, description="Maximum number of blocks in a batch.")] = (
-        1_024
-    )
+    batch_blocks: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Maximum number of blocks in a batch; at most 1024 on a chain that publishes.",
+        ),
+    ] = 1_024
     batch_messages: Annotated[
         int,
         Meta(
@@ -28,6 +30,29 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
             description="Maximum number of L2-to-L1 logs in a batch; a block with more gets a batch of its own.",
         ),
     ] = 16_384
+    data_availability: Annotated[
+        Literal["none", "calldata"] | None,
+        Meta(
+            description="What of its batches a new chain publishes on L1. none: the operator alone has their "
+            "transactions. calldata: L1 has them, so that anybody can rebuild and check the chain (entresol derive). By "
+            "default none; an existing chain stays what it is.",
+        ),
+    ] = None
+    production: Annotated[
+        bool,
+        Meta(
+            description="Create a chain for production, or open one: L1 says that its blocks have neither edits nor "
+            "transactions without a signature, developer methods are off, and its data is published.",
+        ),
+    ] = False
+    change_rules: Annotated[
+        bool,
+        Meta(
+            description="Let blocks have the rules of these flags from now on (gas limit, gas price, hardfork, fee "
+            "recipient, limits of code and gas), and publish that they do; without it, others than the chain has "
+            "published last are an error.",
+        ),
+    ] = False
     l1_development: Annotated[
         bool,
         Meta(

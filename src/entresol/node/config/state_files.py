@@ -1,7 +1,5 @@
 """Settings of state files."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta, Struct

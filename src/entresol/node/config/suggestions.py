@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from entresol.fork.settings import CACHE_VARIABLE
 from entresol.node.config.forking.endpoints import names_url
 from entresol.node.config.setting import PREFIX, Setting, redact
 
@@ -27,7 +28,7 @@ def unknown_variables(
     settings: Iterable[Setting], environment: Mapping[str, str]
 ) -> Iterable[tuple[str, str]]:
     """Yield the variables that look like settings and are none, each with what was probably meant."""
-    known = {setting.variable for setting in settings}
+    known = {setting.variable for setting in settings} | {CACHE_VARIABLE}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not names_url(name, environment[name]):
             nearest = similar(name.removeprefix(PREFIX), [it.removeprefix(PREFIX) for it in known])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from entresol.explorer.files import FOLDER
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.rollup.system_contracts import CONTRACTS, INTEROP_CONTRACTS
+from entresol.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 L1_PATH: Final = f"{FOLDER}l1"
 L2_PATH: Final = f"{FOLDER}l2"
 INFO_PATH: Final = f"{FOLDER}node.json"
+FORK_FILE: Final = "fork.json"
+FORK_PATH: Final = f"{FOLDER}{FORK_FILE}"
 
 _L1_NAMES: Final = {
     "bridgehub": "Bridgehub",
@@ -69,6 +71,12 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
     """What pays for the gas of an L2."""
     contracts: SettlementContracts | None = None
     operators: tuple[Address, ...] = ()
+    is_copy: bool = False
+    """Whether the L1 is a fork, which has another verifier."""
+    publishes: bool = False
+    """Whether L1 has the data of an L2's batches."""
+    is_development: bool = True
+    """Whether the state of an L2 may be edited."""
 
     def pages(self) -> dict[str, Page]:
         """Return the page with the explorer's settings, of a chain that has no other beside it."""
@@ -87,7 +95,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
         for page in (*(it.page for it in reversed(houses)), self):
             names |= page.l1_names()
         return {
-            "version": metadata.version("entresol"),
+            "version": VERSION,
             "layer": self.layer,
             "id": self.chain_id,
             "other": self.other and (L1_PATH if self.layer == 2 else L2_PATH),
@@ -103,9 +111,8 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
         if self.contracts is None:
             return {}
         addresses = msgspec.structs.asdict(self.contracts)
-        return {
-            str(addresses[field]): name for field, name in _L1_NAMES.items() if addresses[field]
-        }
+        names = _L1_NAMES | ({"verifier": "ForkVerifier"} if self.is_copy else {})
+        return {str(addresses[field]): name for field, name in names.items() if addresses[field]}
 
 
 class Listener(Protocol):
@@ -139,6 +146,8 @@ class House(NamedTuple):
             "port": self.service.port,
             "contract": None if page.contracts is None else str(page.contracts.chain),
             "operators": [str(address) for address in page.operators],
+            "publishes": page.publishes,
+            "development": page.is_development,
             "token": {
                 "name": token.name,
                 "symbol": token.symbol,

@@ -8,6 +8,8 @@ from entresol.chain.genesis.base_token import base_token_of
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.node.api.adapters import request_limits
 from entresol.node.explorer.explorer_page import (
+    FORK_FILE,
+    FORK_PATH,
     INFO_PATH,
     L1_PATH,
     L2_PATH,
@@ -32,9 +34,17 @@ HEALTH_PATH = "/health"
 
 
 def explorer_page(
-    config: NodeConfig, layer: Literal[1, 2], chain: Chain, rollup: Rollup | None
+    config: NodeConfig,
+    layer: Literal[1, 2],
+    chain: Chain,
+    rollup: Rollup | None,
+    *,
+    is_copy: bool = False,
 ) -> ExplorerPage | None:
-    """Return the settings of the explorer of a layer; None if there is no explorer."""
+    """Return the settings of the explorer of a layer; None if there is no explorer.
+
+    The L1 `is_copy` of another chain, or the development one.
+    """
     if not config.api.explorer:
         return None
     base_token = base_token_of(chain.genesis.alloc) if layer == 2 else ETHER_TOKEN
@@ -47,6 +57,9 @@ def explorer_page(
         chain_id=chain.rules.chain_id,
         base_token=base_token,
         contracts=settlement_layer.contracts,
+        is_copy=is_copy,
+        publishes=chain.rules.publishes,
+        is_development=chain.rules.is_development,
         operators=tuple(key.address for key in settlement_layer.operator_keys.keys),
     )
 
@@ -78,6 +91,7 @@ def _connect_houses(layer_twos: Sequence[ChainService], layer_one: ChainService 
             if house.path not in service.doors:
                 service.doors.append(house.path)
             service.pages[f"{house.path}{HEALTH_PATH}"] = it.pages[HEALTH_PATH]
+            service.pages[f"{house.path}/{FORK_FILE}"] = it.pages[FORK_PATH]
         service.pages[INFO_PATH] = service.explorer.info_page([house for _, house in houses])
 
 

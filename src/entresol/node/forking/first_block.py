@@ -35,8 +35,8 @@ async def read_first_block(remote: RemoteChain) -> FirstBlock | None:
     wanted, flag = remote.settings.transaction_hash, remote.settings.flag("fork-transaction-hash")
     if wanted is None:
         return None
-    number = hex(remote.anchor.number + 1)
-    block: Any = msgspec.json.decode(await remote.read("eth_getBlockByNumber", [number, True]))
+    number = remote.anchor.number + 1
+    block: Any = msgspec.json.decode(await _block_above(remote, number))
     items = block.get("transactions") if isinstance(block, dict) else None
     found: list[Transaction] = []
     for item in items if isinstance(items, list) else ():
@@ -50,7 +50,18 @@ async def read_first_block(remote: RemoteChain) -> FirstBlock | None:
         found.append(read.transaction)
         if found[-1].hash == wanted:
             return FirstBlock(tuple(found), header_of_block(block), flag, remote.settings.timeout)
-    raise InvalidConfig(flag, f"{wanted} is not in block {int(number, 16)} of {remote.host}")
+    raise InvalidConfig(flag, f"{wanted} is not in block {number} of {remote.host}")
+
+
+async def _block_above(remote: RemoteChain, number: int) -> msgspec.Raw:
+    """Return the block above the anchor; by its hash it never changes, and is recorded."""
+    known = remote.block_above
+    if known is None:
+        return await remote.read("eth_getBlockByNumber", [hex(number), True])
+    named = f'"{known}"'.encode()
+    return await remote.read(
+        "eth_getBlockByHash", [str(known), True], is_final=lambda it: named in bytes(it)
+    )
 
 
 def seal_first_block(chain: Chain, first: FirstBlock) -> None:

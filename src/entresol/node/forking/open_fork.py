@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from entresol._native import wait_for_remote
 from entresol.chain.genesis.fork_genesis import AnchoredAccount, delegated
 from entresol.fork.remote_state import remote_snapshot
+from entresol.node.forking.fork_report import fork_health
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from entresol._native import Snapshot
     from entresol.fork.remote_chain import RemoteChain
     from entresol.node.forking.first_block import FirstBlock
+    from entresol.primitives.values import Hash32
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +44,14 @@ class OpenFork:
     def timestamp(self) -> int:
         """The Unix time of the block that it stands on."""
         return self.remote.anchor.header.timestamp
+
+    @property
+    def salt(self) -> Hash32:
+        """What parts the addresses that our contracts deploy to from those where others like them did on the remote.
+
+        A fork of this one stands on another block, and has another salt.
+        """
+        return self.remote.anchor.hash
 
     def accounts(self, addresses: Iterable[Address]) -> dict[Address, AnchoredAccount]:
         """Return accounts as the remote has them, all asked for at once; it blocks, unless they were read before."""
@@ -81,15 +91,7 @@ class OpenFork:
 
     def health(self) -> dict[str, Any]:
         """Return what `/health` says of the fork."""
-        anchor, report = self.remote.anchor, self.remote.waiting
-        return {
-            "remote": self.remote.host,
-            "chainId": anchor.chain_id,
-            "blockNumber": anchor.number,
-            "blockHash": str(anchor.hash),
-            "waiting": report.requests,
-            "waitingSeconds": round(report.seconds, 3),
-        }
+        return fork_health(self.remote)
 
     async def start(self) -> None:
         """Do nothing: it is open."""

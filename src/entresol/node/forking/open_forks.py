@@ -16,6 +16,7 @@ from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.fork.settings import ForkSettings
 from entresol.node.config.api import worker_count
+from entresol.node.config.forking.folders import chain_folders
 from entresol.node.config.forking.resolving import (
     CachePlace,
     PlannedFork,
@@ -23,17 +24,19 @@ from entresol.node.config.forking.resolving import (
     planned_forks,
 )
 from entresol.node.dev_features import development_accounts
-from entresol.node.forking.first_block import read_first_block
+from entresol.node.forking.fork_report import fork_page, fork_samples
 from entresol.node.forking.open_fork import OpenFork
 from entresol.node.forking.stored_anchor import stored_anchor
-from entresol.node.opening.chain_parts import L1_FOLDER, data_path
 from entresol.primitives.values import Address
 from entresol.storage.database.directory import check_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from entresol.fork.remote_chain import RemoteChain
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.forking.first_block import FirstBlock
+    from entresol.node.metrics import Sample
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +47,10 @@ OTHER_L1_CHAIN_ID: Final = 31338
 
 _FORK_MODULES: Final = ("entresol.fork.cache.open_cache", "entresol.fork.remote_chain")
 """What only nodes with forks need."""
+_STORE_MODULE: Final = "entresol.storage.store"
+"""What a fork on disk needs before it asks its remote."""
+_ROUTER_MODULE: Final = "entresol.node.api.past"
+"""What they need once the remote has responded."""
 
 
 class OpenForks(NamedTuple):
@@ -75,8 +82,30 @@ class OpenForks(NamedTuple):
 
     def health(self) -> dict[str, Any]:
         """Return what `/health` of the L2 says of them."""
+        return {name: it.health() for name, it in self._named.items()}
+
+    def page(self) -> dict[str, Any]:
+        """Return what the explorer of the L2 shows of them."""
+        return {name: fork_page(it.remote) for name, it in self._named.items()}
+
+    def metrics(self) -> Iterator[Sample]:
+        """Yield the metrics of the L2's fork; the L1 has its own."""
+        yield from () if self.l2 is None else fork_samples(self.l2.remote)
+
+    @property
+    def problem(self) -> str | None:
+        """What waits for the remote of the L2 for long."""
+        return None if self.l2 is None else self.l2.problem
+
+    @property
+    def of_layer_one(self) -> OpenForks:
+        """What concerns the L1 as a chain of its own."""
+        return OpenForks(self.config, l2=self.l1)
+
+    @property
+    def _named(self) -> dict[str, OpenFork]:
         named = {"fork": self.l2, "l1Fork": self.l1}
-        return {name: it.health() for name, it in named.items() if it is not None}
+        return {name: it for name, it in named.items() if it is not None}
 
     def close(self) -> None:
         """Close the remotes."""
@@ -92,22 +121,35 @@ async def open_forks(config: NodeConfig, *, is_alone: bool = False) -> OpenForks
     # Here rather than on the thread: others may be imported meanwhile, and two threads may see modules half done.
     for name in _FORK_MODULES:
         importlib.import_module(name)
+    if config.chain.data_dir is not None:
+        importlib.import_module(_STORE_MODULE)
     loop = asyncio.get_running_loop()
-    forks = await loop.run_in_executor(None, _open, config, planned, is_alone)
+    opening = loop.run_in_executor(None, _open, config, planned, is_alone)
+    # While the remote is waited for.
+    importlib.import_module(_ROUTER_MODULE)
+    forks = await opening
     try:
         for fork in forks.parts:
-            fork.first_block = await read_first_block(fork.remote)
+            if fork.remote.settings.transaction_hash is not None:
+                fork.first_block = await _first_block(fork.remote)
     except BaseException:
         forks.close()
         raise
     return forks
 
 
+async def _first_block(remote: RemoteChain) -> FirstBlock | None:
+    # Few forks have one.
+    from entresol.node.forking.first_block import read_first_block  # noqa: PLC0415
+
+    return await read_first_block(remote)
+
+
 def open_stored_forks(config: NodeConfig) -> OpenForks:
     """Open the forks in a data directory by their caches alone, for what executes their blocks again; it blocks."""
     planned = planned_forks(config)
     forks: list[OpenFork | None] = []
-    l1_folder, *folders = _folders(config)
+    l1_folder, *folders = chain_folders(config)
     for plan, prefix, folder in (
         (planned.l1, "--l1-", l1_folder),
         *((plan, "--", it) for plan, it in zip(_of_l2s(planned), folders, strict=True)),
@@ -129,7 +171,8 @@ def _open(config: NodeConfig, planned: PlannedForks, is_alone: bool) -> OpenFork
     plans = _of_l2s(planned)
     l1: OpenFork | None = None
     l2s: list[OpenFork | None] = [None] * len(plans)
-    l1_folder, *folders = _folders(config)
+    written = _written(config)
+    l1_folder, *folders = chain_folders(config)
     for folder in (*folders, l1_folder):
         # Nothing is written to a directory that holds something else.
         if folder is not None:
@@ -139,13 +182,13 @@ def _open(config: NodeConfig, planned: PlannedForks, is_alone: bool) -> OpenFork
         for index, plan in enumerate(plans):
             if plan is not None and _is_pinned(plan.settings) == are_pinned:
                 time = _earliest(l2s) if l1 is None else l1.timestamp
-                l2s[index] = _open_one(plan, folders[index], command, time)
+                l2s[index] = _open_one(plan, folders[index], command, time, written)
 
     try:
         # Where only some blocks are given, the other layers are as they were at that time.
         open_l2s(are_pinned=True)
         if planned.l1 is not None:
-            l1 = _open_one(planned.l1, l1_folder, command, _earliest(l2s))
+            l1 = _open_one(planned.l1, l1_folder, command, _earliest(l2s), written)
         open_l2s(are_pinned=False)
         return _opened(config, l1, *l2s, is_alone=is_alone)
     except BaseException:
@@ -159,7 +202,9 @@ def _opened(
     found = OpenForks(config, l1=l1, chains=l2s)
     if not config.chains:
         found = found.of(0)
-    _read_accounts(found)
+    for fork in found.parts:
+        # On this thread, which may wait for what was not read ahead.
+        fork.accounts(_written(config))
     return found._replace(config=_effective(config, found, is_alone=is_alone))
 
 
@@ -167,35 +212,22 @@ def _of_l2s(planned: PlannedForks) -> tuple[PlannedFork | None, ...]:
     return planned.chains or (planned.l2,)
 
 
-def _folders(config: NodeConfig) -> list[Path | None]:
-    """Return the folders of the L1 and of each L2; of several chains each has one of its own."""
-    path = data_path(config.chain)
-    chains = max(len(config.chains), 1)
-    if path is None:
-        return [None] * (1 + chains)
-    if chains == 1:
-        return [path / L1_FOLDER, path]
-    return [path / L1_FOLDER, *(path / str(it.chain.chain_id) for it in config.chains)]
-
-
 def _earliest(forks: Iterable[OpenFork | None]) -> int | None:
     return min((it.timestamp for it in forks if it is not None), default=None)
 
 
-def _read_accounts(forks: OpenForks) -> None:
-    """Read what a start writes to, on this thread, which may wait for it."""
-    written = (
+def _written(config: NodeConfig) -> tuple[Address, ...]:
+    """Return the accounts that a start writes to."""
+    return (
         Address.zero(),
         BEACON_ROOTS,
         HISTORY_STORAGE,
         *(
             account.address
-            for it in (forks.config, *forks.config.chains)
+            for it in (config, *config.chains)
             for account in development_accounts(it.chain)
         ),
     )
-    for fork in forks.parts:
-        fork.accounts(written)
 
 
 def _is_pinned(settings: ForkSettings) -> bool:
@@ -206,7 +238,11 @@ def _is_pinned(settings: ForkSettings) -> bool:
 
 
 def _open_one(
-    planned: PlannedFork, folder: Path | None, command: str, not_after: int | None
+    planned: PlannedFork,
+    folder: Path | None,
+    command: str,
+    not_after: int | None,
+    written: Sequence[Address] = (),
 ) -> OpenFork:
     # Only nodes with forks need them.
     from entresol.fork.cache.cache import Recording  # noqa: PLC0415
@@ -215,8 +251,8 @@ def _open_one(
 
     settings = planned.settings
     stored = stored_anchor(folder)
-    if stored is not None and not _is_pinned(settings):
-        # A chain on disk stays on its block, whatever is the latest one now.
+    if stored is not None and settings.block_number is None and settings.block_hash is None:
+        # A chain on disk stays on its block, whatever is the latest one now, or above which one a transaction is.
         settings = structs.replace(settings, block_hash=stored.hash)
     elif not _is_pinned(settings):
         settings = structs.replace(settings, not_after=not_after)
@@ -228,11 +264,12 @@ def _open_one(
             is_stored=planned.cache.is_on_disk,
             is_offline=settings.is_offline,
             recording=Recording(command, settings.flag_prefix),
+            is_verified=settings.verify,
         ),
         os.environ,
         log.warning,
     )
-    fork = OpenFork(RemoteChain.open(settings, cache))
+    fork = OpenFork(RemoteChain.open(settings, cache, [bytes(it) for it in written]))
     anchor = fork.remote.anchor
     log.info("fork of %s, from %s", anchor, fork.remote.host)
     if anchor.chain_id in ERA_CHAINS:

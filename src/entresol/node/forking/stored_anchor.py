@@ -6,7 +6,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from entresol.storage.database.directory import FORMAT_FILE
-from entresol.storage.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,5 +17,7 @@ def stored_anchor(folder: Path | None) -> Anchor | None:
     """Return the anchor of the fork in a folder; None if there is no chain, or one that is no fork."""
     if folder is None or not (folder / FORMAT_FILE).exists():
         return None
+    from entresol.storage.store import Store  # noqa: PLC0415 - a fork that is not on disk asks its remote without it
+
     with closing(Store.open(folder)) as store:
         return store.fork.anchor

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
 log = logging.getLogger(__name__)
-
-
-L1_FOLDER: Final = "l1"
-"""The folder of the development L1 in the data directory."""
-
-
-def data_path(config: ChainConfig) -> Path | None:
-    """Return the data directory that a chain is stored in; None if it is temporary."""
-    return None if config.data_dir is None else Path(config.data_dir)
 
 
 def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:

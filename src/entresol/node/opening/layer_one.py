@@ -19,12 +19,12 @@ from entresol.errors import InvalidConfig
 from entresol.l1.deployment import Deployment, RegisteredChain
 from entresol.l1.development_tokens import TOKEN_REGISTRAR, Holding
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault, with_pairs
+from entresol.node.config.forking.folders import L1_FOLDER, data_path
 from entresol.node.config.schema import ETHER
 from entresol.node.dev_features import development_accounts
 from entresol.node.genesis_config import LayerOneGenesis
+from entresol.node.opening.availability import data_scheme_of
 from entresol.node.opening.chain_parts import (
-    L1_FOLDER,
-    data_path,
     new_store,
     open_chain,
     pool_config,
@@ -34,9 +34,9 @@ from entresol.node.opening.chain_parts import (
 from entresol.node.opening.development_keys import OPERATOR, RELAY, operator_of
 from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.primitives.base_token import ETHER_TOKEN
-from entresol.primitives.values import Address, Hash32
-from entresol.rollup.commitments import StoredBatchInfo
+from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DEPLOYERS
+from entresol.rollup.genesis_batch import genesis_batch_hash
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, backed_balance
 from entresol.storage.database.directory import FORMAT_FILE
 from entresol.storage.store import Store
@@ -76,7 +76,7 @@ def open_layer_one(
     tokens = base_tokens or [ETHER_TOKEN] * len(layer_twos)
     deployment = development_deployment(config, layer_twos, tokens)
     accounts = deployment_accounts(
-        deployment, rules.fork, _balance(config), is_copy=fork is not None
+        deployment, rules.fork, _balance(config), salt=None if fork is None else fork.salt
     )
     amounts = {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
     predeploys = fund_vault(accounts, deployment, amounts, _holdings(config, tokens))
@@ -191,6 +191,8 @@ def development_deployment(
             operator=operator_of(index).address,
             genesis_batch_hash=genesis_batch_hash(it),
             base_token=base_token,
+            is_development=it.rules.is_development,
+            data_scheme=data_scheme_of(it),
         )
         for index, (it, base_token) in enumerate(zip(layer_twos, base_tokens, strict=True))
     )
@@ -200,11 +202,6 @@ def development_deployment(
         chains=tuple(registered),
         registrar=TOKEN_REGISTRAR,
     )
-
-
-def genesis_batch_hash(chain: Chain) -> Hash32:
-    """Return the hash of the genesis batch, which L1 stores for a registered chain."""
-    return StoredBatchInfo.genesis(chain.blocks.header(chain.ledger.first).state_root).hash()
 
 
 def _system_code(address: Address) -> bytes:

@@ -30,6 +30,7 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
         gas_limit=settings.gas_limit,
         code_size_limit=None if evm.disable_code_size_limit else evm.code_size_limit,
         max_transactions=settings.max_transactions,
+        rejects_foreign_code=fork is not None and fork.remote.anchor.may_have_foreign_code,
     )
     if fork is None:
         genesis = anvil_genesis(config)

@@ -13,10 +13,11 @@ from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import SettlementContracts
+from entresol.node.config.forking.folders import data_path
 from entresol.node.dev_features import funding
 from entresol.node.genesis_config import LayerTwoGenesis, load_file
+from entresol.node.opening.availability import max_pubdata_of, with_availability
 from entresol.node.opening.chain_parts import (
-    data_path,
     new_store,
     open_chain,
     pool_config,
@@ -28,7 +29,8 @@ from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import InteropGenesis, system_genesis
+from entresol.rollup.genesis_batch import seal_genesis
+from entresol.rollup.system_contracts import InteropGenesis, system_genesis, with_salt
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ def open_layer_two(  # noqa: PLR0913 - independent parts
             paymaster_balance=None if config.l1.l1_url else config.chain.balance * base_token.unit,
             interop=_interop(l1_chain_id, contracts, neighbours or {}),
         )
+        if fork is not None:
+            predeploys = with_salt(predeploys, fork.salt)
     expected = (
         LayerTwoGenesis(config, predeploys, base_token).expected
         if fork is None
@@ -83,6 +87,9 @@ def open_layer_two(  # noqa: PLR0913 - independent parts
         config, expected, store=store, base_token=base_token, remote=remote
     )
     begin_fork(chain, fork)
+    if store is None and chain.rules.publishes:
+        # It is compressed once, and registered on L1.
+        seal_genesis(chain)
     if store is None:
         report_contracts(chain, genesis, "system contracts")
     return chain, fees
@@ -125,7 +132,9 @@ def open_with_genesis(
     Gas costs `--gas-price` at what ether costs in `base_token`, until L1 has another price.
     """
     genesis, settings, evm = expected.genesis, config.chain, config.evm
-    fees = _fee_model(settings, base_token)
+    is_replica = store is not None
+    store = store or new_store(config, data_path(settings), is_synced=is_synced)
+    fees = _fee_model(settings, base_token, max_pubdata_of(config, store))
     rules = msgspec.structs.replace(
         ChainRules.layer_2(genesis.chain_id),
         fork=settings.hardfork,
@@ -135,9 +144,9 @@ def open_with_genesis(
         fees=L2BaseFee(fees),
         beneficiary=_fee_recipient(settings),
         max_transactions=settings.max_transactions,
+        rejects_foreign_code=genesis.anchor is not None and genesis.anchor.may_have_foreign_code,
     )
-    is_replica = store is not None
-    store = store or new_store(config, data_path(settings), is_synced=is_synced)
+    rules = with_availability(rules, config, store, is_fork=remote is not None)
     chain = open_chain(store, rules, expected, pool_config(settings), remote)
     if is_replica:
         return chain, fees
@@ -147,8 +156,10 @@ def open_with_genesis(
     return chain, fees
 
 
-def _fee_model(settings: ChainConfig, base_token: BaseToken) -> FeeModel:
-    constants = FeeConstants(minimal_l2_gas_price=settings.gas_price)
+def _fee_model(settings: ChainConfig, base_token: BaseToken, max_pubdata: int) -> FeeModel:
+    constants = FeeConstants(
+        minimal_l2_gas_price=settings.gas_price, max_pubdata_per_batch=max_pubdata
+    )
     price = None if base_token.is_ether else base_token.ether_price
     try:
         return FeeModel(constants, ether_price=price)

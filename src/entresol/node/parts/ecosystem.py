@@ -38,7 +38,7 @@ class EcosystemParts:
         l1_sequencer: LocalSequencer | None,
         forks: OpenForks | None = None,
     ) -> None:
-        self._forks = forks
+        self.forks = forks
         self.builder = builder
         self.control = control
         self.l1_chain = l1_chain
@@ -82,7 +82,7 @@ class EcosystemParts:
         token = msgspec.structs.replace(it.base_token, ether_price=it.fees.ether_price)
         info = NodeInfo.of(it.chain, it.config, service.api.keyring, service.address, l1, token)
         relay = None if self.relay is None else self.relay.address
-        forks = None if self._forks is None else self._forks.of(index)
+        forks = None if self.forks is None else self.forks.of(index)
         return msgspec.structs.replace(
             info,
             relay=relay,

@@ -13,6 +13,7 @@ from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
 from entresol.node.explorer.explorer_routes import explorer_page
 from entresol.node.forking.fork_control import LayerForks
+from entresol.node.forking.open_forks import OpenForks
 from entresol.node.metrics import problem_samples
 from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from entresol.node.builder import NodeBuilder
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.forking.open_forks import OpenForks
     from entresol.node.metrics import Sample
     from entresol.node.reopening import Reopening
     from entresol.node.workers.supervisor import WorkerSupervisor
@@ -116,13 +116,14 @@ def serve_layer_two(  # noqa: PLR0913 - independent parts
         if role is not None:
             rollup.sealed.add(role.publisher.batch_sealed)
 
-    hooks = _hooks(builder, name, rollup, workers, (relay, chain.rules.chain_id), forks)
+    relayed = (relay, chain.rules.chain_id)
+    hooks = _hooks(builder, name, rollup, workers, forks or OpenForks(config), relayed)
     return builder.serve(
         api,
         config.server,
         layer=name,
         hooks=hooks,
-        explorer=explorer_page(config, 2, chain, rollup),
+        explorer=explorer_page(config, 2, chain, rollup, is_copy=_is_copy(forks)),
         role=role,
     )
 
@@ -132,8 +133,8 @@ def _hooks(
     name: str,
     rollup: Rollup | None,
     workers: WorkerSupervisor | None,
+    forks: OpenForks,
     relayed: tuple[RelayPages | None, int] = (None, 0),
-    forks: OpenForks | None = None,
 ) -> ServiceHooks:
     """Return what the pages of one chain say of the whole node; of several chains each is named."""
     relay, chain_id = relayed
@@ -144,16 +145,33 @@ def _hooks(
             **({} if rollup is None else rollup.report()),
             **({} if relay is None else relay.health(chain_id)),
             **({} if workers is None else workers.health()),
-            **({} if forks is None else forks.health()),
+            **forks.health(),
             **({"chains": chains} if chains else {}),
         }
 
     def metrics() -> Iterator[Sample]:
         yield from () if rollup is None else rollup.metrics()
         yield from () if relay is None else relay.metrics(chain_id)
+        yield from forks.metrics()
         yield from problem_samples(builder.chain_problems())
 
-    return ServiceHooks(health=health, degraded=builder.problem, metrics=metrics, chain=name)
+    return ServiceHooks(
+        health=health, degraded=builder.problem, metrics=metrics, forks=forks.page, chain=name
+    )
+
+
+def _own_hooks(forks: OpenForks) -> ServiceHooks:
+    """Return what the pages of a chain say of its own fork alone."""
+    return ServiceHooks(
+        health=forks.health,
+        degraded=lambda: forks.problem,
+        metrics=forks.metrics,
+        forks=forks.page,
+    )
+
+
+def _is_copy(forks: OpenForks | None) -> bool:
+    return forks is not None and forks.l1 is not None
 
 
 def serve_layer_one(  # noqa: PLR0913 - independent parts
@@ -176,6 +194,7 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
     """
     config, l1 = builder.config, builder.config.l1
     fork = None if forks is None else forks.l1
+    own = (forks or OpenForks(config)).of_layer_one
     held_seconds = CACHED_SECONDS if l1.l1_delay is None else 0.0
     api = builder.api(
         chain,
@@ -193,8 +212,8 @@ def serve_layer_one(  # noqa: PLR0913 - independent parts
         layer="L1",
         # The settler logs the operator's transactions.
         hidden=hidden,
-        hooks=_hooks(builder, name, None, workers) if name else None,
-        explorer=explorer_page(config, 1, chain, rollup),
+        hooks=_hooks(builder, name, None, workers, own) if name else _own_hooks(own),
+        explorer=explorer_page(config, 1, chain, rollup, is_copy=_is_copy(forks)),
         role=None if workers is None else builder.opened(workers.share(chain)),
         is_layer_one=True,
         extra_port=l1.l1_extra_port,

@@ -34,7 +34,12 @@ from entresol.node.settlement.settlement_layer import (
     development_contracts,
     verify_registration,
 )
-from entresol.node.startup.l1_checks import check_agreement, check_batches, check_gas_limit
+from entresol.node.startup.l1_checks import (
+    check_agreement,
+    check_availability,
+    check_batches,
+    check_gas_limit,
+)
 from entresol.node.state_files import StateDumper, load_at_start
 from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.sequencer.local import LocalSequencer
@@ -90,6 +95,7 @@ async def _open_ecosystem(forks: OpenForks, reopening: Reopening, log: NodeLog |
         configs = layer_two_configs(config)
         for index, (service, rollup) in enumerate(zip(node.layer_twos, node.rollups, strict=True)):
             chain, layer = service.chain, rollup.settlement_layer
+            await check_availability(chain, layer)
             if remote:
                 await verify_registration(configs[index], layer, chain)
                 _warn_of_public_keys(configs[index], layer)
@@ -231,7 +237,9 @@ def _open_chains(
             others = {other: tokens[at] for at, other in enumerate(ids) if at != index}
             pair = _open_development(it, index, token, others, forks.of(index).l2)
         opened.append(pair)
-        directory.opened(builder.opened(opened[-1][0]))
+        chain = directory.opened(builder.opened(opened[-1][0]))
+        # Blocks from here on are not on L1 yet.
+        chain.batches.derivation.end()
     chains = [chain for chain, _ in opened]
     l1_chain = None
     if config.l1.l1 and not remote:

@@ -51,7 +51,12 @@ def build_layer_one(forks: OpenForks, reopening: Reopening, log: NodeLog | None)
         )
         service = builder.serve(
             api,
-            hooks=ServiceHooks(degraded=builder.problem, health=forks.health),
+            hooks=ServiceHooks(
+                degraded=builder.problem,
+                health=forks.health,
+                metrics=forks.metrics,
+                forks=forks.page,
+            ),
             explorer=ExplorerPage(layer=1) if config.api.explorer else None,
         )
         builder.add(Closing(dumper.dump_last), sequencer, service, dumper)

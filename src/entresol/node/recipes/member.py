@@ -30,7 +30,7 @@ from entresol.rollup.interop.imported_roots import has_interop
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
-from entresol.storage.replication.entries import BatchEntry
+from entresol.storage.replication.entries import BatchEntry, PublishedBatchEntry
 
 if TYPE_CHECKING:
     from entresol.chain.journal import Journal
@@ -201,7 +201,7 @@ def _announce(member: Member, api: Api, shared: ProducerRole | None) -> None:
 
     def on_applied(entry: Entry) -> None:
         publisher = None if shared is None else shared.publisher
-        if isinstance(entry, BatchEntry):
+        if isinstance(entry, BatchEntry | PublishedBatchEntry):
             batch = entry.decoded()
             api.batch_sealed(batch)
             if publisher is not None:

@@ -14,6 +14,7 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.registration import (
     Ecosystem,
+    check_executor,
     check_origin,
     ensure_registered,
     find_ecosystem,
@@ -21,15 +22,17 @@ from entresol.l1.registration import (
 )
 from entresol.l1.validators import add_validators
 from entresol.node.config.secrets import parse_private_key
-from entresol.node.opening.layer_one import genesis_batch_hash
+from entresol.node.opening.availability import data_scheme_of
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.node.settlement.remote_tokens import requested_token
 from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
+from entresol.rollup.genesis_batch import genesis_batch_hash
 
 if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator_keys import OperatorKeys
     from entresol.node.config.schema import NodeConfig
@@ -76,6 +79,7 @@ class ChainRegistrar:
             )
         admin = self._operator(config, keys.deployer.secret)
         chain = registered_chain(config, keys, self._l1_chain_id, shared.contracts, token)
+        await check_executor(self._l1, shared, chain)
         contracts = await self._created(chain, shared, admin, file)
         await ensure_registered(self._l1, admin, contracts, token.l1_address)
         call = self._call(chain, shared, contracts)
@@ -190,12 +194,30 @@ def registered_chain(
     """Return how a chain is registered; its genesis has to be known before, and is created if it is new."""
     chain, _ = open_layer_two(config, l1_chain_id, contracts, base_token=base_token)
     try:
+        _check_time(config, chain)
         return RegisteredChain(
             chain_id=chain.rules.chain_id,
             operator=keys.deployer.address,
             genesis_batch_hash=genesis_batch_hash(chain),
             priority_tx_max_gas=chain.rules.gas_limit,
             base_token=base_token,
+            is_development=chain.rules.is_development,
+            data_scheme=data_scheme_of(chain),
         )
     finally:
         chain.close()
+
+
+def _check_time(config: NodeConfig, chain: Chain) -> None:
+    """Reject a genesis that has the time of now, and would have another when the chain is opened to be served.
+
+    That of a chain that publishes is registered as a whole, and not by its state alone.
+    """
+    settings = config.chain
+    given = (settings.data_dir, settings.timestamp, settings.genesis, settings.init)
+    if chain.rules.publishes and given == (None,) * len(given):
+        raise InvalidConfig(
+            "--timestamp",
+            "the genesis of a chain that publishes is registered on L1 with its time: give one, or a --data-dir that "
+            "keeps the genesis",
+        )

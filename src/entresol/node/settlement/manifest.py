@@ -9,7 +9,7 @@ import msgspec
 
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import SettlementContracts
-from entresol.node.opening.chain_parts import L1_FOLDER
+from entresol.node.config.forking.folders import L1_FOLDER
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.storage.database.directory import write_durably

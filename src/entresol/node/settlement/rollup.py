@@ -33,6 +33,9 @@ from entresol.rollup.interop.imported_roots import has_interop
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
+from entresol.rollup.publication.backlog import Backlog
+from entresol.rollup.publication.publication import Publication, missing_on_l1
+from entresol.rollup.settlement.genesis_publisher import GenesisPublisher
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 
 if TYPE_CHECKING:
@@ -123,8 +126,17 @@ class Rollup:
             contradicted_block=lambda: (
                 None if self.roots is None else self.roots.importer.first_contradicted_block
             ),
+            may_begin=lambda: self.genesis.is_published,
             journal=journal,
         )
+        self.genesis = GenesisPublisher(
+            chain.batches,
+            contract,
+            lambda: self.settlers,
+            confirmations=confirmations,
+            finality=finality,
+        )
+        """Publishes the genesis, if the chain publishes at all."""
         self.books = chain.batches.books
         """Where L1 booked what batches send to other chains, and why it does not."""
         self.settlers: Sequence[Settler] = (self.settler,)
@@ -135,8 +147,17 @@ class Rollup:
             policy,
             journal=journal,
             settlement=self.settler,
+            publication=Publication.of(chain),
         )
         self.sealed = self.batcher.sealed
+        self.sealed.add(lambda _batch: self.genesis.wake())
+        self.backlog: Backlog | None = None
+        """What L1 has not taken yet; a node that settles on request has what it is asked for."""
+        if chain.rules.publishes and settings.settle:
+            self.backlog = Backlog(
+                chain.batches, lambda: self.settler.stopped or self.settler.problem
+            )
+            self.sealed.add(self.backlog.on_sealed)
         self._chain = chain
         self._contract = contract
         self._fees = fees
@@ -172,6 +193,8 @@ class Rollup:
 
     async def start(self) -> None:
         """Start the services."""
+        if self.backlog is not None:
+            self._chain.admission.add(self.backlog)
         services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
@@ -182,6 +205,8 @@ class Rollup:
             services["price of ether"] = self.ether_price.run
         if self._settles:
             services["batches"] = lambda: self.batcher.run(self._chain.events)
+            if self._chain.rules.publishes:
+                services["genesis"] = self.genesis.run
             services |= {f"balance of {it.key.name}": it.run for it in self.balances}
         if self._is_remote:
             services["clock of L1"] = self.clock.run
@@ -207,6 +232,8 @@ class Rollup:
 
     async def stop(self) -> None:
         """Stop the services."""
+        if self.backlog is not None:
+            self._chain.admission.remove(self.backlog)
         await stop_all(self._tasks)
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
@@ -216,6 +243,7 @@ class Rollup:
         if not 1 <= batch <= self.batcher.last.number:
             last = self.batcher.last.number
             raise LayerOneFailed(f"there is no batch {batch} to settle: the last one is {last}")
+        await self.genesis.ensure()
         return (await self.settler.settle(step, batch)).transaction
 
     async def book(self, batch: int) -> Hash32:
@@ -239,6 +267,8 @@ class Rollup:
         return {
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
+            **({"genesis": self.genesis.problem} if self._chain.rules.publishes else {}),
+            **({} if self.backlog is None else {"backlog": self.backlog.problem}),
             "settlement": self.settler.stopped or self.settler.problem,
             "gasPrice": self._gas_price.problem,
             **({} if price is None else {"etherPrice": price.problem}),
@@ -247,9 +277,13 @@ class Rollup:
         }
 
     def report(self) -> dict[str, Any]:
-        """Return `health`, and what is no failure of the node: which batch L1 does not book, and why."""
-        books = self.settler.books
-        return {**self.health(), **({} if books is None else {"books": books.problem})}
+        """Return `health`, and what is no failure of the node: what L1 does not book, and what it has not of the chain."""
+        books, last = self.settler.books, self.batcher.last
+        return {
+            **self.health(),
+            **({} if books is None else {"books": books.problem}),
+            **({"publication": missing_on_l1(last)} if self._chain.rules.publishes else {}),
+        }
 
     @property
     def problem(self) -> str | None:
@@ -275,6 +309,12 @@ class Rollup:
                 "settlement_unbooked_batches",
                 "Executed batches whose books L1 rejects, so that other chains do not learn of them.",
                 books.rejected,
+            )
+        if self.backlog is not None:
+            yield Sample(
+                "settlement_uncommitted_batches",
+                "Batches with transactions of users that wait for their commit.",
+                self.backlog.size,
             )
         if self.roots is not None:
             yield from _interop_metrics(self.roots)
@@ -327,6 +367,9 @@ class Rollup:
     def _on_reverted(self, _event: Event) -> None:
         # A chain that was reset has its first batch before anything settles again.
         self.batcher.begin()
+        self.genesis.reset()
+        if self.backlog is not None:
+            self.backlog.reload()
         if self.settler.books is not None:
             self.settler.books.reset()
 

@@ -27,10 +27,10 @@ from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.opening.development_keys import OPERATOR
-from entresol.node.opening.layer_one import genesis_batch_hash
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.rollup.ether_price import EtherPriceWatcher
+from entresol.rollup.genesis_batch import genesis_batch_hash
 from entresol.rollup.interop.events import MessageRootContract
 
 if TYPE_CHECKING:
@@ -196,18 +196,21 @@ async def retry_until_reachable(
     l1: LayerOne,
     attempt: Callable[[], Awaitable[T]],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    *,
+    max_failures: int | None = None,
 ) -> T:
-    """Return the result of `attempt`, repeated until L1 can be reached.
+    """Return the result of `attempt`, repeated until L1 can be reached, or until it has failed so often in a row.
 
     An error of L1 may come from one of several nodes behind its URL, so a few of them are retried too.
     """
-    problem, rejections = "", 0
+    problem, rejections, failures = "", 0, 0
     while True:
         try:
             result = await attempt()
         except (LayerOneUnreachable, LayerOneRejected, LayerOneMalformed) as error:
             rejections += not isinstance(error, LayerOneUnreachable)
-            if rejections > MAX_REJECTIONS:
+            failures += 1
+            if rejections > MAX_REJECTIONS or failures == max_failures:
                 raise
             if str(error) != problem:
                 log.warning("%s; retrying", error)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING, Final
+
+from entresol.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ def banner(info: NodeInfo) -> str:
     """Return the banner: accounts, keys, the chain, the L1, the address."""
     lines = [
         "",
-        f"Entresol {metadata.version('entresol')}, {ALONE if info.is_layer_one else PAIR}",
+        f"Entresol {VERSION}, {ALONE if info.is_layer_one else PAIR}",
         "",
     ]
     if info.accounts:

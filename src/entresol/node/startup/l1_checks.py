@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneMismatch
+from entresol.l1.availability.settings import read_settings
 from entresol.l1.contracts import ZkChain
 from entresol.node.settlement.settlement_layer import retry_until_reachable
 from entresol.rollup.batches import stored_info_of
@@ -36,6 +37,22 @@ async def check_gas_limit(chain: Chain, settlement_layer: SettlementLayer) -> No
         )
     if accepted < limit:
         log.warning("%s accepts requests of up to %d gas, a block has %d", l1.name, accepted, limit)
+
+
+async def check_availability(chain: Chain, settlement_layer: SettlementLayer) -> None:
+    """Raise `LayerOneMismatch` if the contract on L1 was created for a chain that publishes otherwise, or for others."""
+    l1, address = settlement_layer.l1, settlement_layer.contracts.chain
+    found = await retry_until_reachable(l1, lambda: read_settings(l1, address))
+    rules = chain.rules
+    if (found.publishes, found.is_development) == (rules.publishes, rules.is_development):
+        return
+    flags = f"--data-availability {'calldata' if found.publishes else 'none'}"
+    if not found.is_development:
+        flags = "--production"
+    raise LayerOneMismatch(
+        f"the contract of chain {rules.chain_id} on {l1.name} was created with {flags}, and {chain.blocks.path} was not: "
+        "start with the directory of that chain, or rebuild it by entresol derive"
+    )
 
 
 async def check_batches(chain: Chain, settlement_layer: SettlementLayer) -> None:

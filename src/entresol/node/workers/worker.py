@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import uvloop
 
+from entresol._native import return_large_blocks
 from entresol.node.recipes.worker import WorkerNode, worker
 from entresol.node.startup.garbage_collector import collect_less
 from entresol.node.workers.worker_process import WorkerWriter, decode_start
@@ -102,6 +103,7 @@ def main() -> None:
     # The terminal's interrupt is the producer's to act on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
+    return_large_blocks()
     sys.setswitchinterval(SWITCH_SECONDS)
     end = socket.socket(fileno=int(sys.argv[1]))
     end.setblocking(False)  # noqa: FBT003 - the interface has it

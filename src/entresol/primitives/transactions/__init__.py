@@ -8,6 +8,7 @@ from entresol.primitives.transactions.envelope import (
     decode_many,
     impersonate,
     load,
+    marked,
     may_be_unsigned,
     sign,
     unsigned,
@@ -25,6 +26,7 @@ from entresol.primitives.transactions.ethereum import (
     SetCodeTransaction,
 )
 from entresol.primitives.transactions.priority import PriorityTransaction
+from entresol.primitives.transactions.recovery import decode_published, recover_many
 from entresol.primitives.transactions.system import SystemTransaction
 from entresol.primitives.transactions.zk import Paymaster, ZkTransaction
 
@@ -46,9 +48,12 @@ __all__ = [
     "ZkTransaction",
     "decode",
     "decode_many",
+    "decode_published",
     "impersonate",
     "load",
+    "marked",
     "may_be_unsigned",
+    "recover_many",
     "sign",
     "unsigned",
     "with_sidecar",

@@ -260,6 +260,40 @@ def impersonate(
     return with_sidecar(load(marked.encode(), sender), sidecar)
 
 
+def marked(transaction: Transaction) -> Transaction:
+    """Return an unsigned transaction with the mark of its sender, and any other as it is."""
+    payload = transaction.payload
+    if isinstance(payload, EthereumTransaction) and payload.r == payload.s == 0:
+        return impersonate(payload, transaction.sender, transaction.sidecar)
+    return transaction
+
+
+def names_impersonated(transaction: Transaction) -> bool:
+    """Return whether a loaded transaction is an impersonated one of its sender: unsigned, or marked with the sender."""
+    payload = transaction.payload
+    if not transaction.is_impersonated or isinstance(
+        payload, PriorityTransaction | SystemTransaction
+    ):
+        return False
+    return payload.r == 0 or payload.s == _IMPERSONATION_S | int.from_bytes(transaction.sender)
+
+
+def named_sender(transaction: Transaction) -> Address | None:
+    """Return the sender that an impersonated transaction is marked with; None for any other."""
+    payload = transaction.payload
+    if not transaction.is_impersonated or isinstance(
+        payload, PriorityTransaction | SystemTransaction
+    ):
+        return None
+    marked_with = payload.s ^ _IMPERSONATION_S
+    if payload.r != _IMPERSONATION_R or marked_with >= _IMPERSONATION_S:
+        return None
+    sender = Address(marked_with.to_bytes(Address.size))
+    # Type 0x71 names its sender twice.
+    is_other = isinstance(payload, ZkTransaction) and payload.sender != sender
+    return None if is_other else sender
+
+
 def _from_result(
     result: _native.DecodedTransaction | DecodedZkFields | InvalidTransaction, raw: bytes
 ) -> Transaction | InvalidTransaction:

@@ -96,12 +96,11 @@ class ClusterSealer:
         self._chain.builder.reject(block)
         executed = block.executed
         assert executed is not None
-        prices = self._chain.rules.fees.prices()
         # In the same statement: with a distant database each one takes long.
         added, removed = self._rows.changes({it.hash for it in executed.transactions})
         waiting, self._served, self._pending = self._served + self._pending, [], []
         try:
-            header = await self.journal.seal(executed, prices, added, removed)
+            header = await self.journal.seal(executed, block.prices, added, removed)
         except BaseException:
             self._served = waiting + self._served
             raise

@@ -81,7 +81,10 @@ insert into lease (epoch, holder, url, valid_until, seq, digest, head)
 values (0, '', '', '-infinity', 0, decode(repeat('00', 32), 'hex'), 0);
 """
 
-MIGRATIONS: Final[Sequence[str]] = (_FIRST,)
+_SECOND: Final = "comment on table log is 'settled entries say what L1 took for the step'"
+"""Nothing in the tables differs: the entries of the log do, which earlier versions cannot read."""
+
+MIGRATIONS: Final[Sequence[str]] = (_FIRST, _SECOND)
 """What leads from each version to the next one; the first one creates everything."""
 
 VERSION: Final = len(MIGRATIONS)

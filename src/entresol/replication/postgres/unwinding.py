@@ -13,6 +13,7 @@ from entresol.storage.replication.entries import (
     BatchEntry,
     BlockEntry,
     OutgoingEntry,
+    PublishedBatchEntry,
     SettledEntry,
     UnsettledEntry,
     UnwindEntry,
@@ -51,7 +52,7 @@ class _Settlement:
 
     def follow(self, entry: Entry) -> None:
         match entry:
-            case BatchEntry():
+            case BatchEntry() | PublishedBatchEntry():
                 batch = entry.decoded()
                 self.last_blocks[batch.number] = batch.last_block
             case SettledEntry(step=SettlementStep.COMMIT):

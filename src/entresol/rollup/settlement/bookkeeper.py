@@ -285,7 +285,7 @@ class Bookkeeper:
                 found = await self._find(number)
             else:
                 found = await self._l1_sync.settlement_of(receipt)
-            if found != recorded:
+            if recorded is None or not found.is_at_place_of(recorded):
                 await self._journal.write(BookedEntry.of(number, found))
         self._queue.reset()
 

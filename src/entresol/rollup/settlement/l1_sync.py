@@ -74,6 +74,14 @@ class L1Sync:
             raise StoreDamaged(self._chain.blocks.path, f"batch {number} is missing")
         return found
 
+    def data(self, batch: Batch) -> bytes:
+        """Return what a batch publishes; raises `StoreDamaged` if it is missing."""
+        found = self._batches.data(batch.number)
+        if len(found) != batch.data_size:
+            problem = f"what batch {batch.number} publishes is missing"
+            raise StoreDamaged(self._chain.blocks.path, problem)
+        return found
+
     def last_recorded(self, step: SettlementStep) -> int:
         """Return the last batch that L1 has with this step, without those of the pending transaction."""
         pending = self._journal.pending(step)
@@ -113,16 +121,19 @@ class L1Sync:
             raise LayerOneMismatch(
                 f"a reorg removed block {receipt.block_number} of {self._l1.name}"
             )
+        found = SettlementTransaction(
+            receipt.transaction_hash, block.number, block.timestamp, receipt.gas_used
+        )
         if self._last_block is not None and self._last_block.number == block.number:
             # One of two responses that differ is wrong: the next refresh reads both again.
             self._last_block = None if self._last_block != block else block
-            return SettlementTransaction(receipt.transaction_hash, block.number, block.timestamp)
+            return found
         # A block that a reorg removed stays, so that the next refresh notices.
         if self._last_block is None or (
             self._last_block.number < block.number and not await self._may_have_reorged()
         ):
             self._last_block = block
-        return SettlementTransaction(receipt.transaction_hash, block.number, block.timestamp)
+        return found
 
     async def _read_totals(self) -> L1Block:
         """Read L1's totals at its head, and return that; raises if they do not count this chain's batches."""
@@ -185,9 +196,11 @@ class L1Sync:
             if recorded.block < oldest:
                 return
             found = await self._find(step, number, recorded)
-            if found != recorded:
+            if not found.is_at_place_of(recorded):
                 moved = SettlementOperation(step, number, number)
                 log.log(self._l1.reorg_level, "a reorg of %s moved the %s", self._l1.name, moved)
+            if found != recorded:
+                # Or its gas was not recorded: by an earlier version, or by one that derived the chain.
                 await self._journal.update(number, step, found)
 
     async def _find(

@@ -48,8 +48,12 @@ class SettlementPlan:
         *,
         has_roots: Callable[[], bool],
         contradicted_block: Callable[[], int | None] = lambda: None,
+        may_begin: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Take the parts; `contradicted_block` is the first block with a root that L1 has replaced, if there is one."""
+        """Take the parts; `contradicted_block` is the first block with a root that L1 has replaced, if there is one.
+
+        The first batch is committed once it `may_begin`.
+        """
         self._chain_id = chain_id
         self._blocks = blocks
         self._contract = contract
@@ -57,6 +61,7 @@ class SettlementPlan:
         self._max_batches = max_batches
         self._has_roots = has_roots
         self._contradicted_block = contradicted_block
+        self._may_begin = may_begin
 
     def next_operation(self, steps: Collection[SettlementStep]) -> SettlementOperation | None:
         """Return the next operation that is one of `steps`; None if L1 has not yet what it builds on."""
@@ -65,6 +70,7 @@ class SettlementPlan:
             SettlementStep.COMMIT in steps
             and committed < min(self._l1_sync.sealed, executed + self._max_batches)
             and not self._is_contradicted(committed + 1)
+            and (committed or self._may_begin())
         ):
             return SettlementOperation(SettlementStep.COMMIT, committed + 1, committed + 1)
         if SettlementStep.PROVE in steps and verified < committed:
@@ -87,7 +93,8 @@ class SettlementPlan:
             if self._is_contradicted(first):
                 # L1 would take it, and then never execute it, nor what follows.
                 raise LayerOneMismatch(f"batch {first} imports a root that L1 has replaced")
-            data = commit_data(previous, commit_info_of(batches[0], chain_id))
+            published = self._l1_sync.data(batches[0])
+            data = commit_data(previous, commit_info_of(batches[0], chain_id, published))
         elif step is SettlementStep.PROVE:
             data = proof_data(previous, stored)
         else:

@@ -90,6 +90,7 @@ class Settler:
         *,
         message_root: Address | None = None,
         contradicted_block: Callable[[], int | None] = lambda: None,
+        may_begin: Callable[[], bool] = lambda: True,
         journal: Journal | None = None,
         on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
     ) -> None:
@@ -107,6 +108,7 @@ class Settler:
             *(self._l1_sync, config.max_batches),
             has_roots=lambda: has_interop(chain, message_root),
             contradicted_block=contradicted_block,
+            may_begin=may_begin,
         )
         self._journal = PendingSettlements(chain.batches, journal)
         self._stop = SettlementStop(

@@ -171,8 +171,9 @@ class ParamsReader:
         self._may_repeat = may_repeat
         self._may_be_long = may_be_long
         self._may_offload = may_offload
-        self._defaults = tuple(None if p.required else p.default for p in parameters)
-        self._fills = any(default is not None for default in self._defaults)
+        self.defaults = tuple(None if p.required else p.default for p in parameters)
+        """What the parameters are that a call leaves out."""
+        self._fills = any(default is not None for default in self.defaults)
         self._decode = _positional(tuple((p.name, p.hint, p.required) for p in parameters)).decode
         self._decode_names = _by_name(tuple(p.name for p in parameters)).decode
         self._cache: BoundedMap[bytes, tuple[Any, ...]] = BoundedMap(CACHES.decoded_params)
@@ -230,7 +231,7 @@ class ParamsReader:
         except (ValueError, RecursionError) as error:
             raise InvalidParamsError("params", str(error)) from None
         if self._fills and None in values:
-            pairs = zip(values, self._defaults, strict=True)
+            pairs = zip(values, self.defaults, strict=True)
             return tuple(default if value is None else value for value, default in pairs)
         return values
 

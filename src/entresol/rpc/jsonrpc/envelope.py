@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, Literal, cast
 
 import msgspec
@@ -166,8 +166,14 @@ class RequestBatchReader:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._decode_requests = _items_decoder(Request, limit + 1)
-        self._decode_raw = _items_decoder(Raw, limit + 1)
+
+    @cached_property
+    def _decode_requests(self) -> Callable[[bytes], msgspec.Struct]:
+        return _items_decoder(Request, self._limit + 1)
+
+    @cached_property
+    def _decode_raw(self) -> Callable[[bytes], msgspec.Struct]:
+        return _items_decoder(Raw, self._limit + 1)
 
     def read(self, body: bytes) -> list[Request | Raw] | None:
         """Return requests, with raw JSON for items that are none, or None if there are too many.

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import copy
 from enum import Enum, auto
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from operator import or_
 from types import UnionType
 from typing import (
@@ -19,6 +19,7 @@ from typing import (
     Final,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypeVar,
     Union,
     get_args,
@@ -39,6 +40,9 @@ from entresol.server.handler import ClientConnection
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+Route: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Returns the function that a method calls in place of another."""
 
 _MARK: Final = "__rpc_method__"
 _LATER: Final = (Offload, Awaitable)
@@ -131,72 +135,94 @@ def method(  # noqa: PLR0913 - independent options
 
 
 class Method:
-    """A method, compiled from its signature: parameter decoder, result type, options."""
+    """A method, compiled from its signature when something needs that: most methods of a node are never called."""
 
     def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        mark: Mark,
-        *,
-        acknowledged: bool = False,
+        self, name: str, function: Callable[..., Any], mark: Mark, *, acknowledged: bool = False
     ) -> None:
-        signature = _signature(getattr(function, "__func__", function))
         self.name = name
-        self.function = _positional(function, signature)
         self.errors = mark.errors
         self.is_cached = mark.cached
         self.is_getter = mark.getter
         self.served_by = mark.served_by
         self.past = mark.past
-        self.named = signature.named
-        """The parameter that names a block, a transaction or a range."""
         self.reads_natively = True
         """Whether the crate may read by itself what a plain call asks for."""
         self.is_grouped = mark.order is Order.GROUPED
         self.is_last = mark.order is Order.LAST
         self.waits = mark.waits
-        self.may_be_awaited = signature.may_be_awaited
-        """Whether a result may be an awaitable."""
-        self.doc = signature.doc
-        self.result = signature.result
-        if acknowledged and self.result is type(None):
-            self.result, self.function = bool, _acknowledging(self.function)
-        self.parameters = signature.parameters
-        self._connection_at = signature.connection_at
-        self.defaults = tuple(None if p.required else p.default for p in self.parameters)
-        self.takes_data = _takes_data(self.parameters) and self._connection_at is None
-        """Whether data alone, of any length, is a valid list of parameters."""
-        self._reader = ParamsReader(
-            self.parameters,
-            may_offload=mark.order not in {Order.GROUPED, Order.IN_TURN},
-            may_be_long=not mark.short,
-            may_repeat=not self.is_grouped,
-        )
-        # Arguments with a connection among them are not the same for the next call.
-        is_cached = self._connection_at is None and not self.is_grouped
-        self.cached_arguments = self._reader.cached if is_cached else _not_cached
-        self.read_ahead = self._reader.read_ahead
-        self.read_long = self._reader.read_long
-        self.reads_on_thread = self._reader.reads_on_thread
         self.metrics = MethodMetrics()
+        self._declared = function
+        self._routes: tuple[Route, ...] = ()
+        self._acknowledged = acknowledged
+        self._may_offload = mark.order not in {Order.GROUPED, Order.IN_TURN}
+        self._may_be_long = not mark.short
 
-    def routed(self, route: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Method:
+    def routed(self, route: Route) -> Method:
         """Return the method with another function in place of its own, whose result may be awaited."""
         other = copy(self)
-        other.function = route(self.function)
+        # Made of its own function once it is called.
+        vars(other).pop("function", None)
+        other._routes = (*self._routes, route)  # noqa: SLF001 - of this class
         other.may_be_awaited = True
         return other
 
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """What is called: with all arguments by position."""
+        function = _positional(self._declared, self._signature)
+        if self._is_acknowledged:
+            function = _acknowledging(function)
+        for route in self._routes:
+            function = route(function)
+        return function
+
+    @cached_property
+    def may_be_awaited(self) -> bool:
+        """Whether a result may be an awaitable."""
+        return self._signature.may_be_awaited
+
     @property
-    def needs_connection(self) -> bool:
-        """Whether calls depend on the connection they come from."""
-        return self._connection_at is not None
+    def named(self) -> NamedParameter | None:
+        """The parameter that names a block, a transaction or a range."""
+        return self._signature.named
+
+    @property
+    def doc(self) -> str:
+        """The docstring."""
+        return self._signature.doc
 
     @property
     def summary(self) -> str:
         """Return the first line of the docstring."""
         return self.doc.partition("\n")[0]
+
+    @property
+    def result(self) -> Any:
+        """The type of the result."""
+        return bool if self._is_acknowledged else self._signature.result
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters that a call may have."""
+        return self._signature.parameters
+
+    @cached_property
+    def takes_data(self) -> bool:
+        """Whether data alone, of any length, is a valid list of parameters."""
+        return _takes_data(self.parameters) and not self.needs_connection
+
+    @cached_property
+    def cached_arguments(self) -> Callable[[bytes], tuple[Any, ...] | None]:
+        """Return the arguments that were decoded from these bytes before."""
+        # Arguments with a connection among them are not the same for the next call.
+        is_cached = not self.needs_connection and not self.is_grouped
+        return self.reader.cached if is_cached else _not_cached
+
+    @property
+    def needs_connection(self) -> bool:
+        """Whether calls depend on the connection they come from."""
+        return self._signature.connection_at is not None
 
     def is_repeatable(self, arguments: tuple[Any, ...]) -> bool:
         """Say whether the same arguments mean the same blocks in the next call; a tag does not."""
@@ -204,17 +230,35 @@ class Method:
 
     def arguments(self, params: Raw, connection: ClientConnection) -> tuple[Any, ...]:
         """Decode the arguments of the function, or raise InvalidParamsError."""
-        values = self._reader.read(params)
-        return values if self._connection_at is None else self.with_connection(values, connection)
+        return self.with_connection(self.reader.read(params), connection)
 
     def with_connection(
         self, values: tuple[Any, ...], connection: ClientConnection
     ) -> tuple[Any, ...]:
         """Return the arguments of the function: `values`, with the connection where it wants it."""
-        index = self._connection_at
+        index = self._signature.connection_at
         if index is None:
             return values
         return (*values[:index], connection, *values[index:])
+
+    @cached_property
+    def _signature(self) -> _Signature:
+        return _signature(getattr(self._declared, "__func__", self._declared))
+
+    @cached_property
+    def reader(self) -> ParamsReader:
+        """What decodes parameters."""
+        return ParamsReader(
+            self.parameters,
+            may_offload=self._may_offload,
+            may_be_long=self._may_be_long,
+            may_repeat=not self.is_grouped,
+        )
+
+    @property
+    def _is_acknowledged(self) -> bool:
+        """Whether it returns true in place of nothing."""
+        return self._acknowledged and self._signature.result is type(None)
 
 
 def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
@@ -236,8 +280,10 @@ def methods_of(namespaces: Iterable[Namespace]) -> dict[str, Method]:
 @cache
 def _marked(kind: type) -> tuple[tuple[str, Mark], ...]:
     """Return the marked functions of a class, inherited ones first, in the order of definition."""
-    names = dict.fromkeys(name for ancestor in reversed(kind.__mro__) for name in vars(ancestor))
-    marks = ((name, getattr(inspect.getattr_static(kind, name), _MARK, None)) for name in names)
+    found: dict[str, object] = {}
+    for ancestor in reversed(kind.__mro__):
+        found |= vars(ancestor)
+    marks = ((name, getattr(it, _MARK, None)) for name, it in found.items())
     return tuple((name, mark) for name, mark in marks if isinstance(mark, Mark))
 
 
@@ -256,7 +302,7 @@ class _Signature(msgspec.Struct, frozen=True):
 
 @cache
 def _signature(function: Callable[..., Any]) -> _Signature:
-    # Once a process, for the methods of both layers and of every chain: it takes most of a node's start.
+    # Once a process, for the methods of both layers and of every chain.
     hints = get_type_hints(function, include_extras=True)
     declared = [it for it in inspect.signature(function).parameters.values() if it.name != "self"]
     wire = [it for it in declared if hints[it.name] is not ClientConnection]

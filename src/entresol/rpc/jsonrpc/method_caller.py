@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from entresol._native import TraceWriter
 from entresol.cache_limits import CACHES
-from entresol.errors import StateMissing
+from entresol.errors import ChainReplaced, StateMissing
 from entresol.errors.base import without_frames
 from entresol.offload import BuildFirst, Offload, is_awaitable
 from entresol.rpc.jsonrpc.codec import encode
@@ -106,6 +106,11 @@ class Responder:
                 body = await self._respond_on_worker(request_id, result.work)
             else:
                 body = self.respond(request_id, result)
+        except asyncio.CancelledError:
+            if is_being_cancelled():
+                raise
+            # Not who responds was cancelled, but what it waits for: work on a chain that is closed.
+            body, code = response_to_error(ChainReplaced(), method, request_id)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = response_to_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)
@@ -118,6 +123,8 @@ class Responder:
         code = 0
         try:
             body = self.respond(request_id, result.result())
+        except asyncio.CancelledError:
+            body, code = response_to_error(ChainReplaced(), method, request_id)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = response_to_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)
@@ -138,6 +145,12 @@ class Responder:
         if len(body) > self._max_bytes:
             raise ResponseSizeError(self._max_bytes)
         return body
+
+
+def is_being_cancelled() -> bool:
+    """Return whether the task that runs is to end, and not only something that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def response_to_error(error: Exception, method: Method, request_id: bytes) -> tuple[bytes, int]:
@@ -225,7 +238,7 @@ class MethodCaller:
 
     async def _call_read(self, method: Method, params: Raw, connection: ClientConnection) -> object:
         """Call a method on the event loop, after a thread has decoded its parameters."""
-        values = await self._threads.run(partial(method.read_long, params))
+        values = await self._threads.run(partial(method.reader.read_long, params))
         arguments = method.with_connection(values, connection)
         result = await retried(partial(method.function, *arguments))
         return await result if is_awaitable(result) else result
@@ -273,7 +286,7 @@ def read_ahead(found: LongRequest | list[Request | Raw], methods: Mapping[str, M
         if method is None or (request.data is not None and method.takes_data):
             continue
         try:
-            request.values = method.read_ahead(request.params)
+            request.values = method.reader.read_ahead(request.params)
         except InvalidParamsError as error:
             request.problem = error
 
@@ -284,7 +297,7 @@ def _arguments(
     """Return the arguments of a call; None if a thread has to decode them."""
     if not is_short:
         before = _read_before(method, request, connection)
-        if before is not None or method.reads_on_thread(request.params):
+        if before is not None or method.reader.reads_on_thread(request.params):
             return before
     return method.arguments(request.params, connection)
 
@@ -300,4 +313,4 @@ def _read_before(
     if request.values is not None:
         return method.with_connection(request.values, connection)
     data = request.data
-    return None if data is None or not method.takes_data else (data, *method.defaults[1:])
+    return None if data is None or not method.takes_data else (data, *method.reader.defaults[1:])

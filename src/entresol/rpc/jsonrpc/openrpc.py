@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Final, Self, TypeAlias
 
 import msgspec
@@ -16,6 +15,7 @@ from entresol.primitives.values import Data, FixedBytes, Quantity
 from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel, Parameter, encode
 from entresol.rpc.jsonrpc.members import sentence_of
 from entresol.rpc.jsonrpc.method import Method, ServedBy, method
+from entresol.version import VERSION
 
 Json: TypeAlias = dict[str, Any]
 
@@ -109,7 +109,7 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
     remaining = iter(schemas)
     return {
         "openrpc": _VERSION,
-        "info": {"title": "Entresol", "version": version("entresol")},
+        "info": {"title": "Entresol", "version": VERSION},
         "methods": [_entry(one, [next(remaining) for _ in _hints(one)]) for one in served],
         "components": {"schemas": components},
     }

@@ -20,6 +20,7 @@ bootloaderCodeHash: 0: there is no bootloader.
 calldata: The call data.
 canonicalTxHash: The hash of the transaction on L2.
 commitChainId: The chain on which the batch was committed; null before it.
+commitGasUsed: The gas that L1 took for the transaction that committed the batch; null if that is not known.
 commitTxFinality: How final that transaction is; null before it.
 commitTxHash: The transaction on L1 that committed the batch; null before it.
 commitment: The commitment of the batch; null before L1 has it.
@@ -30,6 +31,7 @@ config: The parameters that do not change with the price of gas.
 contractAddress: Who is called; null to create a contract.
 conversion_ratio: What the base token is worth in ether.
 customSignature: The signature if it is not of a key: a contract verifies it.
+dataAvailability: Where the data of the batch is: `calldata` if the commit publishes it on L1, `none` if the operator alone has it.
 deadlineBlock: 0: a request does not expire.
 decimals: How many digits of an amount are behind the point.
 defaultAccountCodeHash: 0: accounts without code have no default one.
@@ -47,6 +49,7 @@ evmSimulatorCodeHash: Null: the EVM is not emulated.
 evm_emulator: Null: the EVM is not emulated.
 execute: What it does.
 executeChainId: The chain on which the batch was executed; null before it.
+executeGasUsed: The gas that L1 took for the transaction that executed the batch, others in it included; null if that is not known.
 executeTxFinality: How final that transaction is; null before it.
 executeTxHash: The transaction on L1 that executed the batch; null before it.
 executedAt: When the batch was executed; null before it.
@@ -136,9 +139,11 @@ priorityQueueType: The queue of the request: there is one.
 L2ToL1LogProof.proof: What `proveL2LogInclusion` and the like of the contracts on L1 take.
 protocolVersion: The version of the protocol.
 proveChainId: The chain on which the batch was proven; null before it.
+proveGasUsed: The gas that L1 took for the transaction that proved the batch, others in it included; null if that is not known.
 proveTxFinality: How final that transaction is; null before it.
 proveTxHash: The transaction on L1 that proved the batch; null before it.
 provenAt: When the batch was proven; null before it.
+pubdataBytes: How many bytes the batch publishes on L1, compressed.
 pubdata_overhead_part: How much of a batch's cost pubdata bears.
 pubdata_price_per_byte: What a byte of pubdata costs, in units of the base token.
 raw_bytes: The transaction as it was sent; null if L1 requested it.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import metadata
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from entresol._native import keccak256
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ _FOLLOWED: Final[dict[Followed, str]] = {
 @cache
 def client_version(followed: Followed) -> str:
     """Return the client version of a chain: first the node that it follows, then this one."""
-    return f"{_FOLLOWED[followed]} entresol/v{metadata.version('entresol')}"
+    return f"{_FOLLOWED[followed]} entresol/v{VERSION}"
 
 
 class Net:

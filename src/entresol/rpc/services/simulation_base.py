@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.chain.fees import BlobFees
 from entresol.execution.simulation import SimulationBase
 from entresol.primitives.headers import EMPTY_TRIE
 
@@ -29,6 +30,7 @@ def simulation_base(chain: Chain, number: int) -> SimulationBase:
 def past_simulation_base(chain: Chain, past: PastEnv) -> SimulationBase:
     """Return a block of the chain below a fork; roots are of what the simulation changes, as those of the fork are."""
     rules = chain.rules
+    blobs = BlobFees(past.env.rules, has_fork_fields=rules.has_fork_fields)
     return SimulationBase(
         header=past.header,
         state=past.env.state,
@@ -36,5 +38,5 @@ def past_simulation_base(chain: Chain, past: PastEnv) -> SimulationBase:
         state_root=chain.state_trie.root(EMPTY_TRIE),
         trie=chain.state_trie.native,
         next_base_fee=rules.fees.next,
-        fork_fields=chain.ledger.blob_fees.fork_fields if rules.has_fork_fields else None,
+        fork_fields=blobs.fork_fields if rules.has_fork_fields else None,
     )

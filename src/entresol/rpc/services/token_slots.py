@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import DeadlinePassed, EntresolError, RemoteFailed, StateMissing
+from entresol.errors import DeadlinePassed, EntresolError, NotEvmCode, RemoteFailed, StateMissing
 from entresol.execution.call.access_list import create_access_list
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.overrides import StateOverride, override
@@ -51,7 +51,7 @@ def _search(
     assert token is not None
     try:
         touched = create_access_list(evm_env, request, limits).access_list
-    except (RemoteFailed, StateMissing):
+    except (NotEvmCode, RemoteFailed, StateMissing):
         raise
     except EntresolError:
         return None

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from entresol._native import CancelFlag
 from entresol.chain.chain_use import ChainUse
-from entresol.errors import ExecutionCancelled, StateMissing, TooManyLongCalls
+from entresol.errors import ChainReplaced, ExecutionCancelled, StateMissing, TooManyLongCalls
 from entresol.rpc.threads.turns import ClientAddress, ClientLine, ClientTurns
 from entresol.state_missing import FORK_THREADS, waiting
 
@@ -152,8 +152,8 @@ class ClientThreads:
         If the client disconnects, work that `ends_with_client` is cancelled; all work is with the task.
         """
         if self._is_closed:
-            # A batch of a client that is gone may still go on.
-            raise ExecutionCancelled("the node has stopped")
+            # A batch of a client that is gone may still go on, and a request for a fork that is replaced.
+            raise ChainReplaced
         client = current_client()
         line = self._own if client is None else self._line_of(client)
         if len(line.queued) >= self._max_queued:
@@ -177,7 +177,7 @@ class ClientThreads:
 
     async def _run_waiting(self, work: Callable[[], T], *, ends_with_client: bool) -> T:
         if self._is_closed:
-            raise ExecutionCancelled("the node has stopped")
+            raise ChainReplaced
         if self._waiting is None:
             self._waiting = ClientThreads(FORK_THREADS, self._max_queued, self._use, name="fork")
         return await self._waiting.run(waiting(work), ends_with_client=ends_with_client)
@@ -191,7 +191,7 @@ class ClientThreads:
             lines = (self._own, *self._lines.values())
             dropped = [job for it in lines for job in self._turns.drop(it, lambda _: True)]
         for job in dropped:
-            job.future.cancel()
+            job.reject(ChainReplaced())
         self._pool.shutdown(wait=wait, cancel_futures=True)
         if self._waiting is not None:
             self._waiting.close(wait=wait)

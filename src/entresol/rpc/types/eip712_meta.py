@@ -55,10 +55,11 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
 
     def call(self) -> ZkCall:
         """Return the domain value."""
-        paymaster = self.paymaster()
+        paymaster, named = self.paymaster(), self.paymaster_params
         return ZkCall(
             paymaster=None if paymaster is None else paymaster.address,
-            paymaster_input=b"" if paymaster is None else paymaster.input,
+            # Also that of no paymaster: where it is published, it has a price.
+            paymaster_input=b"" if named is None else bytes(named.paymaster_input or b""),
             signature=bytes(self.custom_signature or b""),
             gas_per_pubdata_limit=self.gas_per_pubdata_limit,
             factory_dep_hashes=tuple(name for name, _ in self.dependencies()),

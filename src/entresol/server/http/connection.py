@@ -20,8 +20,6 @@ from entresol.server.responses import (
     encode,
 )
 from entresol.server.server_state import ServerState
-from entresol.server.websocket.connection import WebSocketConnection
-from entresol.server.websocket.handshake import handshake
 
 PROBE_SECONDS: Final = 0.5
 """How often it is found out whether a client that has closed its half still waits for a response."""
@@ -305,6 +303,10 @@ class HttpConnection(HttpResponder):
         if self._busy() or self._write_paused:
             self._reject(NO_UPGRADE_HERE)
             return
+        # Some 9 ms of a start, and many a node never has a WebSocket.
+        from entresol.server.websocket.connection import WebSocketConnection  # noqa: PLC0415
+        from entresol.server.websocket.handshake import handshake  # noqa: PLC0415
+
         result = handshake(upgrade, self._config, self._state.origins)
         self.write(result.response)
         if result.rejection is not None:

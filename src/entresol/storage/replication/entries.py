@@ -63,6 +63,19 @@ class BatchEntry(_EntryPart, frozen=True, tag="batch"):
         return Batch.decode(self.batch)
 
 
+class PublishedBatchEntry(_EntryPart, frozen=True, tag="published"):
+    """A sealed batch as `BatchEntry` has it, and what it publishes; versions that publish nothing do not read it."""
+
+    batch: bytes
+    logs: bytes
+    positions: tuple[tuple[Natural, Natural], ...]
+    data: bytes
+
+    def decoded(self) -> Batch:
+        """Return the batch."""
+        return Batch.decode(self.batch)
+
+
 class SettledEntry(_EntryPart, frozen=True, tag="settled"):
     """The L1 transaction that did a step of consecutive batches."""
 
@@ -74,6 +87,8 @@ class SettledEntry(_EntryPart, frozen=True, tag="settled"):
     timestamp: Natural
     ends_outgoing: bool
     """Whether it is the transaction that was under way for the step, which no longer is then."""
+    gas_used: Natural | None = None
+    """What L1 took for it; None in entries of before it was recorded."""
 
     @classmethod
     def of(
@@ -81,7 +96,7 @@ class SettledEntry(_EntryPart, frozen=True, tag="settled"):
     ) -> SettledEntry:
         """Return the entry of a step of some batches."""
         done = (bytes(by.transaction), by.block, by.timestamp)
-        return cls(step, numbers[0], numbers[-1], *done, ends_outgoing)
+        return cls(step, numbers[0], numbers[-1], *done, ends_outgoing, by.gas_used)
 
 
 class UnsettledEntry(_EntryPart, frozen=True, tag="unsettled"):
@@ -166,6 +181,7 @@ Entry: TypeAlias = (
     BlockEntry
     | UnwindEntry
     | BatchEntry
+    | PublishedBatchEntry
     | SettledEntry
     | UnsettledEntry
     | OutgoingEntry
@@ -177,6 +193,14 @@ Entry: TypeAlias = (
 )
 
 _DECODER: Final[msgspec.msgpack.Decoder[Entry]] = msgspec.msgpack.Decoder(Entry)
+
+
+def entry_of_batch(
+    batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]], data: bytes
+) -> BatchEntry | PublishedBatchEntry:
+    """Return the entry of a sealed batch, which publishes `data` or nothing."""
+    parts = batch.encode(), logs, tuple(positions)
+    return PublishedBatchEntry(*parts, data) if data else BatchEntry(*parts)
 
 
 def kind_of(entry: Entry) -> str:
@@ -202,8 +226,12 @@ def apply_to_batches(batches: BatchTable, entry: Entry) -> None:
     match entry:
         case BatchEntry():
             batches.append(entry.decoded(), entry.logs, entry.positions)
+        case PublishedBatchEntry():
+            batches.append(entry.decoded(), entry.logs, entry.positions, entry.data)
         case SettledEntry():
-            by = SettlementTransaction(Hash32(entry.transaction), entry.block, entry.timestamp)
+            by = SettlementTransaction(
+                Hash32(entry.transaction), entry.block, entry.timestamp, entry.gas_used
+            )
             settle = batches.settle if entry.ends_outgoing else batches.update_settlement
             settle(range(entry.first, entry.last + 1), entry.step, by)
         case UnsettledEntry():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -38,10 +39,12 @@ class Outcomes:
         self.right = 0
         self.named: Counter[str] = Counter()
         self.wrong: list[str] = []
+        self.longest = 0.0
         self._lock = threading.Lock()
 
     def of(self, client: RpcClient, method: str, *params: Any) -> Result | None:
         """Return the result of a request; None if it got an error that is one of a fork."""
+        began = time.monotonic()
         try:
             return Result(client(method, *params))
         except RpcError as error:
@@ -54,6 +57,9 @@ class Outcomes:
         except (OSError, TimeoutError, ValueError) as error:
             with self._lock:
                 self.wrong.append(f"{method} {params}: {error!r}")
+        finally:
+            with self._lock:
+                self.longest = max(self.longest, time.monotonic() - began)
         return None
 
     def check(self, method: str, params: Sequence[Any], found: Any, expected: Any) -> None:

@@ -3,13 +3,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Thread
 
+import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
+from entresol.chain.fees import FeeModel, L2BaseFee
 from entresol.chain.sealing.pending_block import OpenBlock
+from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import ALICE, ETHER, deposit, open_chain, transaction
+from tests.support.chain.dev_chain import (
+    ALICE,
+    ETHER,
+    GENESIS,
+    RULES,
+    deposit,
+    open_chain,
+    transaction,
+)
 
 
 def executed(chain: Chain) -> OpenBlock:
@@ -40,6 +52,20 @@ def test_an_opened_block_is_the_one_that_sealing_would_make(manual: Chain) -> No
     assert len(manual.blocks.record(1).transactions) == 4
     manual.verify()
     other.close()
+
+
+def test_a_block_has_the_prices_that_its_base_fee_follows_from() -> None:
+    model = FeeModel(ether_price=EtherPrice(7, 1))
+    rules = msgspec.structs.replace(RULES, fees=L2BaseFee(model))
+    chain = Chain.open(None, rules, GENESIS, clock=Clock(lambda: 1_000.0))
+    before = model.prices()
+    block = executed(chain)
+    model.set_ether_price(EtherPrice(9, 1))
+    header = sealed(chain, block)
+    assert header is not None
+    assert header.base_fee_per_gas == 7 * 10**8
+    assert chain.prices.at(1) == before != model.prices()
+    chain.close()
 
 
 def test_transactions_of_the_mempool_wait_for_priority_transactions(manual: Chain) -> None:

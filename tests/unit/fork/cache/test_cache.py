@@ -23,7 +23,7 @@ from entresol.fork.cache import directory
 from entresol.fork.cache.cache import ForkCache, Recording
 from entresol.fork.cache.open_cache import CacheSettings, open_cache
 from entresol.fork.cache.places import WantedFork
-from entresol.fork.cache.rows import CachedAccount, Fork
+from entresol.fork.cache.rows import CachedAccount, Fork, StartAnswers
 from tests.support.fork.cached_forks import (
     ACCOUNT,
     ADDRESS,
@@ -350,3 +350,61 @@ def test_a_large_chain_id_is_kept(tmp_path: Path) -> None:
     with closing(cache_at(tmp_path, fork)) as cache:
         fill(cache, fork)
     assert directory.cached_forks(tmp_path)[0].fork == fork
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_absent_is_kept_and_a_response_takes_precedence(tmp_path: Path, place: str) -> None:
+    with closing(cache_at(tmp_path / place)) as cache:
+        cache.put_start(ANSWERS)
+        for _ in range(2):
+            cache.put_absent("eth_getBlockByHash", b'["0x1", false]')
+        assert cache.is_absent("eth_getBlockByHash", b'["0x1",false]')
+        cache.put_response("eth_getBlockByHash", b'["0x1",false]', b'{"number":"0x1"}')
+    with closing(cache_at(tmp_path / place)) as cache:
+        cache.bind(FORK)
+        assert cache.is_absent("eth_getBlockByHash", b'["0x1",false]')
+        assert not cache.is_absent("eth_getBlockByHash", b'["0x2",false]')
+        assert cache.response("eth_getBlockByHash", b'["0x1",false]') == b'{"number":"0x1"}'
+
+
+def test_only_so_many_absent_results_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entresol.fork.cache.cache.MAX_ABSENT", 3)
+    for first in (0, 2):
+        with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
+            cache.put_start(ANSWERS)
+            for number in range(first, first + 8):
+                cache.put_absent("eth_getBlockByHash", b"[%d]" % number)
+            kept = [it for it in range(10) if cache.is_absent("eth_getBlockByHash", b"[%d]" % it)]
+            assert kept == [0, 1, 2]
+
+
+def test_a_file_without_the_tables_of_this_version_is_read_and_completed(tmp_path: Path) -> None:
+    path = tmp_path / "fork.sqlite"
+    with closing(cache_at(path)) as cache:
+        fill(cache)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE absent")
+    with closing(cache_at(path, is_offline=True)) as cache:
+        cache.bind(FORK)
+        check(cache)
+        assert not cache.is_absent("eth_getBlockByHash", b"[]")
+    with closing(cache_at(path)) as cache:
+        cache.bind(FORK)
+        cache.put_absent("eth_getBlockByHash", b"[]")
+        cache.flush()
+        assert cache.is_absent("eth_getBlockByHash", b"[]")
+
+
+def test_without_a_remote_an_answer_of_its_start_selects_one_of_several_forks(
+    tmp_path: Path,
+) -> None:
+    told = StartAnswers(OTHER, ANSWERS.anchor, {"block of 0xab": b'"0xcd"'})
+    for answers in (ANSWERS, told):
+        with closing(cache_at(tmp_path, None)) as cache:
+            cache.put_start(answers)
+    with closing(cache_at(tmp_path, None, is_offline=True)) as cache:
+        found = cache.start(WantedFork(answer="block of 0xab"))
+    assert found is not None
+    assert found.fork == OTHER

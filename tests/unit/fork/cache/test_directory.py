@@ -81,6 +81,8 @@ def test_a_directory_that_is_not_there_has_no_forks(tmp_path: Path) -> None:
     [
         ({}, Path("~/.cache/entresol/forks").expanduser()),
         ({"XDG_CACHE_HOME": "/caches"}, Path("/caches/entresol/forks")),
+        ({"ENTRESOL_CACHE_DIR": "/own", "XDG_CACHE_HOME": "/caches"}, Path("/own/forks")),
+        ({"ENTRESOL_CACHE_DIR": "relative"}, Path("~/.cache/entresol/forks").expanduser()),
         ({"XDG_CACHE_HOME": "relative"}, Path("~/.cache/entresol/forks").expanduser()),
     ],
 )

@@ -18,7 +18,7 @@ def test_an_export_serves_without_a_remote(tmp_path: Path) -> None:
     with closing(cache_at(tmp_path / "forks")) as cache:
         fill(cache)
     done = export(file_in(tmp_path / "forks", FORK), tmp_path / "fork.jsonl")
-    assert (done.fork, done.values) == (FORK, 9)
+    assert (done.fork, done.values) == (FORK, 10)
     with closing(cache_at(tmp_path / "fork.jsonl", None, is_offline=True)) as cache:
         assert cache.start() is not None
         assert cache.slots(FORK.hash, [(ADDRESS, SLOT)]) == {(ADDRESS, SLOT): b"\x2a"}
@@ -29,7 +29,7 @@ def test_new_values_are_beside_an_export_until_the_next_one(tmp_path: Path) -> N
     file = tmp_path / "fork.jsonl"
     with closing(cache_at(file)) as cache:
         fill(cache)
-    assert fold(file).values == 9
+    assert fold(file).values == 10
     assert list(tmp_path.iterdir()) == [file]
     before = file.read_text()
     with closing(cache_at(file)) as cache:
@@ -39,7 +39,7 @@ def test_new_values_are_beside_an_export_until_the_next_one(tmp_path: Path) -> N
     with closing(cache_at(file, None, is_offline=True)) as cache:
         cache.start()
         assert cache.hashes([5]) == {5: b"\x05" * 32}
-    assert fold(file).values == 10
+    assert fold(file).values == 11
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -50,7 +50,7 @@ def test_values_that_a_process_still_reads_and_writes_stay_beside(tmp_path: Path
         cache.flush()
         assert fold(file).in_use == tmp_path / "fork.jsonl.new"
         cache.put_hashes({5: b"\x05" * 32})
-    assert fold(file) == (FORK, 10, None)
+    assert fold(file) == (FORK, 11, None)
 
 
 def test_an_export_into_a_file_keeps_what_is_there(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def test_an_export_is_lines_that_people_can_read(tmp_path: Path) -> None:
     code_hash = keccak256(b"\x60\x01").hex()
     assert exported(tmp_path / "fork.jsonl") == [
         HEADER,
+        '["absent","eth_getTransactionByHash",["0x02"]]\n',
         f'["account","anchor","{ADDRESS}",5,"0xde0b6b3a7640000","0x{code_hash}"]\n',
         f'["account","anchor","0x{"22" * 20}",0,"0x0","0x{keccak256(b"").hex()}"]\n',
         '["answer","anchor",{"number":"0x121eac0"}]\n',

@@ -19,6 +19,7 @@ from entresol.errors import (
     LayerOneRejected,
     LayerOneUnreachable,
 )
+from entresol.l1.remote import json_rpc_client
 from entresol.l1.remote.json_rpc_client import MAX_READ_BYTES
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
@@ -200,6 +201,23 @@ def test_a_range_that_is_too_wide_is_requested_in_halves() -> None:
     provider.respond = respond
     found = run(provider, lambda l1: l1.logs(CONTRACT, [Hash32.zero()], 5, 24))
     assert [log.block_number for log in found] == list(range(5, 25))
+    assert provider.delays == []
+
+
+def test_logs_that_are_too_long_for_one_response_are_requested_in_halves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_rpc_client, "MAX_RESPONSE_BYTES", 4_000)
+    provider = Provider()
+
+    def respond(_method: str, params: list[Any]) -> ProviderResponse:
+        first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
+        return [log_at(number) for number in range(first, last + 1)]
+
+    provider.respond = respond
+    found = run(provider, lambda l1: l1.logs(CONTRACT, [Hash32.zero()], 5, 24))
+    assert [log.block_number for log in found] == list(range(5, 25))
+    assert len(provider.requests) > 1
     assert provider.delays == []
 
 

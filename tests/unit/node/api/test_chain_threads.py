@@ -53,3 +53,16 @@ def test_work_that_no_thread_takes_uses_no_chain() -> None:
     with pytest.raises(RuntimeError):
         ChainThreads(pool, use).submit(int)
     assert use.is_idle
+
+
+def test_work_of_a_fork_that_is_cancelled_with_its_threads_fails() -> None:
+    use, begin, pool = ChainUse(), Event(), ThreadPoolExecutor(1)
+    threads = ChainThreads(pool, use, is_fork=True)
+    threads.submit(begin.wait, PATIENCE_SECONDS)
+    queued = threads.submit(int)
+    threads.shutdown(wait=False, cancel_futures=True)
+    begin.set()
+    with pytest.raises(ChainReplaced):
+        queued.result(PATIENCE_SECONDS)
+    pool.shutdown()
+    assert use.is_idle

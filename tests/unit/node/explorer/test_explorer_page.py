@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+
 from entresol.node.explorer.explorer_page import INFO_PATH, ExplorerPage, House
 from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
@@ -96,3 +98,11 @@ def test_more_chains_than_there_are_names_have_numbers() -> None:
     names = [it["name"] for it in info(page, *houses)["chains"]]
     assert len(set(names)) == 16
     assert names[-1] == "House 16"
+
+
+def test_the_page_says_of_each_chain_whether_it_publishes_and_for_whom_it_is() -> None:
+    page = ExplorerPage(layer=2, other="here", chain_id=270)
+    checked = msgspec.structs.replace(page, publishes=True, is_development=False)
+    houses = [House(it, Listening(3050)) for it in (page, checked)]
+    found = [(it["publishes"], it["development"]) for it in info(page, *houses)["chains"]]
+    assert found == [(False, True), (True, False)]

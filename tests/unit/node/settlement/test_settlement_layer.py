@@ -9,8 +9,8 @@ import pytest
 
 from entresol.errors import InvalidConfig, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.fee_limits import GWEI, FeeLimits
+from entresol.node.config.forking.folders import L1_FOLDER
 from entresol.node.config.schema import SETTINGS
-from entresol.node.opening.chain_parts import L1_FOLDER
 from entresol.node.settlement.settlement_layer import (
     MAX_REJECTIONS,
     check_development_l1,
@@ -65,7 +65,7 @@ REJECTED = LayerOneRejected("eth_call", -32603, "Internal error")
 UNREACHABLE = LayerOneUnreachable("http://l1", "HTTP status 502")
 
 
-def attempt(failures: list[LayerOneFailed]) -> str:
+def attempt(failures: list[LayerOneFailed], max_failures: int | None = None) -> str:
     """Retry until there are no failures left, without waiting."""
     l1 = Embedded()
 
@@ -78,7 +78,7 @@ def attempt(failures: list[LayerOneFailed]) -> str:
         pass
 
     try:
-        return asyncio.run(retry_until_reachable(l1.l1, work, sleep))
+        return asyncio.run(retry_until_reachable(l1.l1, work, sleep, max_failures=max_failures))
     finally:
         l1.chain.close()
 
@@ -91,3 +91,9 @@ def test_a_start_retries_errors_of_l1_a_few_times() -> None:
 
 def test_a_start_waits_for_an_unreachable_l1_however_long_it_takes() -> None:
     assert attempt([UNREACHABLE] * 100) == "done"
+
+
+def test_a_command_gives_up_an_unreachable_l1() -> None:
+    assert attempt([UNREACHABLE] * 4, 5) == "done"
+    with pytest.raises(LayerOneUnreachable):
+        attempt([UNREACHABLE] * 5, 5)

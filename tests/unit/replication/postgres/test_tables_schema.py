@@ -46,6 +46,22 @@ def test_tables_of_another_version_are_rejected_with_what_to_do(
     play(postgres, scenario)
 
 
+def test_a_cluster_of_the_version_before_is_brought_forward_and_keeps_its_log(
+    postgres: Postgres,
+) -> None:
+    async def scenario(cluster: EmptyCluster) -> None:
+        async with cluster.connected() as connection:
+            await cluster.writer(connection)
+            await connection.execute("update version set number = 1")
+            with pytest.raises(InvalidConfig, match=r"schema 1, and this version needs 2"):
+                await tables.check(connection)
+            await tables.create(connection)
+            await tables.check(connection)
+            assert await connection.fetchval("select epoch from lease") == 1
+
+    play(postgres, scenario)
+
+
 def test_tables_are_created_once_by_many_at_the_same_time(postgres: Postgres) -> None:
     async def whole() -> None:
         async def create() -> None:

@@ -269,6 +269,23 @@ def test_books_that_a_reorg_removes_just_after_they_are_recorded_are_settled_aga
     play_steered(play)
 
 
+def test_books_without_their_gas_are_not_written_again_by_a_check_after_a_start() -> None:
+    async def play(scenario: Scenario, _: SteeredLayerOne) -> None:
+        number = seal_bundles(scenario, bundle())
+        await settle(scenario)
+        booked = scenario.batches.books.get(number)
+        assert booked is not None
+        assert booked.gas_used is None
+        settler = scenario.new_settler()
+        await settler.step(0.0)
+        version = scenario.batches.version
+        for _step in range(STEPS):
+            await scenario.new_settler().step(0.0)
+        assert (scenario.batches.version, scenario.batches.books.get(number)) == (version, booked)
+
+    play_steered(play)
+
+
 def test_a_transaction_that_comes_too_late_is_no_problem() -> None:
     async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
         sent = bundle()

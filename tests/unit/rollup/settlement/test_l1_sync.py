@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+
+import pytest
 
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Log
@@ -105,4 +108,39 @@ def test_an_l1_that_shows_a_block_before_it_is_mined_is_read_again() -> None:
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
         steered.l1 = LyingLayerOne(steered.chain, steered.sequencer)
+        run(steered, play)
+
+
+def test_each_step_is_recorded_with_the_gas_that_l1_took_for_it() -> None:
+    async def play(scenario: Scenario) -> None:
+        for message in (1, 2):
+            scenario.seal_batch(message)
+        await scenario.settle()
+        for step in SettlementStep:
+            recorded = scenario.batches.settled(2, step)
+            assert recorded is not None
+            receipt = await scenario.l1.receipt(recorded.transaction)
+            assert receipt is not None
+            assert recorded.gas_used == receipt.gas_used > 21_000
+
+    with layer_one("embedded") as steered:
+        run(steered, play)
+
+
+def test_gas_that_was_not_recorded_is_filled_in_and_is_no_reorg(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        await scenario.settle()
+        recorded = {step: scenario.batches.settled(1, step) for step in SettlementStep}
+        for step, by in recorded.items():
+            assert by is not None
+            scenario.batches.update_settlement([1], step, by._replace(gas_used=None))
+        with caplog.at_level(logging.DEBUG):
+            await scenario.new_settler().step(0.0)
+        assert {step: scenario.batches.settled(1, step) for step in SettlementStep} == recorded
+        assert "reorg" not in caplog.text
+
+    with layer_one("embedded") as steered:
         run(steered, play)

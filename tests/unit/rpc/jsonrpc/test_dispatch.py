@@ -72,6 +72,23 @@ def test_a_method_may_decide_to_respond_later_on_the_event_loop(word: str) -> No
     assert f'"{word}"'.encode() in response
 
 
+def test_work_that_is_cancelled_under_a_request_is_an_error_and_not_no_response() -> None:
+    """As by a reset of a fork: the threads of the chain so far end, and its requests have to be sent again."""
+
+    class Cancelled:
+        prefix = "cancelled"
+
+        @method()
+        async def work(self) -> str:
+            work: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+            work.cancel()
+            return await work
+
+    response = dispatch(Dispatcher([Cancelled()]), request("cancelled_work"))
+    assert response is not None
+    assert b"send the request again" in response
+
+
 class Acknowledging:
     """Methods without a result, which is true for their clients."""
 

@@ -50,6 +50,31 @@ def test_methods_of_two_chains_share_what_their_signatures_say_and_nothing_else(
     assert one.cached_arguments != other.cached_arguments
 
 
+class Undeclared:
+    prefix = "undeclared"
+
+    @method()
+    def what(self, value: Missing) -> int:  # type: ignore[name-defined]  # noqa: F821 - nobody has it
+        """Take something that has no type."""
+        return int(value)
+
+
+def test_a_signature_is_read_when_it_is_needed() -> None:
+    declared = methods_of([Undeclared()])["undeclared_what"]
+    with pytest.raises(NameError, match="Missing"):
+        _ = declared.parameters
+
+
+def test_a_routed_method_calls_its_routes_from_the_inside_out() -> None:
+    declared = methods_of([Toy()])["toy_chainId"]
+    routed = declared.routed(lambda function: lambda: ("inner", function())).routed(
+        lambda function: lambda: ("outer", function())
+    )
+    assert routed.function() == ("outer", ("inner", declared.function()))
+    assert routed.may_be_awaited
+    assert not declared.may_be_awaited
+
+
 class Offloaded:
     prefix = "offloaded"
 

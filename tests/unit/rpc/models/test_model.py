@@ -78,7 +78,10 @@ _DETAILS = _SETTLED | {
 }  # fmt: skip
 ERA = {
     "BlockDetails": _DETAILS | {"l1BatchNumber", "operatorAddress", "protocolVersion"},
-    "L1BatchDetails": _DETAILS | {"commitment"},
+    "L1BatchDetails": _DETAILS | {
+        # The rest is this node's own.
+        "commitment", "dataAvailability", "pubdataBytes", "commitGasUsed", "proveGasUsed", "executeGasUsed",
+    },
     "TransactionDetails": {
         "isL1Originated", "status", "fee", "gasPerPubdata", "initiatorAddress", "receivedAt", "ethCommitTxHash",
         "ethProveTxHash", "ethExecuteTxHash", "ethPrecommitTxHash",

@@ -202,10 +202,28 @@ def test_what_runs_cooperatively_stops_when_its_client_disconnects(threads: Clie
     asyncio.run(stops_with_its_client(threads, endless, started))
 
 
-def test_work_that_comes_after_the_end_is_cancelled(threads: ClientThreads) -> None:
+def test_work_that_comes_after_the_end_is_told_that_the_chain_is_another(
+    threads: ClientThreads,
+) -> None:
     threads.close()
-    with pytest.raises(errors.ExecutionCancelled, match="the node has stopped"):
+    with pytest.raises(errors.ChainReplaced, match="send the request again"):
         asyncio.run(threads.run(lambda: "never"))
+
+
+def test_work_that_was_queued_at_the_end_is_told_that_the_chain_is_another(
+    threads: ClientThreads,
+) -> None:
+    async def scenario() -> None:
+        client, gate = Client(), Gate()
+        tasks = [start(threads, client, gate) for _ in range(4)]
+        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+        threads.close()
+        gate.opened.set()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert any(isinstance(it, errors.ChainReplaced) for it in outcomes)
+        assert not any(isinstance(it, asyncio.CancelledError) for it in outcomes)
+
+    asyncio.run(scenario())
 
 
 def test_work_that_changes_something_later_outlives_its_client(threads: ClientThreads) -> None:

@@ -6,6 +6,7 @@
 //! ([`rounds`]), so that it waits for many values at once.
 
 mod asks;
+pub mod bounds;
 pub mod key;
 pub mod mode;
 pub mod provider;

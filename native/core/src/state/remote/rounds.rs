@@ -81,7 +81,7 @@ pub fn run<T>(sender: Option<Sender>, mut work: impl FnMut() -> T) -> T {
         failed = round.failed;
         failed.extend(table.fetch(&keys, patience));
         waiting += ended.elapsed();
-        if number >= FREE_ROUNDS && running > waiting {
+        if mode::is_over() || (number >= FREE_ROUNDS && running > waiting) {
             break;
         }
     }
@@ -193,6 +193,7 @@ mod tests {
 
     use super::*;
     use crate::state::State;
+    use crate::state::remote::bounds::WaitLimits;
     use crate::state::remote::provider::{LocalState, RemoteProvider};
     use crate::state::remote::table::Hooks;
     use crate::state::snapshot::Snapshot;
@@ -233,7 +234,9 @@ mod tests {
             table.put_slots(slots.collect::<Vec<_>>());
         };
         let hooks = Hooks { wake: Box::new(wake), before_wait: || (), owner: owner.clone() };
-        let table = Arc::new(RemoteTable::new(10_000, hooks));
+        let hour = Duration::from_hours(1);
+        let limits = WaitLimits { silence: hour, total: hour };
+        let table = Arc::new(RemoteTable::new(10_000, limits, Arc::default(), hooks));
         owner.set(Arc::downgrade(&table)).expect("it is set once");
         let provider = RemoteProvider::new(Nothing, Arc::clone(&table));
         (table, Snapshot::new(Arc::new(provider), 10_000))
@@ -242,12 +245,12 @@ mod tests {
     /// Run `work` in rounds; return its result, and how often it ran.
     fn counted<T>(work: impl Fn() -> T) -> (T, usize) {
         let runs = Cell::new(0);
-        mode::set_patience(Some(Duration::from_secs(10)));
+        mode::set_patience(Some(Duration::from_secs(10)), Duration::ZERO);
         let result = run(None, || {
             runs.set(runs.get() + 1);
             work()
         });
-        mode::set_patience(None);
+        mode::set_patience(None, Duration::ZERO);
         (result, runs.get())
     }
 
@@ -307,12 +310,12 @@ mod tests {
     #[test]
     fn a_panic_leaves_no_round_behind() {
         let (_, snapshot) = fork();
-        mode::set_patience(Some(Duration::from_secs(10)));
+        mode::set_patience(Some(Duration::from_secs(10)), Duration::ZERO);
         let panicking = || -> U256 { panic!("{:?}", snapshot.slot(ADDRESS, U256::ZERO)) };
         let caught =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(None, panicking)));
         assert!(caught.is_err());
         assert_eq!(run(None, || snapshot.slot(ADDRESS, U256::ZERO).unwrap()), U256::ONE);
-        mode::set_patience(None);
+        mode::set_patience(None, Duration::ZERO);
     }
 }

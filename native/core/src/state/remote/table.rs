@@ -11,10 +11,11 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use parking_lot::Mutex;
 
 use super::asks::{Asks, Settled};
+use super::bounds::{Bounds, Silence, WaitLimits};
 use super::key::Key;
 use super::mode;
 use super::values::{Value, Values};
-use super::waiter::{OnKnown, Waiter};
+use super::waiter::{OnKnown, WaitEnd, Waiter};
 use crate::state::{Account, ProviderError};
 
 /// What a table calls, never with a lock of its own.
@@ -34,6 +35,8 @@ pub struct Hooks {
 pub struct RemoteTable {
     content: Mutex<Content>,
     waiting: AtomicUsize,
+    limits: WaitLimits,
+    silence: Arc<Silence>,
     hooks: Hooks,
 }
 
@@ -43,10 +46,31 @@ struct Content {
 }
 
 impl RemoteTable {
-    /// Return an empty table.
-    pub fn new(max_entries: usize, hooks: Hooks) -> Self {
+    /// Return an empty table of a chain whose tables share `silence`.
+    pub fn new(
+        max_entries: usize,
+        limits: WaitLimits,
+        silence: Arc<Silence>,
+        hooks: Hooks,
+    ) -> Self {
         let content = Content { values: Values::new(max_entries), asks: Asks::default() };
-        Self { content: Mutex::new(content), waiting: AtomicUsize::new(0), hooks }
+        let (content, waiting) = (Mutex::new(content), AtomicUsize::new(0));
+        Self { content, waiting, limits, silence, hooks }
+    }
+
+    /// Return how long work waits for the chain.
+    pub fn limits(&self) -> WaitLimits {
+        self.limits
+    }
+
+    /// Return what the tables of the chain share.
+    pub fn silence(&self) -> Arc<Silence> {
+        Arc::clone(&self.silence)
+    }
+
+    /// Note that the chain has delivered values.
+    pub fn delivered(&self) {
+        self.silence.broken();
     }
 
     /// Return what whoever has the table knows it by.
@@ -152,19 +176,31 @@ impl RemoteTable {
     }
 
     /// Ask for keys and wait; return which failed. None of them may arrive for as long as `patience`.
-    pub fn fetch(&self, keys: &[Key], patience: Duration) -> Vec<(Key, ProviderError)> {
+    pub fn fetch(self: &Arc<Self>, keys: &[Key], patience: Duration) -> Vec<(Key, ProviderError)> {
         let start = Instant::now();
+        let bounds = Bounds::new(&self.limits, patience, &self.silence);
         let waiter = self.ask(keys, None);
         (self.hooks.before_wait)();
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        let has_all = waiter.wait(patience);
+        let end = waiter.wait(bounds);
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        mode::add_waited(start.elapsed());
-        let late = if has_all { Vec::new() } else { self.content.lock().asks.leave(&waiter, keys) };
+        mode::end_wait(start.elapsed(), matches!(end, WaitEnd::Total | WaitEnd::Cancelled));
+        let error = match end {
+            WaitEnd::Known => return waiter.take_failed(),
+            WaitEnd::Cancelled => ProviderError(Arc::new(WaitCancelled)),
+            WaitEnd::Silence => self.timed_out(keys, bounds.silence, false),
+            WaitEnd::Total => self.timed_out(keys, self.limits.total, true),
+        };
+        let late = self.content.lock().asks.leave(&waiter, keys);
         let mut failed = waiter.take_failed();
-        let error = ProviderError(Arc::new(TimedOut { keys: late.clone(), patience }));
         failed.extend(late.into_iter().map(|key| (key, error.clone())));
         failed
+    }
+
+    fn timed_out(self: &Arc<Self>, keys: &[Key], time: Duration, is_total: bool) -> ProviderError {
+        let key = keys.iter().find(|key| !self.is_known(key)).or(keys.first()).copied();
+        let table = Arc::clone(self);
+        ProviderError(Arc::new(TimedOut { table, key, others: keys.len() - 1, time, is_total }))
     }
 
     fn ask(&self, keys: &[Key], on_known: Option<OnKnown>) -> Arc<Waiter> {
@@ -176,6 +212,9 @@ impl RemoteTable {
         unknown.dedup();
         let (now, later) = if unknown.is_empty() { (on_known, None) } else { (None, on_known) };
         let waiter = Arc::new(Waiter::new(unknown.len(), later));
+        if !unknown.is_empty() {
+            self.silence.asked();
+        }
         for key in unknown {
             forgotten.extend(content.asks.ask(key, &waiter));
         }
@@ -231,22 +270,28 @@ impl Error for Missing {}
 /// Keys that did not arrive in time.
 #[derive(Clone, Debug)]
 pub struct TimedOut {
-    /// The keys.
-    pub keys: Vec<Key>,
-    /// How long none arrived.
-    pub patience: Duration,
+    /// The table that waited for them.
+    pub table: Arc<RemoteTable>,
+    /// The first of them.
+    pub key: Option<Key>,
+    /// How many others there are.
+    pub others: usize,
+    /// How long none arrived, or how long the work has waited.
+    pub time: Duration,
+    /// Whether the work has waited for too long in all, for one value after the other.
+    pub is_total: bool,
 }
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.patience.as_secs_f64();
-        write!(f, "the remote chain did not respond within {seconds} s to a request for ")?;
-        match self.keys.as_slice() {
-            [] => write!(f, "its state"),
-            [key] => write!(f, "the {key}"),
-            [key, others @ ..] => write!(f, "the {key} and {} other values", others.len()),
-        }
+        let seconds = self.time.as_secs_f64();
+        write!(f, "the remote chain did not respond within {seconds} s")
     }
 }
 
 impl Error for TimedOut {}
+
+/// A wait that nobody needs any more.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("nobody needs the value any more")]
+pub struct WaitCancelled;

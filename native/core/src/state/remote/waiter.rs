@@ -4,11 +4,13 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::bounds::Bounds;
 use super::key::Key;
+use super::mode;
 use crate::state::ProviderError;
 
-/// A thread whose values arrive slowly waits for at most so many times of what it waits without any.
-const MAX_PATIENCE: u32 = 10;
+/// How often a thread that waits looks whether anybody needs it still.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Called once all keys are known or failed.
 pub type OnKnown = Box<dyn FnOnce() + Send>;
@@ -23,6 +25,19 @@ struct Progress {
     left: usize,
     failed: Vec<(Key, ProviderError)>,
     on_known: Option<OnKnown>,
+}
+
+/// How a wait has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitEnd {
+    /// All keys are known or failed.
+    Known,
+    /// Nothing arrived for too long.
+    Silence,
+    /// The work has waited for too long in all.
+    Total,
+    /// Nobody needs the work any more.
+    Cancelled,
 }
 
 impl Waiter {
@@ -41,20 +56,29 @@ impl Waiter {
         if progress.left == 0 { progress.on_known.take() } else { None }
     }
 
-    /// Wait until all keys are known or failed, or until none arrived for `patience`; return whether all did.
-    pub(super) fn wait(&self, patience: Duration) -> bool {
-        let start = Instant::now();
-        let last = start + patience * MAX_PATIENCE;
+    /// Wait until all keys are known or failed, or until one of the bounds is reached.
+    pub(super) fn wait(&self, bounds: Bounds) -> WaitEnd {
+        let mut until = bounds.first;
         let mut progress = self.progress.lock();
         while progress.left > 0 {
+            let now = Instant::now();
+            if mode::is_cancelled() {
+                return WaitEnd::Cancelled;
+            }
+            if now >= bounds.last {
+                return WaitEnd::Total;
+            }
+            if now >= until {
+                return WaitEnd::Silence;
+            }
             let left = progress.left;
-            let until = last.min(Instant::now() + patience);
-            let is_late = self.changed.wait_until(&mut progress, until).timed_out();
-            if is_late && progress.left == left {
-                return false;
+            let next = until.min(bounds.last).min(now + CANCEL_INTERVAL);
+            self.changed.wait_until(&mut progress, next);
+            if progress.left < left {
+                until = Instant::now() + bounds.silence;
             }
         }
-        true
+        WaitEnd::Known
     }
 
     /// Take the keys that failed.

@@ -1,7 +1,5 @@
 """The flags of `entresol anvil` about forks: those of a node, with anvil's names and units."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from msgspec import Meta

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -123,6 +122,8 @@ def _project_file(folder: Path) -> Path | None:
 
 
 def _of_project(file: Path, name: str, flag: str, environment: Mapping[str, str]) -> str | None:
+    import tomllib  # noqa: PLC0415 - only a name needs it
+
     try:
         document: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

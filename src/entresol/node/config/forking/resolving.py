@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.fork.settings import ForkSettings
 from entresol.node.config.forking.endpoints import parse_headers, resolve_urls
+from entresol.node.config.forking.folders import chain_folders, has_fork
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -58,9 +59,14 @@ def planned_forks(
     """Return the forks of a configuration; names are looked up in an environment, and from a folder on."""
     variables = os.environ if environment is None else environment
     place = folder or Path.cwd()
-    l1 = _planned(_Layer(config, "l1_"), variables, place)
-    l2 = _planned(_Layer(config, ""), variables, place, is_alone=l1 is None)
-    chains = tuple(_planned(_Layer(it, ""), variables, place) for it in config.chains)
+    l1_folder, *folders = chain_folders(config)
+    l1 = _planned(_Layer(config, "l1_", l1_folder), variables, place)
+    l2_folder = None if config.chains else folders[0]
+    l2 = _planned(_Layer(config, "", l2_folder), variables, place, is_alone=l1 is None)
+    chains = tuple(
+        _planned(_Layer(it, "", stored), variables, place)
+        for it, stored in zip(config.chains, folders, strict=False)
+    )
     planned = PlannedForks(l2, l1, chains)
     if planned:
         for flag, problem in (
@@ -71,7 +77,9 @@ def planned_forks(
         ):
             raise InvalidConfig(flag, problem)
     elif config.fork.offline or config.l1_fork.l1_offline:
-        raise InvalidConfig("--offline", "it needs a fork: --fork-cache FILE, or --fork-url")
+        raise InvalidConfig(
+            "--offline", "it needs a fork: --fork-cache FILE, --fork-url, or --data-dir with one"
+        )
     elif config.fork.fork_cache is not None:
         raise InvalidConfig("--fork-cache", "it needs --fork-url, or --offline")
     return planned
@@ -80,8 +88,10 @@ def planned_forks(
 class _Layer:
     """The settings of one layer, by the names of the other; what says how to ask is as there by default."""
 
-    def __init__(self, config: NodeConfig, prefix: str) -> None:
+    def __init__(self, config: NodeConfig, prefix: str, folder: Path | None) -> None:
         self.prefix = prefix
+        self.folder = folder
+        """Where the chain is stored."""
         self.flag_prefix = f"--{prefix.replace('_', '-')}"
         self._own: Any = config.l1_fork if prefix else config.fork
         self._default: Any = config.fork
@@ -155,14 +165,17 @@ def _planned(
 def _is_recorded(layer: _Layer, *, is_alone: bool) -> bool:
     """Return whether a fork without URL is described: one that a cache has, which something selects.
 
-    A directory selects one only if no other layer is a fork, which may have its cache there, too.
+    A directory selects one only if no other layer is a fork, which may have its cache there, too. A chain on disk that
+    is one names it.
     """
     if not layer.either("offline"):
         return False
+    if has_fork(layer.folder):
+        return True
     cache = layer.get("fork_cache")
     if cache is not None and (is_alone or not Path(cache).is_dir()):
         return True
-    selecting = ("fork_chain_id", "fork_block_number", "fork_block_hash")
+    selecting = ("fork_chain_id", *_ANCHORS)
     return any(layer.get(it) is not None for it in selecting)
 
 

@@ -1,7 +1,5 @@
 """The sections `fork` and `l1_fork`: a layer that is a copy of a remote chain."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct

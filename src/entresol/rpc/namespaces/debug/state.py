@@ -90,7 +90,7 @@ class DebugState:
         self._ledger.check_executed(number)
         ledger = self._ledger
         record = ledger.record(number)
-        rules = ledger.rules.evm_rules()
+        rules = ledger.rules_at(number).evm_rules()
         found = witness_of(record, self._store, self._store, rules, self._store.loaded)
         return WitnessResult(
             state=list(map(Data, found.state)),

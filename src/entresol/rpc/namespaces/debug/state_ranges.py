@@ -208,7 +208,7 @@ class DebugRanges:
         if index and index >= len(record.transactions):
             raise TransactionIndexTooHigh(index, record.hash())
         parent, before = ledger.header(number - 1), ledger.state_after(number - 1)
-        rules = ledger.rules.evm_rules()
+        rules = ledger.rules_at(number).evm_rules()
         state = state_at_transaction(record, parent, index, rules=rules, snapshot=before)
         root, fresh = ledger.trie.update(parent.state_root, state.changes())
         nodes = dict(fresh)

@@ -83,6 +83,6 @@ class MineDetailed:
             record,
             ledger.header(number - 1),
             len(record.transactions),
-            rules=ledger.rules.evm_rules(),
+            rules=ledger.rules_at(number).evm_rules(),
             snapshot=ledger.state_after(number - 1),
         )

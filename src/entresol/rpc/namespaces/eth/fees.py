@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from entresol.chain.fees import check_percentiles
 from entresol.errors import InvalidPercentiles, UnknownBlock
@@ -29,8 +29,8 @@ class FeeHistoryResult(JsonModel, frozen=True, kw_only=True):
     base_fee_per_gas: list[Quantity]
     gas_used_ratio: list[float]
     reward: list[list[Quantity]]
-    base_fee_per_blob_gas: list[Quantity]
-    blob_gas_used_ratio: list[float]
+    base_fee_per_blob_gas: list[Quantity] | UnsetType = UNSET
+    blob_gas_used_ratio: list[float] | UnsetType = UNSET
 
 
 class EthFees:

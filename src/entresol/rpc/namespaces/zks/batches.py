@@ -11,7 +11,7 @@ from entresol.cache_limits import CACHES
 from entresol.chain.fees import FeeModel
 from entresol.errors import UnknownBlock
 from entresol.l1.deployment import protocol_version_of
-from entresol.primitives.batches import SettlementStep
+from entresol.primitives.batches import DataScheme, SettlementStep
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
@@ -23,17 +23,27 @@ from entresol.rpc.services.batch_status import (
     BatchSettlement,
     BatchStatus,
     SettlementFields,
+    SettlementTransactions,
 )
 from entresol.rpc.types.history import BlockHeight, TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.storage.block_rows import Prices
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from entresol.chain.chain import Chain
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
 
 Stage: TypeAlias = Literal["pending", "committed", "executed", "finalized"]
+DataAvailability: TypeAlias = Literal["none", "calldata"]
+
+_SCHEMES: Final[Mapping[DataScheme, DataAvailability]] = {
+    DataScheme.NONE: "none",
+    DataScheme.CALLDATA: "calldata",
+}
+"""The names of `--data-availability`."""
 
 
 class BaseSystemContractsHashes(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +87,11 @@ class L1BatchDetails(BlockDetailsBase, frozen=True, kw_only=True):
     """A batch and its settlement; the root is the state root after it."""
 
     commitment: Hash32 | None
+    data_availability: DataAvailability
+    pubdata_bytes: int
+    commit_gas_used: int | None
+    prove_gas_used: int | None
+    execute_gas_used: int | None
 
 
 class CommitmentReader(Protocol):
@@ -285,7 +300,12 @@ class ZksBatches:
         # That of genesis is on L1 from registration on.
         is_on_l1 = settlement.steps.commit is not None or not batch.number
         commitment = f'"{self._commitments.commitment_of(batch)}"' if is_on_l1 else "null"
-        return Raw(f'{{{members},"commitment":{commitment}}}'.encode())
+        published = (
+            f'"dataAvailability":"{_SCHEMES[batch.data_scheme]}","pubdataBytes":{batch.data_size}'
+        )
+        return Raw(
+            f'{{{members},"commitment":{commitment},{published},{_gas(settlement.steps)}}}'.encode()
+        )
 
     def _batch_number(self, block: int) -> int:
         position = self._batch_status.batches.position_of_block(block)
@@ -343,3 +363,10 @@ def _members(  # noqa: PLR0913 - members of an object
         f'"fairPubdataPrice":{prices.fair_pubdata_price},'
         f'"baseSystemContractsHashes":{_NO_SYSTEM_CODE}'
     )
+
+
+def _gas(steps: SettlementTransactions) -> str:
+    """Return the members of what L1 took for each step, as JSON; of the whole transaction, not the batch's share."""
+    taken = (("commit", steps.commit), ("prove", steps.prove), ("execute", steps.execute))
+    known = ((name, None if step is None else step.gas_used) for name, step in taken)
+    return ",".join(f'"{name}GasUsed":{"null" if gas is None else int(gas)}' for name, gas in known)

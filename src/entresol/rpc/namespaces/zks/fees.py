@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.chain.fees import MAX_GAS_PER_PUBDATA, FeeInput, FeeModel
+from entresol.chain.fees import MAX_GAS_PER_PUBDATA, FeeConstants, FeeInput, FeeModel
 from entresol.chain.finality import BlockTag
 from entresol.errors import (
     ExecutionFailed,
@@ -16,6 +16,7 @@ from entresol.errors import (
 from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
 from entresol.offload import Offload
+from entresol.primitives.published.rules import PARTS
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.render.raw_transactions import Fee
@@ -154,7 +155,7 @@ class ZksFees:
         ratio = Ratio(numerator=price.nominator, denominator=price.denominator)
         return FeeParams(
             V2=FeeParamsV2(
-                config=FeeConfig(**msgspec.structs.asdict(model.constants)),
+                config=_config(model.constants),
                 l1_gas_price=model.l1_gas_price,
                 l1_pubdata_price=model.l1_pubdata_price,
                 conversion_ratio=ConversionRatio(
@@ -162,6 +163,15 @@ class ZksFees:
                 ),
             )
         )
+
+
+def _config(constants: FeeConstants) -> FeeConfig:
+    """Return the constants as the network shows them, with parts as numbers around 1."""
+    parts = {
+        name: getattr(constants, name) / PARTS
+        for name in ("compute_overhead_part", "pubdata_overhead_part")
+    }
+    return FeeConfig(**(msgspec.structs.asdict(constants) | parts))
 
 
 def _fee(gas: int, prices: FeeInput) -> Fee:

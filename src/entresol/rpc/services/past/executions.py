@@ -12,6 +12,7 @@ from entresol.errors.fork import RemoteMalformed
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.trace.block_trace import SealedBlock
 from entresol.fork.remote_state import remote_snapshot
+from entresol.fork.replay.executed_header import executed_header
 from entresol.fork.replay.remote_transactions import read_transaction
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord, TransactionResult
@@ -25,12 +26,15 @@ from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from entresol._native import Rules, Snapshot
+    from entresol.primitives.headers import Header
     from entresol.rpc.services.past.open_past import OpenPast
     from entresol.rpc.services.past.remote import PastBlock, PastChain
     from entresol.rpc.services.past.router import PastCall
 
 StateAt: TypeAlias = "Callable[[PastBlock], Snapshot]"
 """Returns the state after a block of the past."""
+RulesOf: TypeAlias = "Callable[[str], Rules]"
+"""Returns the rules of a hardfork, on the remote's chain."""
 
 MAX_STATES: Final = 32
 """How many states of the past are kept; what was read of them is in their tables, and in the cache."""
@@ -54,10 +58,10 @@ class PastExecutions:
     """
 
     def __init__(
-        self, remote: PastChain, rules: Rules, open_past: OpenPast, state_at: StateAt
+        self, remote: PastChain, rules_of: RulesOf, open_past: OpenPast, state_at: StateAt
     ) -> None:
         self._remote = remote
-        self._rules = rules
+        self._rules_of = rules_of
         self._open = open_past
         self._state_at = state_at
         self._passed = PassedReads(remote)
@@ -92,10 +96,16 @@ class PastExecutions:
         if known is not None:
             return known
         block = await self._past_block(number)
-        env = EvmEnv(self._state_at(block), self._rules, BlockEnv.of(block.header))
-        past = PastEnv(number, block.hash, block.header, env)
+        header, rules = self._executed(block)
+        env = EvmEnv(self._state_at(block), rules, BlockEnv.of(header))
+        past = PastEnv(number, block.hash, header, env)
         self._envs.put(number, past)
         return past
+
+    def _executed(self, block: PastBlock) -> tuple[Header, Rules]:
+        """Return what a block is executed with: the rules are those of its own hardfork."""
+        hardfork = self._remote.hardfork_of(block.header.timestamp, block.json)
+        return executed_header(block.header, hardfork), self._rules_of(hardfork)
 
     async def _past_block(self, number: int) -> PastBlock:
         block = await self._remote.past_block(number)
@@ -113,17 +123,18 @@ class PastExecutions:
         block, parent = await self._past_block(number), await self._env(number - 1)
         stored = [_stored(it) for it in await self._transactions(block)]
         counts = await self._log_counts(block, len(stored))
+        header, rules = self._executed(block)
         record = BlockRecord(
-            header_rlp=block.header.encode(),
+            header_rlp=header.encode(),
             transactions=tuple(stored),
             results=tuple(
                 TransactionResult(succeeded=True, gas_used=0, logs=(_LOG,) * it) for it in counts
             ),
             changes=(),
             codes=(),
-        ).with_header(block.header)
+        ).with_header(header)
         state = parent.env.state
-        sealed = SealedBlock(record, parent.header, self._rules, state)  # type: ignore[arg-type]
+        sealed = SealedBlock(record, parent.header, rules, state)  # type: ignore[arg-type]
         self._sealed.put(number, sealed)
         return sealed
 

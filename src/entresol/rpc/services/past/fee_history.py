@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +26,7 @@ _ZERO: Final = Raw(b'"0x0"')
 _NONE: Final = Raw(b"0")
 
 
-class _Fees(msgspec.Struct, rename="camel"):
+class _Fees(msgspec.Struct, rename="camel", omit_defaults=True):
     """A fee history; chains without blobs leave their fees out, and some their rewards."""
 
     oldest_block: str
@@ -55,10 +55,15 @@ class SplitFees:
             return function(*arguments)
         check_percentiles(percentiles or [])
         ours = max(last - anchor, 0)
-        local = None
+        local: Function | None = None
+        join: Callable[[int, Raw, Raw], Raw] = self._join
         if ours:
             local = partial(function, ours, type(newest)(number=last), percentiles)
-        return self._joined(count - ours, min(last, anchor), percentiles or [], local)
+        elif last == anchor and self._remote.verifies:
+            # The base fee after the anchor is that of the fork's own next block: nothing of the remote proves one.
+            local, join = partial(function, 1, type(newest)(number=anchor), None), self._join_next
+        joined = partial(join, len(percentiles or []))
+        return self._joined(count - ours, min(last, anchor), percentiles or [], local, joined)
 
     def _last(self, newest: BlockNumber) -> int:
         if newest.tag is BlockTag.EARLIEST:
@@ -68,26 +73,47 @@ class SplitFees:
         return self._resolver.sealed(newest)
 
     async def _joined(
-        self, count: int, last: int, percentiles: list[float], local: Function | None
+        self,
+        count: int,
+        last: int,
+        percentiles: list[float],
+        local: Function | None,
+        join: Callable[[Raw, Raw], Raw],
     ) -> Any:
         params = [hex(count), hex(last), percentiles]
         past = await self._remote.read(METHOD, params, is_final=lambda it: not is_null(it), at=last)
         if local is None:
             return past
-        join = partial(self._join, past, len(percentiles))
         result = local()
         if is_awaitable(result):
             result = await result
         if isinstance(result, Offload):
             work = result.work
-            return Offload(lambda: join(work()))
-        return join(result)
+            return Offload(lambda: join(past, work()))
+        return join(past, result)
 
-    def _join(self, past: Raw, percentiles: int, local: Raw) -> Raw:
+    def _join_next(self, _: int, past: Raw, local: Raw) -> Raw:
+        """Return the past with the base fee of the fork's next block."""
+        below, above = self._both(past, local)
+        known = below.base_fee_per_gas or []
+        joined = msgspec.structs.replace(
+            below, base_fee_per_gas=known + (above.base_fee_per_gas or [])[-1:]
+        )
+        return Raw(msgspec.json.encode(joined))
+
+    def _both(self, past: Raw, local: Raw) -> tuple[_Fees, _Fees]:
         try:
-            below, above = _fees(past), _fees(local)
+            return _fees(past), _fees(local)
         except msgspec.DecodeError as error:
             raise RemoteMalformed(self._remote.host, METHOD, str(error)) from None
+
+    def _join(self, percentiles: int, past: Raw, local: Raw) -> Raw:
+        below, above = self._both(past, local)
+        if self._remote.verifies and below.base_fee_per_blob_gas is None:
+            # Those of the past are there, and have no proof: zeros would be false.
+            above = msgspec.structs.replace(
+                above, base_fee_per_blob_gas=None, blob_gas_used_ratio=None
+            )
         blocks = len(below.gas_used_ratio or ())
         rewards = Raw(b"[" + b",".join([bytes(_ZERO)] * percentiles) + b"]")
         joined = _Fees(

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Raw
+
+from entresol.chain.finality import BlockTag
 from entresol.errors.fork import NotCovered
 from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
+from entresol.rpc.jsonrpc.codec import encode
 
 if TYPE_CHECKING:
+    from entresol._native import Account
     from entresol.chain.chain import Chain
     from entresol.execution.evm_env import State
+    from entresol.fork.proofs import ProvenAccount
     from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.rpc.services.past.anchor_proofs import AnchorProofs
     from entresol.rpc.services.past.router import Function
+    from entresol.rpc.types.block_id import BlockId
 
 WITNESS: Final = "debug_executionWitness"
 PROOF: Final = "eth_getProof"
@@ -23,15 +31,19 @@ BATCH_PROOF: Final = "zks_getProof"
 FRAMES: Final = "trace_filter"
 
 
+_ABSENT: Final = (0, 0, bytes(EMPTY_CODE_HASH))
+
+
 class OverlayChecks:
     """Lets a method prove what the fork's tries have, and rejects by name what they have otherwise than the state.
 
     Remembers: nothing. Assumes: that a method that raises `StateMissing` is called again. Fails: with `NotCovered`.
     """
 
-    def __init__(self, chain: Chain, resolver: BlockResolver) -> None:
+    def __init__(self, chain: Chain, resolver: BlockResolver, proofs: AnchorProofs) -> None:
         self._chain = chain
         self._resolver = resolver
+        self._proofs = proofs
 
     def by_method(self) -> dict[str, Callable[[Function, Sequence[Any]], Any]]:
         """Return the checks by the names of methods."""
@@ -45,8 +57,12 @@ class OverlayChecks:
 
     def proof(self, function: Function, arguments: Sequence[Any]) -> Any:
         """Return the proof of an account and slots after a block."""
-        address, _, block = arguments
-        return self._checked(PROOF, self._resolver.state(block), address, function(*arguments))
+        address, keys, block = arguments
+        state, result = self._resolver.state(block), function(*arguments)
+        if not self._is_remotes(address, block):
+            return self._checked(PROOF, state, address, result)
+        slots = [(it, state.slot(address, it)) for it in (key.to_bytes(32) for key in keys)]
+        return self._proven(state.account(address), slots, address)
 
     def batch_proof(self, function: Function, arguments: Sequence[Any]) -> Any:
         """Return the proof of an account and slots after a batch."""
@@ -63,6 +79,8 @@ class OverlayChecks:
         state, number = self._resolver.state(block), self._resolver.sealed(block)
         found = state.account(address)
         if found is not None and found.code_hash != EMPTY_CODE_HASH:
+            if self._is_remotes(address, block):
+                return self._account_there(found, address)
             root = self._chain.blocks.header(number).state_root
             _check_account(ACCOUNT, state, self._chain.state_trie.prove(root, address))
         return function(*arguments)
@@ -83,6 +101,40 @@ class OverlayChecks:
         if wanted is not None and wanted.number is not None and wanted.number < first:
             raise NotCovered(FRAMES, f"it searches the fork's own blocks, from {first} on")
         return function(*arguments)
+
+    def _is_remotes(self, address: Address, block: BlockId) -> bool:
+        """Say whether an account is as the remote has it, in the block that the fork stands on.
+
+        Clients see that block with the remote's state root, by which only the remote's proofs can be checked.
+        """
+        first = self._chain.ledger.first
+        if block.tag is BlockTag.PENDING or self._resolver.sealed(block) != first:
+            return False
+        root = self._chain.blocks.header(first).state_root
+        return _values(self._chain.state_trie.prove(root, address)) == _ABSENT
+
+    async def _proven(
+        self, found: Account | None, slots: list[tuple[bytes, bytes]], address: Address
+    ) -> Any:
+        """Return the remote's proof; one that is not of what the state has is of no use."""
+        proof = await self._proofs.proof(PROOF, address, [it for it, _ in slots])
+        _check_same(PROOF, address, found, proof.account)
+        for (slot, value), there in zip(slots, proof.account.slots, strict=True):
+            if int.from_bytes(value) != int.from_bytes(there):
+                raise NotCovered(PROOF, f"slot {Hash32(slot)} of {address} was changed here")
+        return proof.json
+
+    async def _account_there(self, found: Account, address: Address) -> Any:
+        """Return an account with the storage root that the remote proves."""
+        proven = (await self._proofs.proof(ACCOUNT, address, ())).account
+        _check_same(ACCOUNT, address, found, proven)
+        account = {
+            "balance": hex(proven.balance),
+            "codeHash": str(proven.code_hash),
+            "nonce": hex(proven.nonce),
+            "storageRoot": str(proven.storage_root),
+        }
+        return Raw(encode(account))
 
     @staticmethod
     def _checked(method: str, state: State, address: Address, result: Any) -> Any:
@@ -106,16 +158,27 @@ class OverlayChecks:
 
 def _check_account(method: str, state: State, proof: Any) -> None:
     """Reject the proof of an account that the state has otherwise than the trie."""
-    found = state.account(proof.address)
-    actual: tuple[int, int, bytes] = (0, 0, EMPTY_CODE_HASH)
-    if found is not None:
-        actual = (found.nonce, found.balance, found.code_hash)
-    if (proof.nonce, proof.balance, bytes(proof.code_hash)) != actual:
+    if _values(proof) != _values(state.account(proof.address)):
         raise NotCovered(
             method,
             f"{proof.address} is as the remote has it, and the fork's trie has only what the fork changed; "
             "ask for a block below the anchor",
         )
+
+
+def _check_same(
+    method: str, address: Address, found: Account | None, proven: ProvenAccount
+) -> None:
+    code_hash = bytes(proven.code_hash) if proven.has_code else EMPTY_CODE_HASH
+    if _values(found) != (proven.nonce, proven.balance, code_hash):
+        raise NotCovered(method, f"{address} was changed here, in no block yet")
+
+
+def _values(account: Any) -> tuple[int, int, bytes]:
+    """Return what is compared of an account; an absent one is an empty one."""
+    if account is None:
+        return _ABSENT
+    return account.nonce, account.balance, bytes(account.code_hash)
 
 
 def _number(value: Any) -> int:

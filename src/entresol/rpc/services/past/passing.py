@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from entresol.errors.fork import AnchorLost, NoArchive, RemoteMalformed, RemoteRejected
+from entresol.errors.fork import (
+    AnchorLost,
+    NoArchive,
+    NotRecorded,
+    RemoteMalformed,
+    RemoteRejected,
+    Unprovable,
+)
 from entresol.fork.transport.rejections import is_invalid_params, is_no_archive, is_unknown_block
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
@@ -63,6 +70,8 @@ _OF_EVERY_NUMBER: Final = frozenset(
     {"eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber"}
 )
 """The same by number: without a result, the remote lags behind."""
+_BY_INTEGER: Final = frozenset({"ots_getBlockTransactions"})
+"""Methods whose block is a JSON integer, as Otterscan sends it: anvil takes nothing else, and some nodes only hex."""
 _TRANSACTION: Final = "eth_getTransactionByHash"
 _BLOCK: Final = "eth_getBlockByHash"
 _WORDS: Final = {"eth_getStorageAt": 32}
@@ -94,15 +103,38 @@ class PassedReads:
         params = _params(method, arguments, number if block_hash is None else block_hash)
         if number == self._remote.anchor.number and name == _BLOCK and params[1:] == [False]:
             return Raw(self._remote.anchor.json)
-        result = await self._read(method, name, params, at=number if block_hash is None else None)
+        if name in _BY_INTEGER:
+            return await self._by_integer(method, params, number)
+        may_be_absent = name not in _WHOLE_BLOCKS | _OF_EVERY_NUMBER
+        result = await self._read(
+            method,
+            name,
+            params,
+            at=number if block_hash is None else None,
+            may_be_absent=may_be_absent,
+        )
         if is_null(result) and block_hash is not None:
             if name in _WHOLE_BLOCKS:
                 raise AnchorLost(self._remote.host, number, block_hash)
             # Perhaps it is the block that is gone.
-            result = await self._read(method, name, params, at=number)
+            result = await self._read(method, name, params, at=number, may_be_absent=may_be_absent)
         if is_null(result) and name in _OF_EVERY_NUMBER:
             raise RemoteMalformed(self._remote.host, name, f"there is no block {number}")
         return result
+
+    async def _by_integer(self, method: Method, params: list[Any], number: int) -> Raw:
+        """Return what the remote has of a block that it takes by a JSON integer; by hex digits, if it rejects that."""
+        assert method.named is not None
+        plain = [number if at == method.named.position else it for at, it in enumerate(params)]
+        try:
+            return await self._read(method, method.name, plain, at=number)
+        except RemoteRejected as error:
+            if not is_invalid_params(error.code, error.message):
+                raise
+        except NotRecorded:
+            # Recorded in the other form, or in none, which the error says then.
+            pass
+        return await self._read(method, method.name, params, at=number)
 
     async def by_hash(
         self, method: Method, arguments: Sequence[Any], unknown: UnknownHash
@@ -113,10 +145,13 @@ class PassedReads:
             return None
         params = _params(method, arguments, unknown.hash)
         result = await self._read(method, name, params)
-        if is_null(result):
+        if is_null(result) or (name in _SAY_THEIR_BLOCK and not self._names_past(result)):
             # What was in a block below the fork is not there either if that block is gone.
-            result = await self._read(method, name, params, at=self._remote.anchor.number)
+            result = await self._read(
+                method, name, params, at=self._remote.anchor.number, may_be_absent=True
+            )
         if name in _SAY_THEIR_BLOCK and not self._names_past(result):
+            self._check_hidden(name, result, unknown)
             return None
         if name in _SAY_THEIR_BLOCK and not self._is_ours(result):
             self._check_transaction(result, unknown)
@@ -174,10 +209,17 @@ class PassedReads:
         """Return the number of the block of a past transaction; None if there is none, or above the anchor."""
         params = [str(transaction_hash)]
         found = await self._remote.read(_TRANSACTION, params, is_final=self._is_ours)
-        if is_null(found):
-            anchor = self._remote.anchor.number
-            found = await self._remote.read(_TRANSACTION, params, is_final=self._is_ours, at=anchor)
         if not self._names_past(found):
+            found = await self._remote.read(
+                _TRANSACTION,
+                params,
+                is_final=self._is_ours,
+                is_absent=self._is_hidden,
+                at=self._remote.anchor.number,
+            )
+        if not self._names_past(found):
+            unknown = UnknownHash(transaction_hash, is_transaction=True)
+            self._check_hidden(_TRANSACTION, found, unknown)
             return None
         self._check_transaction(found, UnknownHash(transaction_hash, is_transaction=True))
         return block_of(found)
@@ -188,17 +230,36 @@ class PassedReads:
         return await self._remote.past_block(unknown.hash) is not None
 
     async def _read(
-        self, method: Method, name: str, params: list[Any], *, at: int | None = None
+        self,
+        method: Method,
+        name: str,
+        params: list[Any],
+        *,
+        at: int | None = None,
+        may_be_absent: bool = False,
     ) -> Raw:
-        is_final = self._is_ours if name in _SAY_THEIR_BLOCK else _is_there
-        if method.name not in _HEADERS:
-            return await self._remote.read(name, params, is_final=is_final, at=at)
-        block = await self._remote.read(name, [params[0], False], is_final=is_final, at=at)
+        is_final, is_absent = _is_there, is_null
+        if name in _SAY_THEIR_BLOCK:
+            is_final, is_absent = self._is_ours, self._is_hidden
+        is_header = method.name in _HEADERS
+        block = await self._remote.read(
+            name,
+            [params[0], False] if is_header else params,
+            is_final=is_final,
+            is_absent=is_absent if may_be_absent else None,
+            at=at,
+        )
+        if not is_header:
+            return block
         return _header_of(block, partial(RemoteMalformed, self._remote.host, name))
 
     def _names_past(self, result: Raw) -> bool:
         number = block_of(result)
         return number is not None and number <= self._remote.anchor.number
+
+    def _is_hidden(self, result: Raw) -> bool:
+        """Say whether nothing of a result is at or below the anchor."""
+        return not self._names_past(result)
 
     def _is_ours(self, result: Raw) -> bool:
         """Say whether something is in a block below the fork, and not in one that replaced it."""
@@ -206,6 +267,12 @@ class PassedReads:
         if number is None or number > self._remote.anchor.number:
             return False
         return self._remote.hash_at(number) in {None, hash_of(result)}
+
+    def _check_hidden(self, name: str, result: Raw, unknown: UnknownHash) -> None:
+        """Raise `Unprovable` for a transaction that is said to be above the anchor: it could be below all the same."""
+        if self._remote.verifies and unknown.is_transaction and not is_null(result):
+            problem = f"nothing shows that transaction {unknown.hash} is only above the anchor"
+            raise Unprovable(name, problem)
 
     def _check_transaction(self, result: Raw, unknown: UnknownHash) -> None:
         """Raise `AnchorLost` if a transaction is in a block that replaced one below the fork."""

@@ -56,6 +56,10 @@ class PastBlock(Protocol):
     def header(self) -> Header:
         """What executions need of its header; what the remote does not say has a default."""
 
+    @property
+    def json(self) -> bytes:
+        """All of it, as the remote returned it."""
+
 
 class PastChain(Protocol):
     """The remote chain below a fork. Any event loop may read it; every read fails with `RemoteFailed`."""
@@ -78,11 +82,13 @@ class PastChain(Protocol):
         params: Sequence[object],
         *,
         is_final: IsFinal | None = None,
+        is_absent: IsFinal | None = None,
         at: int | None = None,
     ) -> Raw:
         """Return the result of a method as it came; one that `is_final` may come from the cache, and goes there.
 
-        With `at` it follows from the block of this number; raise `AnchorLost` if the remote has another one by now.
+        With `at` it follows from the block of this number; raise `AnchorLost` if the remote has another one by now. One
+        that `is_absent` there is recorded as null, for a fork without a remote.
         """
 
     async def past_block(self, block: int | Hash32) -> PastBlock | None:
@@ -90,6 +96,13 @@ class PastChain(Protocol):
 
     def hash_at(self, number: int) -> Hash32 | None:
         """Return the hash of a block that the remote may still replace; None of those that are final."""
+
+    @property
+    def hardfork(self) -> str:
+        """The EVM fork of the anchor."""
+
+    def hardfork_of(self, timestamp: int, json: bytes) -> str:
+        """Return the EVM fork that a block was executed by, which has this time and this JSON."""
 
     def table_at(self, number: int) -> RemoteTable:
         """Return the state after a block that `past_block` has returned."""

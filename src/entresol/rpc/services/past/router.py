@@ -102,7 +102,7 @@ class PastRouter:
         if overlay is not None:
             method = method.routed(lambda function: partial(_through, overlay, function))
             method.reads_natively = False
-        if method.past is None or method.past is Past.LOCAL or method.named is None:
+        if method.past is None or method.past is Past.LOCAL:
             return method
         route = self._split if method.past is Past.SPLIT else self._route
         routed = method.routed(lambda function: partial(route, method, function))
@@ -115,7 +115,8 @@ class PastRouter:
         return self._counted(result) if is_awaitable(result) else result
 
     def _route(self, method: Method, function: Function, *arguments: Any) -> Any:
-        assert method.named is not None
+        if method.named is None:
+            return function(*arguments)
         position, kind = method.named
         # States of the anchor are ours; its block and what is in it are the remote's.
         is_ours = method.past in _STATES and not names_transaction(arguments)

@@ -13,6 +13,7 @@ from entresol.node.config.anvil_settings import node_config
 from entresol.node.config.flags import Parser, add_flags
 from entresol.node.config.forking.resolving import PlannedForks, planned_forks
 from entresol.node.config.schema import SETTINGS
+from entresol.storage.database.directory import FORK_FOLDER, FORMAT_FILE
 
 URL = "http://127.0.0.1:8545"
 HASH = "0x" + "ab" * 32
@@ -63,6 +64,26 @@ def test_offline_needs_no_url() -> None:
     assert forks.l2.settings.is_offline
     assert not forks.l2.settings.urls
     assert forks.l1 is None
+
+
+@pytest.mark.parametrize("folder", ["", "l1"])
+def test_offline_a_chain_on_disk_that_is_a_fork_needs_no_other_flag(
+    tmp_path: Path, folder: str
+) -> None:
+    cache = tmp_path / folder / FORK_FOLDER
+    cache.mkdir(parents=True)
+    (cache / "1-5-abababababab.sqlite").touch()
+    (tmp_path / folder / FORMAT_FILE).touch()
+    forks = plan(offline=True, data_dir=str(tmp_path))
+    planned, other = (forks.l1, forks.l2) if folder else (forks.l2, forks.l1)
+    assert planned is not None
+    assert planned.settings.is_offline
+    assert other is None
+
+
+def test_offline_a_transaction_selects_a_recorded_fork() -> None:
+    forks = plan(offline=True, fork_transaction_hash=HASH)
+    assert forks.l2 is not None
 
 
 def test_offline_no_name_has_to_be_known_and_its_block_counts() -> None:

@@ -15,7 +15,7 @@ from entresol.chain.fees import FeeModel, L2BaseFee
 from entresol.dev.reverts import Reverts
 from entresol.node.api.adapters import BatchCommitments
 from entresol.offload import Offload
-from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.batches import DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.transactions.system import SYSTEM_SENDER
@@ -98,7 +98,7 @@ class Rollup(NamespaceClient):
     def settle(self, batch: int, *steps: SettlementStep) -> None:
         """Note that steps were done on L1."""
         for step in steps:
-            by = SettlementTransaction(TRANSACTIONS[step], 7, 1_700_000_000)
+            by = SettlementTransaction(TRANSACTIONS[step], 7, 1_700_000_000, 100_000 + step)
             self.chain.batches.settle([batch], step, by)
 
 
@@ -165,6 +165,35 @@ def test_the_commitment_of_a_batch_is_reported_once_it_is_on_l1(rollup: Rollup) 
     rollup.settle(batch, SettlementStep.COMMIT)
     expected = stored_info_of(rollup.batcher.last, CHAIN_ID).commitment
     assert rollup("zks_getL1BatchDetails", batch)["commitment"] == str(expected)
+
+
+def test_a_batch_says_what_l1_took_for_each_step_of_it(rollup: Rollup) -> None:
+    rollup.chain.seal_messages(1)
+    batch = rollup.seal_batch()
+    rollup.settle(batch, SettlementStep.COMMIT, SettlementStep.PROVE)
+    details = rollup("zks_getL1BatchDetails", batch)
+    assert (details["commitGasUsed"], details["proveGasUsed"]) == (100_000, 100_001)
+    assert details["executeGasUsed"] is None
+    before = SettlementTransaction(TRANSACTIONS[SettlementStep.COMMIT], 7, 1_700_000_000)
+    rollup.chain.batches.update_settlement([batch], SettlementStep.COMMIT, before)
+    assert rollup("zks_getL1BatchDetails", batch)["commitGasUsed"] is None
+
+
+@pytest.mark.parametrize(
+    ("scheme", "data", "name"),
+    [(DataScheme.NONE, b"", "none"), (DataScheme.CALLDATA, b"published", "calldata")],
+)
+def test_a_batch_says_where_its_data_is_and_how_much_it_publishes(
+    rollup: Rollup, scheme: DataScheme, data: bytes, name: str
+) -> None:
+    rollup.chain.seal_messages(1)
+    table, sealed = rollup.chain.batches, rollup.batcher.last
+    block = msgspec.structs.replace(
+        sealed, number=1, first_block=1, last_block=1, data_scheme=scheme, data_size=len(data)
+    )
+    table.append(block, b"", [(0, 0)], data)
+    details = rollup("zks_getL1BatchDetails", 1)
+    assert (details["dataAvailability"], details["pubdataBytes"]) == (name, len(data))
 
 
 def test_the_commitment_of_the_first_batch_is_the_one_that_the_chain_is_registered_with(

@@ -215,3 +215,60 @@ def test_a_block_with_transactions_of_other_chains_is_left_to_the_remote(
 def test_the_first_block_of_the_remote_is_left_to_it(fork: ForkClient) -> None:
     with pytest.raises(RpcError, match="rejected debug_traceBlockByNumber"):
         fork("debug_traceBlockByNumber", "0x0")
+
+
+PUSH0 = {str(REVERTER): {"code": "0x5f5f5260205ff3"}}
+PUSHED = {"to": str(REVERTER), "gas": "0x10000"}
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("eth_call", [], [PUSH0]),
+        ("eth_estimateGas", [], [PUSH0]),
+        ("debug_traceCall", [], [{"stateOverrides": PUSH0, "tracer": "callTracer"}]),
+    ],
+)
+def test_an_opcode_of_a_later_hardfork_is_none_in_a_past_block(
+    past: PastBlocks, name: str, before: list[Any], after: list[Any]
+) -> None:
+    with forked(past.client, ANCHOR) as fork:
+        fork.remote.hardforks[5] = "london"
+        later = fork(name, PUSHED, *before, "0x6", *after)
+        assert later == past.client(name, PUSHED, *before, "0x6", *after)
+        if name == "debug_traceCall":
+            found = fork(name, PUSHED, *before, "0x5", *after)
+            assert found["error"] == "invalid opcode"
+            return
+        with pytest.raises(RpcError, match="opcode"):
+            fork(name, PUSHED, *before, "0x5", *after)
+
+
+def test_simulated_blocks_have_the_rules_and_the_fields_of_the_past_block_below_them(
+    past: PastBlocks,
+) -> None:
+    with forked(past.client, ANCHOR) as fork:
+        fork.remote.hardforks[5] = "london"
+        payload = {"blockStateCalls": [{"calls": [PUSHED], "stateOverrides": PUSH0}]}
+        (london,), (later,) = (fork("eth_simulateV1", payload, it) for it in ("0x5", "0x6"))
+        assert [it["calls"][0]["status"] for it in (london, later)] == ["0x0", "0x1"]
+        assert "withdrawalsRoot" not in london
+
+
+def test_the_transactions_of_a_past_block_are_executed_by_its_own_rules(past: PastBlocks) -> None:
+    with forked(past.client, ANCHOR) as fork:
+        fork.remote.hardforks[8] = "istanbul"
+        # The block has a transaction of a type that came with London.
+        with pytest.raises(RpcError, match="transaction type not supported: 0x2"):
+            fork("debug_traceTransaction", past.nested)
+        same(past, fork, "debug_traceTransaction", past.logged[3])
+
+
+def test_a_block_that_says_no_gas_limit_is_executed(past: PastBlocks) -> None:
+    with forked(past.client, ANCHOR) as fork:
+        fork.remote.headers[8] = {"gas_limit": 0}
+        same(past, fork, "debug_traceTransaction", past.nested, {"tracer": "callTracer"})
+        same(past, fork, "debug_traceBlockByNumber", "0x8", {"tracer": "callTracer"})
+        same(past, fork, "eth_call", COUNT, "0x8")
+        same(past, fork, "eth_estimateGas", COUNT, "0x8")
+        assert fork("eth_simulateV1", {"blockStateCalls": [{"calls": [COUNT]}]}, "0x8")

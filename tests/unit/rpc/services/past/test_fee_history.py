@@ -79,3 +79,32 @@ def test_wrong_requests_and_wrong_results_are_rejected(fork: ForkClient) -> None
     fork.remote.results["eth_feeHistory"] = lambda _params, _found: {"oldestBlock": 5}
     with pytest.raises(RpcError, match="wrong result"):
         fork("eth_feeHistory", 6, "latest")
+
+
+def _without_blobs_and_next(_: object, fees: Any) -> Any:
+    """Return what is proven: not what the fork's next block has, nor prices of blobs."""
+    return {
+        "oldestBlock": fees["oldestBlock"],
+        "baseFeePerGas": fees["baseFeePerGas"][:-1],
+        "gasUsedRatio": fees["gasUsedRatio"],
+        "reward": fees["reward"],
+    }
+
+
+def test_of_what_is_proven_the_fork_itself_says_the_next_base_fee(
+    past: PastBlocks, fork: ForkClient
+) -> None:
+    fork.remote.verifies = True
+    fork.remote.results["eth_feeHistory"] = _without_blobs_and_next
+    found = fork("eth_feeHistory", 3, hex(ANCHOR))
+    below = past.client("eth_feeHistory", 3, hex(ANCHOR))
+    own = fork("eth_feeHistory", 1, hex(ANCHOR + 1))["baseFeePerGas"][0]
+    assert found["baseFeePerGas"] == [*below["baseFeePerGas"][:3], own]
+
+
+def test_prices_of_blobs_without_a_proof_are_left_out_and_not_zero(fork: ForkClient) -> None:
+    fork.remote.verifies = True
+    fork.remote.results["eth_feeHistory"] = _without_blobs_and_next
+    found = fork("eth_feeHistory", 6, "latest")
+    assert len(found["baseFeePerGas"]) == 7
+    assert not any("lob" in name for name in found)

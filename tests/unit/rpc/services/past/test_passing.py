@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from entresol.errors import AnchorLost, RemoteRejected
+from entresol.errors import AnchorLost, NotRecorded, RemoteRejected
 from entresol.primitives.values import Address, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import method, methods_of
 from entresol.rpc.services.past.passing import PassedReads
@@ -107,6 +107,50 @@ def test_a_trace_that_is_left_to_the_remote_has_its_options() -> None:
     assert remote.params == [str(HASH), config]
     asyncio.run(reads.of_sealed(METHODS["x_traced"], [HASH, None], 5))
     assert remote.params == [str(HASH)]
+
+
+class Otterscan:
+    """A method whose block is a number in one way or the other."""
+
+    prefix = "ots"
+
+    @method()
+    def get_block_transactions(self, block: BlockId, page: Number, size: Number) -> None: ...
+
+
+class Choosy(Recorder):
+    """A remote that takes blocks in one form alone; one that is offline has recorded that form."""
+
+    def __init__(self, form: type, error: Exception | None = None) -> None:
+        super().__init__()
+        self.form = form
+        self.error = error or RemoteRejected(self.host, "ots", -32602, "invalid type")
+        self.asked: list[object] = []
+
+    async def read(self, _method: str, params: Any, **options: Any) -> Raw:
+        self.asked.append(params[0])
+        if not isinstance(params[0], self.form):
+            raise self.error
+        return await super().read(_method, params, **options)
+
+
+@pytest.mark.parametrize("error", [None, NotRecorded("the response", "entresol")])
+@pytest.mark.parametrize(("form", "asked"), [(int, [5]), (str, [5, "0x5"])])
+def test_the_block_of_a_page_of_otterscan_is_an_integer_or_hex(
+    form: type, asked: list[object], error: Exception | None
+) -> None:
+    remote = Choosy(form, error)
+    (pages,) = methods_of([Otterscan()]).values()
+    asyncio.run(PassedReads(remote).by_number(pages, [LATEST, Number(0), Number(10)], 5))  # type: ignore[arg-type]
+    assert remote.asked == asked
+
+
+def test_a_remote_that_fails_a_page_otherwise_is_asked_once() -> None:
+    remote = Choosy(str, RemoteRejected("http://remote", "ots", -32000, "too busy"))
+    (pages,) = methods_of([Otterscan()]).values()
+    with pytest.raises(RemoteRejected, match="too busy"):
+        asyncio.run(PassedReads(remote).by_number(pages, [LATEST, Number(0), Number(9)], 5))  # type: ignore[arg-type]
+    assert remote.asked == [5]
 
 
 class Reorganised(Recorder):

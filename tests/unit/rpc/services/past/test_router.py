@@ -115,6 +115,15 @@ def test_a_block_above_the_anchor_is_hidden(
 
 
 @pytest.mark.parametrize("name", BY_TRANSACTION)
+def test_that_a_transaction_is_only_above_the_anchor_has_no_proof(
+    past: PastBlocks, fork: ForkClient, name: str
+) -> None:
+    fork.remote.verifies = True
+    with pytest.raises(RpcError, match=r"nothing shows that transaction .* is only above"):
+        fork(name, past.above)
+
+
+@pytest.mark.parametrize("name", BY_TRANSACTION)
 def test_a_past_transaction_is_what_the_remote_says_and_one_above_is_hidden(
     past: PastBlocks, fork: ForkClient, name: str
 ) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from entresol.rpc.services.past.foreign_code import is_era_code, may_have_foreign_code
 from tests.support.chain.api_client import running_api
-from tests.support.chain.dev_chain import BOB, LOGGER
+from tests.support.chain.dev_chain import ALICE, BOB, LOGGER
 from tests.support.fork.past import ForkClient, forked
 from tests.support.rpc_client import RpcError
 
@@ -64,21 +63,48 @@ def test_a_fork_of_another_chain_is_not_checked() -> None:
             assert fork("eth_call", CALLED, "latest") == "0x"
 
 
+# It calls the EraVM contract, and goes on whatever comes of that.
+CALLER = "0x" + "e9" * 20
+NESTED = {"from": str(BOB), "to": CALLER}
+
+
+@pytest.mark.parametrize("opcode", ["f1", "f2", "f4", "fa"])
 @pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        (bytes(32), True),
-        (bytes(96), True),
-        (bytes(64), False),
-        (b"", False),
-        (b"\x60" + bytes(31), False),
-        (bytes(33), False),
-    ],
+    "name", ["eth_call", "eth_estimateGas", "debug_traceCall", "eth_createAccessList"]
 )
-def test_era_code_has_an_odd_number_of_words(code: bytes, *, expected: bool) -> None:
-    assert is_era_code(code) is expected
+def test_a_call_of_era_code_inside_another_names_the_account(
+    fork: ForkClient, name: str, opcode: str
+) -> None:
+    value = "5f" if opcode in {"f1", "f2"} else ""
+    fork("anvil_setCode", CALLER, f"0x5f5f5f5f{value}73{ERA[2:]}5a{opcode}00")
+    with pytest.raises(RpcError, match=f"{ERA} has EraVM code, which is not executed here"):
+        fork(name, NESTED, "latest")
 
 
-def test_chains_of_the_zk_stack_have_batches() -> None:
-    assert may_have_foreign_code(b'{"l1BatchNumber":"0x7"}')
-    assert not may_have_foreign_code(b'{"number":"0x7"}')
+def test_the_code_of_an_era_contract_is_read_by_others(fork: ForkClient) -> None:
+    fork("anvil_setCode", CALLER, f"0x73{ERA[2:]}3b5f5260205ff3")
+    assert int(fork("eth_call", NESTED, "latest"), 16) == 32
+
+
+def test_a_transaction_that_calls_era_code_is_rejected_and_others_go_on(fork: ForkClient) -> None:
+    fork("anvil_setCode", CALLER, f"0x5f5f5f5f5f73{ERA[2:]}5af100")
+    with pytest.raises(RpcError, match="EraVM code"):
+        fork("eth_sendTransaction", NESTED | {"from": str(ALICE), "gas": "0x30000"})
+    sent = fork("eth_sendTransaction", {"from": str(ALICE), "to": str(LOGGER)})
+    assert fork("eth_getTransactionReceipt", sent)["status"] == "0x1"
+
+
+def test_tokens_of_era_code_cannot_be_dealt_by_name(fork: ForkClient) -> None:
+    with pytest.raises(RpcError, match=f"{ERA} has EraVM code"):
+        fork("anvil_dealERC20", str(BOB), ERA, "0x1")
+
+
+def test_a_call_of_era_code_that_a_delegation_leads_to_names_an_account(fork: ForkClient) -> None:
+    fork("anvil_setCode", CALLER, "0xef0100" + ERA[2:])
+    with pytest.raises(RpcError, match="has EraVM code"):
+        fork("eth_call", NESTED, "latest")
+
+
+def test_a_simulation_that_calls_era_code_names_the_account(fork: ForkClient) -> None:
+    with pytest.raises(RpcError, match=f"{ERA} has EraVM code"):
+        fork("eth_simulateV1", {"blockStateCalls": [{"calls": [CALLED]}]}, "latest")

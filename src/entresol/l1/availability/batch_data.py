@@ -1,0 +1,74 @@
+"""The data of batches that commits have published on L1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import LayerOneMismatch, MalformedValue
+from entresol.l1.availability.log_windows import logs_in_windows
+from entresol.primitives import abi
+from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from entresol.l1.layer_one import L1Log, LayerOne
+    from entresol.primitives.values import Address
+
+BATCH_DATA: Final = Hash32(keccak256(b"BatchData(uint256,bytes)"))
+
+_TOPICS: Final = 2
+
+
+class EventPosition(NamedTuple):
+    """Where a log is on L1: its block by number and hash, and its index there."""
+
+    block: int
+    block_hash: Hash32
+    log_index: int
+
+
+class CommittedData(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of a batch as one commit published it; after a revert there is another."""
+
+    number: int
+    data: bytes
+    position: EventPosition
+    transaction: Hash32
+
+
+async def read_batch_data(
+    l1: LayerOne, chain: Address, first: int, last: int
+) -> AsyncIterator[CommittedData]:
+    """Yield the data that a chain has published in a range of L1 blocks, in order."""
+    async for log in logs_in_windows(l1, chain, [BATCH_DATA], first, last):
+        yield decode_batch_data(log)
+
+
+def decode_batch_data(log: L1Log) -> CommittedData:
+    """Decode a `BatchData` event; raises `LayerOneMismatch` for one that no chain's contract emits."""
+    position = EventPosition(log.block_number, log.block_hash, log.index)
+    if len(log.topics) != _TOPICS or log.topics[0] != BATCH_DATA:
+        raise _unreadable(position, "it is another event")
+    try:
+        (data,) = abi.decode("(bytes)", log.data)
+    except MalformedValue as error:
+        raise _unreadable(position, str(error)) from error
+    if len(data) > MAX_PUBLISHED_BYTES:
+        raise _unreadable(position, f"{len(data)} bytes are more than {MAX_PUBLISHED_BYTES}")
+    return CommittedData(
+        number=int.from_bytes(log.topics[1]),
+        data=data,
+        position=position,
+        transaction=log.transaction_hash,
+    )
+
+
+def _unreadable(position: EventPosition, problem: str) -> LayerOneMismatch:
+    return LayerOneMismatch(
+        f"log {position.log_index} of L1 block {position.block} is no data of a batch: {problem}"
+    )

@@ -1,0 +1,104 @@
+"""Find a chain on L1 by its Bridgehub: its id, its contracts, and since when they exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol._native import keccak256
+from entresol.errors import (
+    ChainNotRegistered,
+    ChainPublishesNothing,
+    ExecutionFailed,
+    LayerOneMismatch,
+    SeveralChains,
+)
+from entresol.l1.availability.settings import read_settings
+from entresol.l1.contracts import read_contract
+from entresol.l1.custom_errors import failure_reason
+from entresol.l1.discovery import find_contracts, find_deployment_block
+from entresol.primitives.values import Hash32
+
+if TYPE_CHECKING:
+    from entresol.l1.availability.settings import L1ChainSettings
+    from entresol.l1.deployment import SettlementContracts
+    from entresol.l1.layer_one import LayerOne
+    from entresol.primitives.values import Address
+
+NEW_CHAIN: Final = Hash32(keccak256(b"NewChain(uint256,address,address)"))
+MAX_CHAINS: Final = 1_000
+"""So many chains a Bridgehub may have, if none is named."""
+
+
+class FoundChain(msgspec.Struct, frozen=True, kw_only=True):
+    """A chain on L1 that publishes what its batches contain."""
+
+    chain_id: int
+    contracts: SettlementContracts
+    settings: L1ChainSettings
+    first_block: int
+    """An L1 block before which it did not exist."""
+
+
+class ChainFinder:
+    """Finds the chain of an id at a Bridgehub, or the only one.
+
+    The event of the Bridgehub says since when a chain exists. One that is in the genesis of an L1 has none; it is in
+    the state alone. Remembers and persists: nothing. Fails: with `ChainNotRegistered`, `SeveralChains`,
+    `ChainPublishesNothing`, and as `LayerOne` does.
+    """
+
+    def __init__(self, l1: LayerOne, bridgehub: Address, from_block: int | None = None) -> None:
+        """Search from the L1 block `from_block` on, by default all of them."""
+        self._l1 = l1
+        self._bridgehub = bridgehub
+        self._from_block = from_block
+
+    async def find(self, chain_id: int | None = None) -> FoundChain:
+        """Return a chain that can be derived."""
+        if chain_id is None:
+            chain_id = await self._only_chain()
+        contracts = await find_contracts(self._l1, self._bridgehub, chain_id)
+        settings = await read_settings(self._l1, contracts.chain)
+        if not settings.publishes:
+            raise ChainPublishesNothing(chain_id, self._l1.name)
+        first = await self._first_block(chain_id, contracts.chain)
+        return FoundChain(
+            chain_id=chain_id, contracts=contracts, settings=settings, first_block=first
+        )
+
+    async def _only_chain(self) -> int:
+        """Return the id of the only chain; raise if there is none, or more than one."""
+        if not await self._l1.code(self._bridgehub):
+            raise LayerOneMismatch(
+                f"there is no contract at {self._bridgehub.checksummed()} on {self._l1.name}"
+            )
+        try:
+            ids = await read_contract(
+                self._l1, self._bridgehub, "getAllZKChainChainIDs()", "uint256[]"
+            )
+        except ExecutionFailed as error:
+            raise LayerOneMismatch(
+                f"the contract at {self._bridgehub.checksummed()} on {self._l1.name} is no bridgehub: "
+                f"{failure_reason(error)}"
+            ) from error
+        if not ids:
+            raise ChainNotRegistered(
+                f"no chain is registered at {self._bridgehub.checksummed()} on {self._l1.name}"
+            )
+        if len(ids) > 1:
+            raise SeveralChains(self._l1.name, ids[:MAX_CHAINS])
+        return int(ids[0])
+
+    async def _first_block(self, chain_id: int, contract: Address) -> int:
+        """Return the block of the event that registered a chain, or of its contract if it was there from the genesis."""
+        head = await self._l1.block_number()
+        first = self._from_block or 0
+        topics = [NEW_CHAIN, Hash32(chain_id.to_bytes(32))]
+        found = await self._l1.logs(self._bridgehub, topics, first, head)
+        if found:
+            return found[0].block_number
+        if self._from_block is not None:
+            return self._from_block
+        return await find_deployment_block(self._l1, contract)

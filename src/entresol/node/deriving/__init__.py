@@ -1,0 +1,1 @@
+"""Derive a chain from L1 into a data directory that a node opens."""

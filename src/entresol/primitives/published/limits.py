@@ -1,0 +1,37 @@
+"""What published data is limited to, and what of it the node uses itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH, MAX_ROOTS_PER_IMPORT
+from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
+
+MAX_PUBLISHED_BYTES: Final = 126_976
+"""What one batch publishes as calldata: nodes of L1 take no transaction above 128 KiB."""
+MAX_BODY_BYTES: Final = 126_464
+"""What a body of this node takes before it is compressed.
+
+So it fits whatever it compresses to: by zstd's bound 126,464 bytes become 126,960 at most, beside the version.
+"""
+MAX_DECODED_BYTES: Final = 8 * 1024 * 1024
+"""What a reader accepts of a body, or of a genesis."""
+MAX_RATIO: Final = 256
+"""How many times its frame a body, or a genesis, is at most."""
+
+MAX_GENESIS_BYTES: Final = 1024 * 1024
+"""What a genesis publishes; a larger one is given as a file, and only its hash is on L1."""
+MAX_GENESIS_PART: Final = 100_000
+"""What one transaction publishes of it: nodes of L1 take none above 128 KiB."""
+
+MAX_NUMBER: Final = 2**53 - 1
+"""Of a batch, and of its first block: clients read them as doubles."""
+MAX_BLOCKS: Final = 1_024
+"""The blocks of a batch."""
+MAX_TRANSACTIONS: Final = 65_535
+"""The transactions of a batch, with deposits and imports of roots."""
+MAX_DEPOSITS: Final = MAX_PRIORITY_TRANSACTIONS
+"""The deposits of a batch, and so of a block."""
+MAX_BLOCK_ROOTS: Final = MAX_ROOTS_PER_IMPORT
+MAX_ROOTS: Final = MAX_ROOTS_PER_BATCH
+"""The roots that the blocks of a batch import."""

@@ -1,0 +1,1 @@
+"""From records and a genesis to what is published of them."""

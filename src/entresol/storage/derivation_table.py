@@ -1,0 +1,97 @@
+"""Where on L1 the batches of a chain are that is derived from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from entresol.errors import MalformedValue
+from entresol.primitives.values import Hash32
+from entresol.storage import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol.storage.database.key_value import KeyValueStore, Row
+
+_ROW_BYTES = 2 * tables.NUMBER_SIZE + Hash32.size + tables.INDEX_SIZE
+
+
+class DerivedPosition(NamedTuple):
+    """The log of L1 that committed a batch, and from which block on L1 has the deposits that follow it."""
+
+    block: int
+    block_hash: Hash32
+    log_index: int
+    deposits_from: int
+
+    def pack(self) -> bytes:
+        """Return it as a row has it."""
+        return (
+            tables.number(self.block)
+            + self.block_hash
+            + tables.pack_index(self.log_index)
+            + tables.number(self.deposits_from)
+        )
+
+    @classmethod
+    def unpack(cls, row: bytes) -> Self:
+        """Read what `pack` writes."""
+        if len(row) != _ROW_BYTES:
+            raise MalformedValue(f"a position on L1 takes {_ROW_BYTES} bytes, got {len(row)}")
+        block, block_hash, log_index, deposits = row[:8], row[8:40], row[40:44], row[44:]
+        return cls(
+            int.from_bytes(block),
+            Hash32(block_hash),
+            int.from_bytes(log_index),
+            int.from_bytes(deposits),
+        )
+
+
+class DerivationTable:
+    """The positions of derived batches, and whether the chain is still what was derived.
+
+    Remembers: nothing. Persists: each call in one durable write; a position with its batch (`BatchTable`).
+    """
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all that the chain has was derived, or is about to be: no node has continued it."""
+        return self._db.get(tables.DERIVING) is not None
+
+    def begin(self) -> None:
+        """Note that the chain is derived, before it has a genesis."""
+        self._db.write([(tables.DERIVING, b"")])
+
+    def end(self) -> None:
+        """Note that a node continues the chain, whose blocks L1 does not know."""
+        if self.is_open:
+            self._db.write([], [tables.DERIVING])
+
+    @property
+    def final_batch(self) -> int:
+        """The last batch whose execution is final on L1; 0 if none is known."""
+        row = self._db.get(tables.FINAL_BATCH)
+        return 0 if row is None else int.from_bytes(row)
+
+    def set_final_batch(self, number: int) -> None:
+        """Note the last batch whose execution is final on L1."""
+        if number > self.final_batch:
+            self._db.write([(tables.FINAL_BATCH, tables.number(number))])
+
+    def at(self, number: int) -> DerivedPosition | None:
+        """Return where L1 has a batch; None if it was not derived."""
+        row = self._db.get(tables.DERIVED_AT + tables.number(number))
+        return None if row is None else DerivedPosition.unpack(row)
+
+    def row_of(self, number: int, position: DerivedPosition) -> Row:
+        """Return the row of a batch."""
+        return tables.DERIVED_AT + tables.number(number), position.pack()
+
+    def keys_of(self, number: int) -> Iterator[bytes]:
+        """Yield the keys of a batch that is deleted."""
+        key = tables.DERIVED_AT + tables.number(number)
+        if self._db.get(key) is not None:
+            yield key

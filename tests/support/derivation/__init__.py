@@ -1,0 +1,1 @@
+"""Chains that are derived from what others have published."""

@@ -1,0 +1,132 @@
+"""A chain whose operator publishes its batches, and what L1 says of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
+from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.rules import ChainRules
+from entresol.primitives.published.body import PublishedBatch, decode_body, encode_body
+from entresol.primitives.published.compression import compress, decompress
+from entresol.primitives.values import Hash32
+from entresol.rollup.batcher import Batcher
+from entresol.rollup.batches import SealingPolicy, stored_info_of
+from entresol.rollup.derivation.claim import BatchClaim
+from entresol.rollup.publication.publication import Publication
+from tests.support.published.chain import publishing_genesis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from entresol.chain.genesis.genesis import Genesis
+    from entresol.primitives.base_token import EtherPrice
+    from entresol.primitives.published.genesis import PublishedGenesis
+    from entresol.primitives.transactions import PriorityTransaction
+
+
+class OperatedChain:
+    """Seals blocks and batches on request; its deposits are those that L1 has."""
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        genesis: Genesis | None = None,
+        ether_price: EtherPrice | None = None,
+        **rules: Any,
+    ) -> None:
+        self._path = path
+        self._genesis = publishing_genesis() if genesis is None else genesis
+        self._ether_price = ether_price
+        self._rules = rules
+        self.now = 1_000.0
+        self.deposits: list[PriorityTransaction] = []
+        self._open(FeeConstants())
+
+    def reopen(self, constants: FeeConstants | None = None, **rules: Any) -> None:
+        """Start the operator again with other rules; the chain has to be in a directory."""
+        assert self._path is not None
+        self.chain.close()
+        self._rules |= rules
+        self._open(constants or self.fees.constants)
+
+    def close(self) -> None:
+        """Close the chain."""
+        self.chain.close()
+
+    def deposit(self, payload: PriorityTransaction) -> None:
+        """Let L1 request a transaction, with the next id."""
+        self.deposits.append(msgspec.structs.replace(payload, nonce=len(self.deposits)))
+        self.chain.enqueue(self.deposits[-1])
+
+    def deposits_from(self, first: int, count: int) -> Sequence[PriorityTransaction]:
+        """Return consecutive deposits, fewer if there are not more."""
+        return self.deposits[first : first + count]
+
+    def seal(self, seconds: int = 1) -> int:
+        """Seal a block some seconds later, and return its number."""
+        self.now += seconds
+        self.chain.builder.seal()
+        return self.chain.number
+
+    def seal_batch(self) -> BatchClaim:
+        """Seal all blocks that are in no batch into one, and return what L1 says of it."""
+        batch = asyncio.run(self.batcher.seal(0.0))
+        assert batch is not None
+        return self.claim(batch.number)
+
+    def claim(self, number: int) -> BatchClaim:
+        """Return what L1 says of a batch."""
+        batch = self.chain.batches.get(number)
+        assert batch is not None
+        return BatchClaim(
+            number=number,
+            state_root=Hash32(batch.state_root),
+            commitment=stored_info_of(batch, self.chain.rules.chain_id).commitment,
+            first_block=batch.first_block,
+            last_block=batch.last_block,
+            data=self.chain.batches.data(number),
+        )
+
+    def claims(self) -> list[BatchClaim]:
+        """Return what L1 says of all batches after the genesis."""
+        last = self.chain.batches.last()
+        assert last is not None
+        return [self.claim(number) for number in range(1, last.number + 1)]
+
+    def genesis(self) -> PublishedGenesis:
+        """Return the genesis as it is published."""
+        return Publication(self.chain).genesis()
+
+    def _open(self, constants: FeeConstants) -> None:
+        self.fees = FeeModel(constants, ether_price=self._ether_price)
+        settings = {"publishes": True, "fees": L2BaseFee(self.fees), **self._rules}
+        rules = msgspec.structs.replace(ChainRules.layer_2(), **settings)
+        self.chain = Chain.open(self._path, rules, self._genesis, clock=Clock(lambda: self.now))
+        self.chain.schedule.seal_on_request()
+        policy = SealingPolicy(max_age=1e9)
+        publication = Publication.of(self.chain)
+        blocks, batches = self.chain.blocks, self.chain.batches
+        self.batcher = Batcher(blocks, batches, policy, publication=publication)
+        self.batcher.begin()
+
+
+def republished(
+    claim: BatchClaim, change: Callable[[PublishedBatch], PublishedBatch]
+) -> BatchClaim:
+    """Return a claim with other data than it had."""
+    batch = decode_body(decompress(claim.data))
+    return msgspec.structs.replace(claim, data=compress(encode_body(change(batch))))
+
+
+def with_block(batch: PublishedBatch, index: int, **changes: Any) -> PublishedBatch:
+    """Return a batch with one block changed."""
+    blocks = list(batch.blocks)
+    blocks[index] = msgspec.structs.replace(blocks[index], **changes)
+    return msgspec.structs.replace(batch, blocks=tuple(blocks))

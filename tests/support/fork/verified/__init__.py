@@ -1,0 +1,1 @@
+"""A remote that lies to a fork that verifies."""

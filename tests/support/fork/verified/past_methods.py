@@ -1,0 +1,21 @@
+"""The methods of a node that ask a fork's remote for its past."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+
+from entresol.node.config.schema import NodeConfig
+from entresol.node.recipes.ecosystem import ecosystem
+from entresol.rpc.jsonrpc.past import Past
+
+
+@cache
+def past_methods() -> dict[str, Past]:
+    """Return what a fork does with the past, by the name of each method that asks for it."""
+    node = ecosystem(NodeConfig())
+    try:
+        methods = [it for one in node.services for it in one.api.dispatcher.methods.values()]
+    finally:
+        asyncio.run(node.stop())
+    return {it.name: it.past for it in methods if it.past not in (None, Past.LOCAL)}

@@ -1,0 +1,64 @@
+"""Rows are written by a thread, in few transactions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from entresol.fork.cache import writer
+from entresol.fork.cache.rows import Row
+from entresol.fork.cache.writer import RowWriter
+from tests.support.polling import PATIENCE_SECONDS
+
+
+class Transactions:
+    """Notes what is written together."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Row]] = []
+        self.written = threading.Event()
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Note rows."""
+        self.rows.append(list(rows))
+        self.written.set()
+
+
+def row(number: int) -> Row:
+    return Row("hash", (number,), (number.to_bytes(32),))
+
+
+def test_rows_that_come_one_after_the_other_are_written_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a chain of reads brings them: a transaction for each would hold up the next read."""
+    monkeypatch.setattr(writer, "COLLECT_SECONDS", 3_600.0)
+    done = Transactions()
+    rows = RowWriter(done.write, print)
+    for number in range(200):
+        rows.put([row(number)])
+        assert rows.get("hash", (number,)) == row(number).value
+    assert not done.rows
+    rows.flush()
+    rows.close()
+    assert [len(it) for it in done.rows] == [200]
+
+
+def test_rows_are_written_without_anybody_asking_for_it() -> None:
+    done = Transactions()
+    rows = RowWriter(done.write, print)
+    rows.put([row(1)])
+    assert done.written.wait(PATIENCE_SECONDS)
+    rows.close()
+    assert done.rows == [[row(1)]]
+
+
+def test_what_waits_is_written_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "COLLECT_SECONDS", 3_600.0)
+    done = Transactions()
+    rows = RowWriter(done.write, print)
+    rows.put([row(1)])
+    rows.close()
+    assert done.rows == [[row(1)]]

@@ -1,0 +1,98 @@
+"""What is counted of a fork's use of its remote."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from entresol.errors import NotRecorded, RemoteFailed
+from entresol.fork.remote_use import MAX_READS, RemoteUse, kind_of
+from tests.support.fork import faults
+from tests.support.fork.remote_node import (
+    ACCOUNT,
+    CONTRACT,
+    HOLDER,
+    RemoteNode,
+    read,
+    slot_of,
+    slots_of,
+    wanted,
+)
+
+
+def test_what_comes_from_the_remote_is_a_miss_and_listed(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        before = remote.use
+        assert wanted(remote.table, [ACCOUNT, *slots_of([1, 2])]) is None
+        use = remote.use
+        assert (use.missed - before.missed, use.cached - before.cached) == (3, 0)
+        assert use.requests > before.requests
+        slots = ["/".join((f"0x{CONTRACT.hex()}", f"0x{slot_of(it).hex()}")) for it in (1, 2)]
+        found = [(it.what, it.which, it.is_kept) for it in remote.last_reads]
+        assert ("account", f"0x{HOLDER.hex()}", True) in found
+        assert all(("slot", it, True) in found for it in slots)
+
+
+def test_a_block_is_a_miss_once_and_a_hit_from_then_on(node: RemoteNode) -> None:
+    with node.fork() as remote:
+        before = remote.use
+        for _ in range(3):
+            assert asyncio.run(remote.past_block(1)) is not None
+        use = remote.use
+        assert (use.missed - before.missed, use.cached - before.cached) == (1, 2)
+        assert remote.last_reads[0].what == "eth_getBlockByNumber"
+        assert remote.last_reads[0].which == "0x1,false"
+
+
+def test_a_remote_that_is_away_is_unreachable_until_it_responds(node: RemoteNode) -> None:
+    with node.fork(retries=0) as remote:
+        assert remote.use.is_reachable is True
+        node.proxy.fault = faults.status(502)
+        assert wanted(remote.table, [ACCOUNT]) is not None
+        use = remote.use
+        assert use.is_reachable is False
+        assert use.unreachable_seconds >= 0
+        assert use.retries == {"no_response": 1}
+        assert use.errors == {"remote_unreachable": 1}
+        assert [(it.what, it.is_kept) for it in remote.last_reads][:1] == [("account", False)]
+        node.proxy.fault = None
+        assert wanted(remote.table, [ACCOUNT]) is None
+        assert (remote.use.is_reachable, remote.use.unreachable_seconds) == (True, 0.0)
+
+
+def test_a_rate_limit_is_counted_and_does_not_make_the_remote_unreachable(
+    node: RemoteNode,
+) -> None:
+    with node.fork(timeout=0.2) as remote:
+        node.proxy.fault = faults.too_many_requests()
+        with pytest.raises(RemoteFailed):
+            read(remote, "eth_gasPrice")
+        use = remote.use
+        assert use.retries["rate_limit"] >= 1
+        assert (use.is_reachable, use.errors) == (True, {"remote_rejected": 1})
+        assert use.waited_seconds > 0
+
+
+def test_the_list_of_reads_is_bounded_and_the_newest_is_first() -> None:
+    use = RemoteUse()
+    use.read(("slot", str(number), 32) for number in range(10_000))
+    reads = use.reads()
+    assert (len(reads), reads[0].which) == (MAX_READS, "9999")
+    assert use.report().kept == 10_000
+
+
+def test_a_remote_that_does_not_respond_is_away_since_the_first_time() -> None:
+    now = [100.0]
+    use = RemoteUse(lambda: now[0])
+    assert use.report().is_reachable is None
+    for _ in range(3):
+        use.retried("no_response")
+        now[0] += 5
+    assert use.report().unreachable_seconds == 15
+    use.responded()
+    assert use.report().unreachable_seconds == 0
+
+
+def test_the_kind_of_an_error_is_the_name_of_its_class() -> None:
+    assert kind_of(NotRecorded("it", "entresol")) == "not_recorded"

@@ -1,0 +1,125 @@
+"""The data of batches, read from the logs of commits."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.errors import LayerOneMismatch
+from entresol.l1.availability.batch_data import (
+    BATCH_DATA,
+    EventPosition,
+    decode_batch_data,
+    read_batch_data,
+)
+from entresol.l1.layer_one import L1Log
+from entresol.primitives import abi
+from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
+from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.batches import Batch
+from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne
+from tests.support.rollup.settlement_contracts import deploy_one, send
+from tests.support.run.examples import examples
+
+LOG = L1Log(
+    address=Address(b"\xcc" * 20),
+    topics=(BATCH_DATA, Hash32((9).to_bytes(32))),
+    data=abi.encode("(bytes)", (b"published",)),
+    block_number=7,
+    block_hash=Hash32(b"\x07" * 32),
+    transaction_hash=Hash32(b"\x08" * 32),
+    index=3,
+)
+
+
+def changed(**fields: object) -> L1Log:
+    return msgspec.structs.replace(LOG, **fields)
+
+
+def test_a_log_has_number_data_and_position() -> None:
+    found = decode_batch_data(LOG)
+    assert (found.number, found.data) == (9, b"published")
+    assert found.position == EventPosition(7, Hash32(b"\x07" * 32), 3)
+    assert found.transaction == Hash32(b"\x08" * 32)
+
+
+def test_as_much_data_as_a_commit_may_have_is_read() -> None:
+    found = decode_batch_data(changed(data=abi.encode("(bytes)", (bytes(MAX_PUBLISHED_BYTES),))))
+    assert found.data == bytes(MAX_PUBLISHED_BYTES)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        changed(topics=(Hash32.zero(), Hash32.zero())),
+        changed(topics=(BATCH_DATA,)),
+        changed(topics=()),
+        changed(data=b""),
+        changed(data=LOG.data[:70]),
+        changed(data=(2**256 - 1).to_bytes(32) + LOG.data[32:]),
+        changed(data=LOG.data[:32] + (2**256 - 1).to_bytes(32)),
+        changed(data=abi.encode("(bytes)", (bytes(MAX_PUBLISHED_BYTES + 1),))),
+    ],
+    ids=["other", "no number", "no topic", "empty", "short", "offset", "length", "too much"],
+)
+def test_a_log_that_no_contract_emits_is_rejected_by_name(log: L1Log) -> None:
+    with pytest.raises(
+        LayerOneMismatch, match=r"^log 3 of L1 block 7 is no data of a batch: [^ ].*"
+    ):
+        decode_batch_data(log)
+
+
+WORDS = st.sampled_from([0, 1, 31, 32, 33, 64, 96, 2**31, 2**64 - 1, 2**255, 2**256 - 1])
+HOSTILE = st.binary(max_size=200) | st.lists(WORDS, max_size=6).map(
+    lambda words: b"".join(it.to_bytes(32) for it in words)
+)
+
+
+@settings(max_examples=examples(300))
+@given(HOSTILE, st.lists(st.binary(min_size=32, max_size=32).map(Hash32), max_size=3))
+def test_any_log_is_data_of_a_batch_or_rejected_by_name(data: bytes, topics: list[Hash32]) -> None:
+    log = changed(data=data, topics=(BATCH_DATA, *topics))
+    try:
+        found = decode_batch_data(log)
+    except LayerOneMismatch:
+        return
+    assert found.data in data
+
+
+def test_the_data_of_all_commits_is_read_in_order(tested: SteeredLayerOne) -> None:
+    l1, owner = tested.l1, ACCOUNTS[0]
+
+    async def play() -> None:
+        genesis = Batch(number=0)
+        chain, timelock = await deploy_one(l1, 270, genesis, data_scheme=3)
+        now = (await l1.head()).timestamp
+        sent = {}
+        before = genesis
+        for number, size in ((1, 0), (2, MAX_PUBLISHED_BYTES), (3, 1)):
+            batch = Batch(
+                number=number,
+                pubdata=bytes([number]) * size,
+                first_timestamp=now,
+                last_timestamp=now,
+            )
+            call = abi.encode_call(
+                "commitBatchesSharedBridge(address,uint256,uint256,bytes)",
+                *(chain, number, number, batch.commit_data(before)),
+            )
+            receipt = await send(l1, owner, timelock, call)
+            assert receipt.succeeded
+            sent[number] = batch.pubdata, receipt.block_number, receipt.block_hash
+            tested.mine(70)
+            before = batch
+        found = [it async for it in read_batch_data(l1, chain, 0, await l1.block_number())]
+        assert {
+            it.number: (it.data, it.position.block, it.position.block_hash) for it in found
+        } == sent
+        assert [it.number for it in found] == [1, 2, 3]
+        await l1.close()
+
+    asyncio.run(play())

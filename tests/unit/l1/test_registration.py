@@ -1,0 +1,132 @@
+"""Chains beside others of a Bridgehub, which may be of an earlier version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from entresol.errors import LayerOneMismatch
+from entresol.l1.availability.settings import L1ChainSettings, read_settings
+from entresol.l1.contracts import Bridgehub
+from entresol.l1.deployment import (
+    Deployment,
+    RegisteredChain,
+    SettlementContracts,
+    chain_creation,
+    send_step,
+)
+from entresol.l1.deployment_steps import DeploymentStep, Registration
+from entresol.l1.layer_one import LayerOne
+from entresol.l1.operator import Operator
+from entresol.l1.registration import check_executor, find_ecosystem, register
+from entresol.primitives.addresses import create_address
+from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.values import Address, Hash32
+from tests.support.rollup.layer_ones import ACCOUNTS, layer_one
+from tests.support.upgrade.silent_chain import steps_of_silent_version
+
+OWNER = ACCOUNTS[0]
+FIRST = RegisteredChain(
+    chain_id=270, operator=OWNER.address, genesis_batch_hash=Hash32(b"\x07" * 32)
+)
+SECOND = msgspec.structs.replace(FIRST, chain_id=271)
+MORE: list[dict[str, Any]] = [
+    {"is_development": False},
+    {"data_scheme": 3},
+    {"is_development": False, "data_scheme": 3},
+]
+"""What needs an executor of today."""
+
+
+def run(play: Callable[[LayerOne], Awaitable[None]]) -> None:
+    async def whole(l1: LayerOne) -> None:
+        try:
+            await play(l1)
+        finally:
+            await l1.close()
+
+    with layer_one("embedded") as started:
+        asyncio.run(whole(started.l1))
+
+
+def steps_of_today(deployment: Deployment) -> list[DeploymentStep]:
+    return deployment.steps()
+
+
+async def deployed(
+    l1: LayerOne, steps: Callable[[Deployment], list[DeploymentStep]]
+) -> SettlementContracts:
+    """Deploy the contracts with the first chain by the steps of a version."""
+    plan = Deployment(l1_chain_id=await l1.chain_id(), deployer=OWNER.address, chains=(FIRST,))
+    owner = Operator(l1, OWNER.secret)
+    for nonce, step in enumerate(steps(plan)):
+        await send_step(l1, owner, step, nonce)
+    return plan.contracts
+
+
+async def add(l1: LayerOne, contracts: SettlementContracts, chain: RegisteredChain) -> Address:
+    """Create the contract of another chain on the facets that are there, and register it."""
+    shared, owner = await find_ecosystem(l1, contracts.bridgehub), Operator(l1, OWNER.secret)
+    nonce = await l1.nonce(OWNER.address)
+    created = create_address(OWNER.address, nonce)
+    step = chain_creation(chain, contracts, OWNER.address, shared.facets)
+    await send_step(l1, owner, step, nonce)
+    call = Registration(
+        bridgehub=contracts.bridgehub,
+        chain_id=chain.chain_id,
+        chain_type_manager=contracts.chain_type_manager,
+        chain=created,
+        base_token=asset_id(await l1.chain_id(), ETH_TOKEN),
+        genesis_batch_hash=chain.genesis_batch_hash,
+    )
+    await register(l1, owner, call)
+    return created
+
+
+def test_a_development_chain_that_publishes_nothing_joins_chains_of_an_earlier_version() -> None:
+    async def play(l1: LayerOne) -> None:
+        contracts = await deployed(l1, steps_of_silent_version)
+        shared = await find_ecosystem(l1, contracts.bridgehub)
+        await check_executor(l1, shared, SECOND)
+        created = await add(l1, contracts, SECOND)
+        assert await Bridgehub(l1, contracts.bridgehub).zk_chain(271) == created
+        for chain in (contracts.chain, created):
+            assert await read_settings(l1, chain) == L1ChainSettings()
+
+    run(play)
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_no_other_chain_joins_chains_of_an_earlier_version(more: dict[str, Any]) -> None:
+    chain = msgspec.structs.replace(SECOND, **more)
+
+    async def play(l1: LayerOne) -> None:
+        contracts = await deployed(l1, steps_of_silent_version)
+        shared = await find_ecosystem(l1, contracts.bridgehub)
+        with pytest.raises(LayerOneMismatch, match="are of an earlier version, and share what"):
+            await check_executor(l1, shared, chain)
+        # Whoever does not ask is told by the contracts.
+        with pytest.raises(LayerOneMismatch, match="ExecutorOfEarlierVersion"):
+            await add(l1, contracts, chain)
+
+    run(play)
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_any_chain_joins_chains_of_today(more: dict[str, Any]) -> None:
+    chain = msgspec.structs.replace(SECOND, **more)
+
+    async def play(l1: LayerOne) -> None:
+        contracts = await deployed(l1, steps_of_today)
+        await check_executor(l1, await find_ecosystem(l1, contracts.bridgehub), chain)
+        created = await add(l1, contracts, chain)
+        expected = L1ChainSettings(
+            is_development=chain.is_development, data_scheme=chain.data_scheme
+        )
+        assert await read_settings(l1, created) == expected
+
+    run(play)

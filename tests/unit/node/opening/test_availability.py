@@ -1,0 +1,211 @@
+"""Whether a chain publishes its data, and for whom it is, when it is created and opened again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entresol.chain.chain import Chain
+from entresol.chain.rules import block_rules_of
+from entresol.errors import InvalidConfig
+from entresol.node.config.api import ApiConfig
+from entresol.node.config.evm import EvmConfig
+from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.config.settlement import SettlementSettings
+from entresol.node.opening import availability
+from entresol.node.opening.layer_two import open_layer_two
+from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
+
+
+def config_of(directory: Path | None, **settings: Any) -> NodeConfig:
+    chain = ChainConfig(data_dir=None if directory is None else str(directory))
+    return NodeConfig(chain=chain, settlement=SettlementSettings(**settings))
+
+
+@contextmanager
+def opened(config: NodeConfig) -> Iterator[Chain]:
+    chain, _ = open_layer_two(config, None, None)
+    yield chain
+    chain.close()
+
+
+def with_chain(config: NodeConfig, **chain: Any) -> NodeConfig:
+    settings = {"data_dir": config.chain.data_dir, **chain}
+    return NodeConfig(chain=ChainConfig(**settings), settlement=config.settlement, evm=config.evm)
+
+
+def test_a_chain_publishes_nothing_by_default() -> None:
+    with opened(config_of(None)) as chain:
+        assert (chain.rules.publishes, chain.rules.is_development) == (False, True)
+        assert chain.ledger.store.rules.at(0) is None
+
+
+def test_a_chain_that_publishes_stores_the_rules_of_its_blocks_with_the_genesis() -> None:
+    with opened(config_of(None, data_availability="calldata")) as chain:
+        stored = chain.ledger.store.rules.at(0)
+        assert stored is not None
+        assert (stored.gas_limit, stored.is_development) == (chain.rules.gas_limit, True)
+
+
+@pytest.mark.parametrize(
+    ("published", "limit"), [("none", 500_000), ("calldata", MAX_PUBLISHED_BYTES)]
+)
+def test_a_chain_that_publishes_divides_the_cost_of_a_batch_among_what_a_commit_holds(
+    published: str, limit: int
+) -> None:
+    chain, fees = open_layer_two(config_of(None, data_availability=published), None, None)
+    assert fees.constants.max_pubdata_per_batch == limit
+    stored = chain.ledger.store.rules.at(0)
+    assert stored is None or stored.max_pubdata_per_batch == limit
+    chain.close()
+
+
+def test_a_chain_that_has_published_another_limit_keeps_it_and_its_prices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(availability, "MAX_PUBLISHED_BYTES", 500_000)
+        with opened(config_of(tmp_path, data_availability="calldata")):
+            pass
+    chain, fees = open_layer_two(config_of(tmp_path), None, None)
+    assert fees.constants.max_pubdata_per_batch == 500_000
+    assert block_rules_of(chain.rules) == chain.ledger.store.rules.at(0)
+    chain.close()
+
+
+def test_a_chain_that_publishes_does_so_when_it_is_opened_again_without_the_flag(
+    tmp_path: Path,
+) -> None:
+    with opened(config_of(tmp_path, data_availability="calldata")):
+        pass
+    with opened(config_of(tmp_path)) as chain:
+        assert chain.rules.publishes
+
+
+@pytest.mark.parametrize(("first", "then"), [("none", "calldata"), ("calldata", "none")])
+def test_what_a_chain_publishes_is_decided_when_it_is_created(
+    tmp_path: Path, first: str, then: str
+) -> None:
+    with opened(config_of(tmp_path, data_availability=first)):
+        pass
+    with (
+        pytest.raises(InvalidConfig, match=f"--data-availability: .* created with {first}"),
+        opened(config_of(tmp_path, data_availability=then)),
+    ):
+        pass
+
+
+def test_a_chain_for_production_publishes_and_is_not_for_development() -> None:
+    with opened(config_of(None, production=True)) as chain:
+        assert (chain.rules.publishes, chain.rules.is_development) == (True, False)
+
+
+def test_a_chain_for_production_cannot_publish_nothing() -> None:
+    with (
+        pytest.raises(InvalidConfig, match=r"--production: .* leave out --data-availability none"),
+        opened(config_of(None, production=True, data_availability="none")),
+    ):
+        pass
+
+
+def test_a_chain_for_production_is_opened_with_the_flag_alone(tmp_path: Path) -> None:
+    with opened(config_of(tmp_path, production=True)):
+        pass
+    with (
+        pytest.raises(
+            InvalidConfig, match=r"--production: .* created for production: give the flag"
+        ),
+        opened(config_of(tmp_path)),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("settings", [{}, {"data_availability": "calldata"}])
+def test_a_chain_for_development_stays_one(tmp_path: Path, settings: dict[str, Any]) -> None:
+    with opened(config_of(tmp_path, **settings)):
+        pass
+    with (
+        pytest.raises(InvalidConfig, match=r"--production: .* created for development"),
+        opened(config_of(tmp_path, production=True)),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("flag", "api"),
+    [
+        ("--dev-methods", ApiConfig(dev_methods=True)),
+        ("--expose-unlocked-accounts", ApiConfig(expose_unlocked_accounts=True)),
+    ],
+)
+def test_a_chain_for_production_has_nothing_for_developers(flag: str, api: ApiConfig) -> None:
+    settlement = SettlementSettings(production=True)
+    with (
+        pytest.raises(InvalidConfig, match=f"{flag}: a chain for production"),
+        opened(NodeConfig(settlement=settlement, api=api)),
+    ):
+        pass
+
+
+def test_a_chain_without_an_l1_has_nowhere_to_publish() -> None:
+    settlement = SettlementSettings(data_availability="calldata")
+    with (
+        pytest.raises(InvalidConfig, match=r"--data-availability: .* leave out --no-l1"),
+        opened(NodeConfig(settlement=settlement, l1=L1Config(l1=False))),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("flag", "changed"),
+    [
+        ("--gas-limit", {"gas_limit": 1_000_000}),
+        ("--gas-price", {"gas_price": 7}),
+        ("--hardfork", {"hardfork": "prague"}),
+        ("--fee-recipient", {"fee_recipient": "0x" + "11" * 20}),
+    ],
+)
+def test_other_rules_than_the_chain_has_published_need_a_flag(
+    tmp_path: Path, flag: str, changed: dict[str, Any]
+) -> None:
+    config = config_of(tmp_path, data_availability="calldata")
+    with opened(config):
+        pass
+    with (
+        pytest.raises(InvalidConfig, match=f"{flag}: .*, not .* --change-rules"),
+        opened(with_chain(config, **changed)),
+    ):
+        pass
+    changing = config_of(tmp_path, change_rules=True)
+    with opened(with_chain(changing, **changed)) as chain:
+        chain.builder.seal()
+        assert chain.ledger.store.rules.changes_at(1)
+
+
+def test_a_limit_of_code_is_a_rule_of_blocks(tmp_path: Path) -> None:
+    config = config_of(tmp_path, data_availability="calldata")
+    with opened(config):
+        pass
+    limited = NodeConfig(chain=config.chain, evm=EvmConfig(code_size_limit=1_000))
+    with pytest.raises(InvalidConfig, match=r"--code-size-limit"), opened(limited):
+        pass
+
+
+def test_a_chain_that_publishes_nothing_changes_its_rules_freely(tmp_path: Path) -> None:
+    config = config_of(tmp_path)
+    with opened(config):
+        pass
+    with opened(with_chain(config, gas_limit=1_000_000)) as chain:
+        assert chain.rules.gas_limit == 1_000_000
+
+
+def test_a_batch_of_more_blocks_than_can_be_published_is_rejected_by_name() -> None:
+    with opened(config_of(None, batch_blocks=5_000)):
+        pass
+    config = config_of(None, data_availability="calldata", batch_blocks=1_025)
+    with pytest.raises(InvalidConfig, match=r"--batch-blocks.*1024"), opened(config):
+        pass

@@ -1,0 +1,158 @@
+"""Bodies of batches: round trips, and every other encoding is rejected by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.errors import NotPublishable, UnknownPublishedVersion, UnreadableData
+from entresol.primitives.published.block import EmptyRun, PublishedBlock, block_size, encode_block
+from entresol.primitives.published.body import (
+    MAX_FRAME_BYTES,
+    PublishedBatch,
+    decode_body,
+    encode_body,
+    entries,
+)
+from entresol.primitives.published.limits import MAX_DECODED_BYTES
+from entresol.primitives.published.writer import varint
+from tests.support.published.rejected import HEAD, LAST, PRICED, REJECTED_BODIES
+from tests.support.published.values import (
+    DEVELOPMENT_RULES,
+    EVERYTHING,
+    batches,
+    check_mutations,
+    read,
+)
+from tests.support.run.examples import examples
+
+FIRST: Final = EVERYTHING.blocks[0]
+EMPTY: Final = PublishedBlock(timestamp_step=1)
+LEAST: Final = msgspec.structs.replace(FIRST, deposits=0, transactions=())
+"""A block with prices alone."""
+
+
+def batch_of(*blocks: PublishedBlock) -> PublishedBatch:
+    return msgspec.structs.replace(EVERYTHING, blocks=blocks)
+
+
+@settings(max_examples=examples(300))
+@given(batches())
+def test_a_body_is_read_as_it_was_written(batch: PublishedBatch) -> None:
+    body = encode_body(batch)
+    assert decode_body(body) == batch
+    assert encode_body(decode_body(body)) == body
+
+
+@settings(max_examples=examples(100))
+@given(batches(), st.data())
+def test_a_changed_byte_is_rejected_or_another_batch(
+    batch: PublishedBatch, data: st.DataObject
+) -> None:
+    body = encode_body(batch)
+    at = data.draw(st.integers(0, len(body) - 1))
+    other = body[:at] + bytes((body[at] ^ data.draw(st.integers(1, 255)),)) + body[at + 1 :]
+    found = read(other, decode_body)
+    assert isinstance(found, UnreadableData) or (encode_body(found) == other and found != batch)
+
+
+@pytest.mark.many
+def test_every_mutation_of_a_body_is_rejected_or_another_batch() -> None:
+    check_mutations(encode_body(EVERYTHING), decode_body, encode_body, "body.")
+
+
+def test_runs_of_empty_blocks_are_one_entry() -> None:
+    body = encode_body(batch_of(LEAST, *(EMPTY,) * 1_023))
+    assert len(body) - len(encode_body(batch_of(LEAST))) == 1 + len(EmptyRun(1, 1_023).encode())
+    assert decode_body(body).blocks[1:] == (EMPTY,) * 1_023
+
+
+def test_runs_with_other_steps_are_other_entries() -> None:
+    two = PublishedBlock(timestamp_step=2)
+    assert list(entries((EMPTY, EMPTY, two, LEAST, two, two, EMPTY))) == [
+        EmptyRun(1, 2), EmptyRun(2, 1), LEAST, EmptyRun(2, 2), EmptyRun(1, 1),
+    ]  # fmt: skip
+
+
+@given(batches())
+def test_the_size_of_a_block_is_known_before_it_is_encoded(batch: PublishedBatch) -> None:
+    assert [block_size(it) for it in batch.blocks] == [len(encode_block(it)) for it in batch.blocks]
+
+
+def test_the_parts_around_the_blocks_have_a_bound() -> None:
+    largest = msgspec.structs.replace(EVERYTHING.header, number=2**53 - 1, first_block=2**53 - 1)
+    assert len(largest.encode()) + 2 + 32 == MAX_FRAME_BYTES
+
+
+@pytest.mark.parametrize(("field", "body"), REJECTED_BODIES)
+def test_what_no_body_has_is_rejected_by_name(field: str, body: bytes) -> None:
+    found = read(body, decode_body)
+    assert isinstance(found, UnreadableData)
+    assert found.field == f"body.{field}"
+
+
+@pytest.mark.parametrize("count", [2**60, 2**64 - 1])
+def test_a_count_that_the_rest_cannot_hold_is_rejected_before_anything_is_made(count: int) -> None:
+    encoded = varint(count, "count")
+    for flags in (b"\x08", b"\x20", b"\x40", b"\x80"):
+        found = read(HEAD + b"\x02" + PRICED + flags + b"\x00" + encoded + LAST, decode_body)
+        assert isinstance(found, UnreadableData)
+        assert found.offset == len(HEAD) + 1 + len(PRICED) + 2
+
+
+def test_a_body_of_another_version_is_rejected_by_name() -> None:
+    with pytest.raises(UnknownPublishedVersion, match=r"body\.version, at byte 0: version 2"):
+        decode_body(b"\x02" + encode_body(EVERYTHING)[1:])
+
+
+DEPOSITS: Final = msgspec.structs.replace(FIRST, prices=None, deposits=1_023)
+ROOTS: Final = msgspec.structs.replace(EMPTY, roots=EVERYTHING.blocks[-2].roots * 50)
+MANY: Final = msgspec.structs.replace(EMPTY, transactions=(b"\x02",) * 40_000)
+
+
+@pytest.mark.parametrize(
+    ("field", "blocks"),
+    [
+        ("deposits", (FIRST, DEPOSITS)),
+        ("roots", (LEAST, *(ROOTS,) * 4)),
+        ("transactions", (LEAST, MANY, MANY)),
+    ],
+)
+def test_a_batch_has_no_more_than_can_be_settled(
+    field: str, blocks: tuple[PublishedBlock, ...]
+) -> None:
+    with pytest.raises(NotPublishable, match=f"{field}: a batch has"):
+        encode_body(batch_of(*blocks))
+    body = HEAD + bytes((len(blocks),)) + b"".join(map(encode_block, blocks)) + LAST
+    with pytest.raises(UnreadableData, match=f"{field}, at byte .*: a batch has"):
+        decode_body(body)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        batch_of(),
+        batch_of(EMPTY),
+        batch_of(LEAST, LEAST),
+        batch_of(LEAST, msgspec.structs.replace(EMPTY, rules=DEVELOPMENT_RULES)),
+        batch_of(LEAST, *(EMPTY,) * 1_024),
+        batch_of(msgspec.structs.replace(LEAST, transactions=(b"",))),
+        batch_of(msgspec.structs.replace(LEAST, transactions=(b"\x03",))),
+        batch_of(msgspec.structs.replace(LEAST, timestamp_step=-1)),
+        batch_of(msgspec.structs.replace(LEAST, gas_limit=2**64)),
+        msgspec.structs.replace(EVERYTHING, last_hash=b"\x01"),
+    ],
+)
+def test_what_cannot_be_published_is_not_encoded(batch: PublishedBatch) -> None:
+    with pytest.raises(NotPublishable):
+        encode_body(batch)
+
+
+def test_a_body_that_nobody_would_read_is_not_encoded() -> None:
+    large = msgspec.structs.replace(LEAST, transactions=(b"\x02" + bytes(MAX_DECODED_BYTES),))
+    with pytest.raises(NotPublishable, match="body: "):
+        encode_body(batch_of(large))
