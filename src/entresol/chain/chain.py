@@ -140,8 +140,10 @@ class Chain:
 
     def close(self) -> None:
         """Close the store."""
-        self.flush()
-        self.ledger.store.close()
+        try:
+            self.flush()
+        finally:
+            self.ledger.store.close()
 
     @property
     def failure(self) -> StoreFailed | SystemTransactionFailed | None:

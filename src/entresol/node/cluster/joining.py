@@ -16,6 +16,7 @@ from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys
 from entresol.node.layer_twos import layer_two_configs
+from entresol.node.opening.chain_parts import closed_on_failure
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.opening.layer_two import open_with_genesis
 from entresol.node.settlement.manifest import parse_manifest
@@ -151,10 +152,10 @@ def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
         chain, fees = open_with_genesis(config, expected, is_synced=False, base_token=token)
     except GenesisMismatch:
         raise _other_chain(config) from None
-    if chain.number > chain.ledger.first and chain.ledger.store.position.get() == START:
-        chain.close()
-        raise _other_chain(config)
-    seal_genesis(chain)
+    with closed_on_failure(chain):
+        if chain.number > chain.ledger.first and chain.ledger.store.position.get() == START:
+            raise _other_chain(config)
+        seal_genesis(chain)
     return chain, fees
 
 

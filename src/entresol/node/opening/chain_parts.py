@@ -19,6 +19,8 @@ from entresol.node.genesis_config import has_other_contracts
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from entresol._native import RemoteTable
     from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
@@ -42,11 +44,18 @@ def open_chain(
     remote: RemoteTable | None = None,
 ) -> Chain:
     """Open the chain of a store, which is closed if that fails."""
-    with contextlib.ExitStack() as cleanup:
-        cleanup.callback(store.close)
-        chain = Chain(store, rules, expected, pool=pool, remote=remote)
-        cleanup.pop_all()
-    return chain
+    with closed_on_failure(store):
+        return Chain(store, rules, expected, pool=pool, remote=remote)
+
+
+@contextlib.contextmanager
+def closed_on_failure(opened: Store | Chain) -> Iterator[None]:
+    """Close what was opened if the block fails, so that its directory is not locked until it is collected."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
 
 def pool_config(config: ChainConfig) -> PoolConfig:

@@ -25,6 +25,7 @@ from entresol.node.dev_features import development_accounts
 from entresol.node.genesis_config import LayerOneGenesis
 from entresol.node.opening.availability import data_scheme_of
 from entresol.node.opening.chain_parts import (
+    closed_on_failure,
     new_store,
     open_chain,
     pool_config,
@@ -107,17 +108,18 @@ def open_layer_one(
     chain = open_chain(store or new_store(config, folder), rules, expected, pool, remote)
     if is_replica:
         return chain
-    begin_fork(chain, fork)
-    report_contracts(chain, expected.genesis, "settlement contracts")
-    start_clock(chain, config.chain)
-    _agree_on_time(chain, layer_twos)
-    if blocks.l1_block_time is not None:
-        chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
-    elif config.l1.l1_delay:
-        chain.schedule.seal_after(config.l1.l1_delay)
-    for it in layer_twos:
-        contract = deployment.contracts_of(it.rules.chain_id).chain
-        limit_requests(chain, contract, it.rules.gas_limit)
+    with closed_on_failure(chain):
+        begin_fork(chain, fork)
+        report_contracts(chain, expected.genesis, "settlement contracts")
+        start_clock(chain, config.chain)
+        _agree_on_time(chain, layer_twos)
+        if blocks.l1_block_time is not None:
+            chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
+        elif config.l1.l1_delay:
+            chain.schedule.seal_after(config.l1.l1_delay)
+        for it in layer_twos:
+            contract = deployment.contracts_of(it.rules.chain_id).chain
+            limit_requests(chain, contract, it.rules.gas_limit)
     return chain
 
 

@@ -11,7 +11,12 @@ from entresol.chain.edits import BlockSettings
 from entresol.node.config.schema import ETHER
 from entresol.node.dev_features import requested_accounts
 from entresol.node.genesis_config import anvil_genesis
-from entresol.node.opening.chain_parts import pool_config, start_clock, start_mining
+from entresol.node.opening.chain_parts import (
+    closed_on_failure,
+    pool_config,
+    start_clock,
+    start_mining,
+)
 from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.node.opening.layer_one import layer_one_rules
 
@@ -34,17 +39,17 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
     )
     if fork is None:
         genesis = anvil_genesis(config)
-        chain = Chain.open(None, rules, genesis, pool=pool_config(settings))
-        # In anvil the base fee moves from block 2 on.
-        chain.configure(BlockSettings(base_fee=genesis.base_fee))
+        remote, base_fee = None, genesis.base_fee  # In anvil it moves from block 2 on.
     else:
         accounts = [it.address for it in requested_accounts(settings)]
         genesis = genesis_of_fork(fork, settings.chain_id, accounts, settings.balance * ETHER)
         remote = fork.remote.table
-        chain = Chain.open(None, rules, genesis, pool=pool_config(settings), remote=remote)
-        if "l1_base_fee" in config.given:
-            chain.configure(BlockSettings(base_fee=config.l1_blocks.l1_base_fee))
-    start_clock(chain, settings)
-    start_mining(chain, settings)
-    begin_fork(chain, fork)
+        base_fee = config.l1_blocks.l1_base_fee if "l1_base_fee" in config.given else None
+    chain = Chain.open(None, rules, genesis, pool=pool_config(settings), remote=remote)
+    with closed_on_failure(chain):
+        if base_fee is not None:
+            chain.configure(BlockSettings(base_fee=base_fee))
+        start_clock(chain, settings)
+        start_mining(chain, settings)
+        begin_fork(chain, fork)
     return chain

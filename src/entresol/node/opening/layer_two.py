@@ -18,6 +18,7 @@ from entresol.node.dev_features import funding
 from entresol.node.genesis_config import LayerTwoGenesis, load_file
 from entresol.node.opening.availability import max_pubdata_of, with_availability
 from entresol.node.opening.chain_parts import (
+    closed_on_failure,
     new_store,
     open_chain,
     pool_config,
@@ -86,12 +87,13 @@ def open_layer_two(  # noqa: PLR0913 - independent parts
     chain, fees = open_with_genesis(
         config, expected, store=store, base_token=base_token, remote=remote
     )
-    begin_fork(chain, fork)
-    if store is None and chain.rules.publishes:
-        # It is compressed once, and registered on L1.
-        seal_genesis(chain)
-    if store is None:
-        report_contracts(chain, genesis, "system contracts")
+    with closed_on_failure(chain):
+        begin_fork(chain, fork)
+        if store is None and chain.rules.publishes:
+            # It is compressed once, and registered on L1.
+            seal_genesis(chain)
+        if store is None:
+            report_contracts(chain, genesis, "system contracts")
     return chain, fees
 
 
@@ -134,25 +136,27 @@ def open_with_genesis(
     genesis, settings, evm = expected.genesis, config.chain, config.evm
     is_replica = store is not None
     store = store or new_store(config, data_path(settings), is_synced=is_synced)
-    fees = _fee_model(settings, base_token, max_pubdata_of(config, store))
-    rules = msgspec.structs.replace(
-        ChainRules.layer_2(genesis.chain_id),
-        fork=settings.hardfork,
-        gas_limit=settings.gas_limit,
-        code_size_limit=None if evm.disable_code_size_limit else evm.code_size_limit,
-        caps_gas=evm.enable_tx_gas_limit,
-        fees=L2BaseFee(fees),
-        beneficiary=_fee_recipient(settings),
-        max_transactions=settings.max_transactions,
-        rejects_foreign_code=genesis.anchor is not None and genesis.anchor.may_have_foreign_code,
-    )
-    rules = with_availability(rules, config, store, is_fork=remote is not None)
-    chain = open_chain(store, rules, expected, pool_config(settings), remote)
-    if is_replica:
-        return chain, fees
-    fees.repriced.add(chain.reprice)
-    start_clock(chain, settings)
-    start_mining(chain, settings)
+    with closed_on_failure(store):
+        fees = _fee_model(settings, base_token, max_pubdata_of(config, store))
+        rules = msgspec.structs.replace(
+            ChainRules.layer_2(genesis.chain_id),
+            fork=settings.hardfork,
+            gas_limit=settings.gas_limit,
+            code_size_limit=None if evm.disable_code_size_limit else evm.code_size_limit,
+            caps_gas=evm.enable_tx_gas_limit,
+            fees=L2BaseFee(fees),
+            beneficiary=_fee_recipient(settings),
+            max_transactions=settings.max_transactions,
+            rejects_foreign_code=genesis.anchor is not None
+            and genesis.anchor.may_have_foreign_code,
+        )
+        rules = with_availability(rules, config, store, is_fork=remote is not None)
+        chain = open_chain(store, rules, expected, pool_config(settings), remote)
+        if is_replica:
+            return chain, fees
+        fees.repriced.add(chain.reprice)
+        start_clock(chain, settings)
+        start_mining(chain, settings)
     return chain, fees
 
 

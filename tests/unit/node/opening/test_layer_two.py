@@ -51,6 +51,23 @@ def test_a_chain_can_be_opened_again_with_another_gas_price(tmp_path: Path) -> N
         assert chain.next_base_fee() == 7
 
 
+@pytest.mark.parametrize(
+    ("flags", "flag"),
+    [({"fee_recipient": "0x1"}, "--fee-recipient"), ({"mixed_mining": True}, "--mixed-mining")],
+)
+def test_a_chain_that_cannot_be_opened_leaves_its_directory_unlocked(
+    tmp_path: Path, flags: dict[str, Any], flag: str
+) -> None:
+    # The error is kept, and with it all that its traceback refers to.
+    with (
+        pytest.raises(InvalidConfig, match=flag) as caught,
+        opened(ChainConfig(data_dir=str(tmp_path), **flags)),
+    ):
+        pass
+    with opened(ChainConfig(data_dir=str(tmp_path))):
+        assert caught.tb is not None
+
+
 THREE = BaseToken(l1_address=Address(b"\x33" * 20), ether_price=EtherPrice(3, 1))
 
 
