@@ -37,14 +37,16 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
         max_transactions=settings.max_transactions,
         rejects_foreign_code=fork is not None and fork.remote.anchor.may_have_foreign_code,
     )
+    remote, base_fee = None, None
     if fork is None:
         genesis = anvil_genesis(config)
-        remote, base_fee = None, genesis.base_fee  # In anvil it moves from block 2 on.
+        base_fee = genesis.base_fee  # In anvil it moves from block 2 on.
     else:
         accounts = [it.address for it in requested_accounts(settings)]
         genesis = genesis_of_fork(fork, settings.chain_id, accounts, settings.balance * ETHER)
         remote = fork.remote.table
-        base_fee = config.l1_blocks.l1_base_fee if "l1_base_fee" in config.given else None
+        if "l1_base_fee" in config.given:
+            base_fee = config.l1_blocks.l1_base_fee
     chain = Chain.open(None, rules, genesis, pool=pool_config(settings), remote=remote)
     with closed_on_failure(chain):
         if base_fee is not None:
