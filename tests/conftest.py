@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final
 
 import pytest
@@ -84,6 +84,24 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     # From here on it counts only what is new.
     gc.collect()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Describe a failure without collecting garbage meanwhile, which could end the whole run.
+
+    What describes it parses sources. A finalizer that a collection runs within that may log a traceback, which parses,
+    too, and Python before 3.11.8 fails then.
+    """
+    if call.excinfo is None or not gc.isenabled():
+        return (yield)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -99,7 +99,7 @@ export function followHouses(drawn) {
 function followFloor(floor) {
   const state = stateOf(floor.name);
   floor.follow(
-    (head) => onHead(floor.name, state, head),
+    (head, isLatest) => onHead(floor.name, state, head, isLatest),
     (status, retryAt) => {
       const back = status === "live" && state.state === "away";
       state.state = status;
@@ -115,11 +115,13 @@ function followFloor(floor) {
  * @param {string} layer
  * @param {FloorState} state
  * @param {any} head
+ * @param {boolean} [isLatest] whether it is there already, and need not be loaded again
  */
-function onHead(layer, state, head) {
+function onHead(layer, state, head, isLatest) {
   if (!head) return;
   const number = int(head.number);
   const known = state.blocks.get(number);
+  if (isLatest && number === state.head && known?.hash === head.hash) return;
   if (number <= state.head && known?.hash !== head.hash) revertTo(layer, number - 1);
   if (state.head >= 0 && known?.hash !== head.hash) setClock(layer, int(head.timestamp), true);
   state.head = number;

@@ -128,7 +128,7 @@ export class Floor {
 
   /**
    * Report each new head, and each change of the connection.
-   * @param {(head: any) => void} onhead
+   * @param {(head: any, isLatest?: boolean) => void} onhead `isLatest` is the block at the beginning, not a new one
    * @param {(state: string, retryAt?: number) => void} onstate
    */
   follow(onhead, onstate) {
@@ -163,7 +163,7 @@ export class Floor {
 class Socket {
   /**
    * @param {string} path
-   * @param {(head: any) => void} onhead
+   * @param {(head: any, isLatest?: boolean) => void} onhead
    * @param {(state: string, retryAt?: number) => void} onstate
    */
   constructor(path, onhead, onstate) {
@@ -187,11 +187,15 @@ class Socket {
     socket.onopen = () => {
       this.failures = 0;
       socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');
-      this.onstate("live");
+      // What was sealed before it subscribed is not reported.
+      socket.send('{"jsonrpc":"2.0","id":2,"method":"eth_getBlockByNumber","params":["latest",false]}');
     };
     socket.onmessage = (event) => {
       const message = JSON.parse(event.data);
       if (message.method === "eth_subscription") this.onhead(message.params.result);
+      if (message.id !== 2) return;
+      this.onstate("live");
+      this.onhead(message.result, true);
     };
     socket.onclose = () => {
       if (!this.isWanted) return;
