@@ -42,7 +42,7 @@ class Remote(NamedTuple):
             found: Json | None = self.source.l2("zks_getL2ToL1LogProof", sent, 0, "messageRoot")
             return found
 
-        return eventually(proven)
+        return eventually(proven, lambda: str(health_of(self.source.l2.url)[1]))
 
     def problem(self) -> str | None:
         """Return why the destination imports nothing."""

@@ -272,8 +272,9 @@ class Bookkeeper:
                 self._checked_at = block
 
     async def _recheck(self, head: L1Block) -> None:
-        """Compare the records of the last L1 blocks with L1, which may have replaced these."""
-        for number in self._books.above(head.number - MAX_REORG_DEPTH):
+        """Compare the last records with L1, which may have replaced their blocks, and made many others since."""
+        last = min(head.number, self._books.last_block)
+        for number in self._books.above(last - MAX_REORG_DEPTH):
             recorded = self._books.get(number)
             if not await self._contract.is_settled(number, head.hash):
                 level = self._l1.reorg_level

@@ -105,7 +105,7 @@ class L1Sync:
         if await self._may_have_reorged():
             self._last_block = None
             for step in SettlementStep:
-                await self._recheck(step, totals.last(step), head.number - MAX_REORG_DEPTH)
+                await self._recheck(step, totals.last(step), head.number)
         last = (
             head.number
             if self._finality == "latest"
@@ -186,13 +186,16 @@ class L1Sync:
         last = self._last_block
         return last is None or await self._l1.block(last.number) != last
 
-    async def _recheck(self, step: SettlementStep, last: int, oldest: int) -> None:
-        """Update the transactions of a step since L1 block `oldest`: a reorg may have moved them."""
+    async def _recheck(self, step: SettlementStep, last: int, head: int) -> None:
+        """Update the last transactions of a step: a reorg may have moved them, however far `head` is by now."""
+        oldest: int | None = None
         for number in range(last, 0, -1):
             recorded = self._batches.settled(number, step)
             if recorded is None:
                 # The pending transaction does it, and is recorded with its receipt.
                 continue
+            if oldest is None:
+                oldest = min(head, recorded.block) - MAX_REORG_DEPTH
             if recorded.block < oldest:
                 return
             found = await self._find(step, number, recorded)

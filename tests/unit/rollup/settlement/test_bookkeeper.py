@@ -14,6 +14,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.errors import LayerOneFailed, LayerOneMismatch
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.fee_limits import FeeLimits
+from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.primitives import abi
 from entresol.primitives.assets import asset_id
@@ -247,7 +248,10 @@ def test_books_that_a_reorg_removes_are_settled_again() -> None:
     play_steered(play)
 
 
-def test_books_that_a_reorg_removes_just_after_they_are_recorded_are_settled_again() -> None:
+@pytest.mark.parametrize("mined", [0, 2 * MAX_REORG_DEPTH])
+def test_books_that_a_reorg_removes_just_after_they_are_recorded_are_settled_again(
+    mined: int,
+) -> None:
     async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
         number = seal_bundles(scenario, bundle())
         while await scenario.totals() != (1, 1, 1):
@@ -261,6 +265,8 @@ def test_books_that_a_reorg_removes_just_after_they_are_recorded_are_settled_aga
                 await scenario.settler.step(0.0)
         assert await is_settled(scenario, number)
         steered.restore(checkpoint)
+        # L1 may have made many others before the settler looks.
+        steered.mine(mined)
         assert not await is_settled(scenario, number)
         for _ in range(STEPS):
             await scenario.settler.step(0.0)

@@ -77,6 +77,25 @@ def test_a_step_that_is_not_near_the_one_before_it_is_searched_everywhere() -> N
         run(steered, play)
 
 
+@pytest.mark.parametrize("mined", [1, 2 * MAX_REORG_DEPTH])
+def test_a_step_that_a_reorg_moved_is_found_however_many_blocks_l1_has_made_since(
+    mined: int,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        scenario.seal_batch(1)
+        await scenario.settle()
+        recorded = scenario.batches.settled(1, SettlementStep.COMMIT)
+        assert recorded is not None
+        moved = recorded._replace(block=recorded.block + 1)
+        scenario.batches.update_settlement([1], SettlementStep.COMMIT, moved)
+        scenario.layer_one.mine(mined)
+        await scenario.new_settler().step(0.0)
+        assert scenario.batches.settled(1, SettlementStep.COMMIT) == recorded
+
+    with layer_one("embedded") as steered:
+        run(steered, play)
+
+
 def test_blocks_are_final_once_l1_finalized_their_settlement() -> None:
     async def play(scenario: Scenario) -> None:
         l1 = scenario.l1
