@@ -23,6 +23,12 @@ MAX_PROVEN_SLOTS: Final = 1_024
 
 MAX_BODY: Final = 16 << 20
 """How long a response may be: 1,024 slots with their proofs in a large state have ten million bytes."""
+ROOM: Final = 1 << 20
+"""How much longer than its values a response may be: it may have the header of the block as well."""
+_MAX_QUANTITY: Final = 1 << 10
+_MAX_ACCOUNT: Final = 2 * results.MAX_CODE + 3 * _MAX_QUANTITY
+_MAX_PROOF: Final = 16 << 10
+"""How long the proof of one value may be: the nodes on the way to it."""
 
 AccountKey: TypeAlias = tuple[str, bytes]
 SlotKey: TypeAlias = tuple[str, bytes, bytes]
@@ -70,6 +76,8 @@ class _Part(NamedTuple):
     keys: list[StateKey]
     calls: list[Call]
     take: Callable[[list[bytes], _Found], None]
+    max_bytes: int
+    """How long their results may be together."""
     is_proof: bool = False
 
 
@@ -148,7 +156,7 @@ class StateFetch:
 
             methods = ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
             calls = [Call(method, (name, self._param)) for method in methods]
-            yield _Part([("account", address)], calls, take_account)
+            yield _Part([("account", address)], calls, take_account, _MAX_ACCOUNT)
         for slot in slots:
 
             def take_slot(raw: list[bytes], found: _Found, slot: bytes = slot) -> None:
@@ -156,7 +164,7 @@ class StateFetch:
                 found.slots[address, slot] = value
 
             call = Call("eth_getStorageAt", (name, f"0x{slot.hex()}", self._param))
-            yield _Part([("slot", address, slot)], [call], take_slot)
+            yield _Part([("slot", address, slot)], [call], take_slot, _MAX_QUANTITY)
 
     def _proven(self, address: bytes, slots: list[bytes], *, with_account: bool) -> _Part:
         """Return the part of an account with its slots in one proof."""
@@ -175,7 +183,8 @@ class StateFetch:
             for slot, value in zip(slots, account.slots, strict=True):
                 found.slots[address, slot] = value
 
-        return _Part(keys, calls, take, is_proof=True)
+        max_bytes = (len(slots) + 1) * _MAX_PROOF + (_MAX_ACCOUNT if with_account else 0)
+        return _Part(keys, calls, take, max_bytes, is_proof=True)
 
     def _account(self, address: bytes, slots: list[bytes], raw: bytes) -> ProvenAccount:
         method, host = "eth_getProof", self._client.host
@@ -214,7 +223,9 @@ class StateFetch:
         calls = [call for part in parts for call in part.calls]
         is_bound = self._is_bound_by_proofs and all(part.is_proof for part in parts)
         guard = None if is_bound else self._guard
-        outcomes = iter(await self._client.ask(calls, guard=guard, max_bytes=MAX_BODY))
+        # So that what nobody can have asked for is not received to its end.
+        max_bytes = min(ROOM + sum(part.max_bytes for part in parts), MAX_BODY)
+        outcomes = iter(await self._client.ask(calls, guard=guard, max_bytes=max_bytes))
         found = _Found({}, {})
         unproven: list[_Part] = []
         misnamed: list[_Part] = []

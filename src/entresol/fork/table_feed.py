@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from entresol._native import RemoteTable
 from entresol.errors import EntresolError, RemoteFailed, RemoteUnreachable
+from entresol.errors.base import without_frames
 from entresol.fork.cache.rows import CachedAccount
 from entresol.fork.remote_use import RemoteUse
 from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
@@ -180,12 +181,12 @@ class TableFeed:
                 table.fail(list(left), error)
         except EntresolError as error:
             self._use.failed(error)
-            table.fail(list(left), error)
+            table.fail(list(left), without_frames(error))
         except Exception as error:
             logger.exception("reading the state of the remote failed")
             failure = RemoteFailed("reading the state of the remote failed; the log has more")
             failure.__cause__ = error
-            table.fail(list(left), failure)
+            table.fail(list(left), without_frames(failure))
 
     async def _fetched(
         self, table: RemoteTable, keys: Sequence[TableKey], left: set[TableKey]
@@ -274,11 +275,11 @@ class _Sink:
             self._hashes(hashes)
 
     def fail(self, keys: Sequence[TableKey], error: EntresolError) -> None:
-        """Let keys fail."""
+        """Let keys fail; the table keeps the error, and so without the response that its frames have."""
         self._left.difference_update(keys)
         self._use.failed(error)
         self._use.read(((key[0], _shown(key), 0) for key in keys), is_kept=False)
-        self._table.fail(list(keys), error)
+        self._table.fail(list(keys), without_frames(error))
 
     def missing(self, key: TableKey) -> EntresolError:
         """Return the error of a key that is not in the cache of a fork without a remote."""

@@ -96,6 +96,23 @@ async def stalled(request: web.Request) -> web.StreamResponse | None:
     return None
 
 
+def together(count: int) -> Fault:
+    """Let requests pass once so many of them are there."""
+    there = 0
+    all_there = asyncio.Event()
+
+    async def respond(request: web.Request) -> web.StreamResponse | None:
+        nonlocal there
+        del request
+        there += 1
+        if there == count:
+            all_there.set()
+        await all_there.wait()
+        return None
+
+    return respond
+
+
 def rate_limited(per_second: int) -> Fault:
     """Let so many requests of a second pass, and respond to more with 429."""
     window = [0.0, 0]

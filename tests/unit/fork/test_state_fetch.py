@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from aiohttp import web
 
 from entresol._native import Snapshot, keccak256
+from entresol.errors import RemoteMalformed
+from entresol.fork.results import MAX_CODE
+from tests.support.fork import faults
 from tests.support.fork.remote_node import (
     ACCOUNT,
     BALANCE,
@@ -91,11 +95,16 @@ def test_a_remote_without_batches_is_asked_one_by_one_but_sixteen_at_a_time(
 ) -> None:
     node.proxy.not_served("eth_getProof")
     node.proxy.max_batch = 0
-    node.proxy.latency = 0.01
+    sixteen = faults.together(16)
+
+    async def wait_alone(request: web.Request) -> web.StreamResponse | None:
+        return None if isinstance(await request.json(), list) else await sixteen(request)
+
     with node.fork() as remote:
+        node.proxy.fault = wait_alone
         assert wanted(remote.table, slots_of(range(64))) is None
         assert value(remote, 63) == 126
-        assert 8 <= node.proxy.most_in_flight <= 16
+        assert node.proxy.most_in_flight == 16
 
 
 def test_responses_in_another_order_are_matched_by_their_ids(node: RemoteNode) -> None:
@@ -104,3 +113,21 @@ def test_responses_in_another_order_are_matched_by_their_ids(node: RemoteNode) -
     with node.fork() as remote:
         assert wanted(remote.table, slots_of(range(20))) is None
         assert [value(remote, it) for it in range(20)] == [2 * it for it in range(20)]
+
+
+def test_a_response_is_received_only_as_far_as_what_was_asked_for_can_be_long(
+    node: RemoteNode,
+) -> None:
+    node.proxy.not_served("eth_getProof")
+    with node.fork() as remote:
+        node.proxy.fault = faults.huge(2 << 20)
+        failure = wanted(remote.table, slots_of([1]))
+        assert isinstance(failure, RemoteMalformed)
+        assert "the response has more than 1049600 bytes" in str(failure)
+
+
+def test_the_longest_code_is_received(node: RemoteNode) -> None:
+    node.proxy.lies["eth_getCode"] = lambda *_: "0x" + "00" * MAX_CODE
+    node.proxy.not_served("eth_getProof")
+    with node.fork() as remote:
+        assert wanted(remote.table, [ACCOUNT]) is None

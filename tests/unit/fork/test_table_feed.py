@@ -12,6 +12,7 @@ import pytest
 from entresol.errors import (
     ForkCacheConflict,
     RemoteFailed,
+    RemoteMalformed,
     RemoteUnreachable,
 )
 from entresol.fork import results, table_feed
@@ -35,13 +36,34 @@ if TYPE_CHECKING:
     from entresol._native import RemoteKey
 
 
-def test_what_is_missed_at_the_same_time_is_one_request(node: RemoteNode) -> None:
+def test_what_is_missed_at_the_same_time_is_one_request(
+    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with node.fork() as remote:
+        # Until the test says that the millisecond is over, however long its thread takes.
+        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+        (feed,) = remote._feeds
         for number in range(20):
             remote.table.want(slots_of([number]))
         remote.table.want([ACCOUNT])
-        assert wanted(remote.table, [*slots_of(range(20)), ACCOUNT]) is None
+        keys, known = [*slots_of(range(20)), ACCOUNT], threading.Event()
+        remote.table.want(keys, known.set)
+        assert remote._thread.soon(feed._take)
+        assert known.wait(PATIENCE_SECONDS)
+        assert remote.table.failure(keys) is None
         assert node.proxy.posts == 1
+
+
+def test_a_key_that_failed_does_not_keep_what_the_remote_responded(node: RemoteNode) -> None:
+    """As it was: each of up to 10,000 errors that a table keeps had a body of megabytes in its frames."""
+    with node.fork() as remote:
+        node.proxy.not_served("eth_getProof")
+        node.proxy.lies["eth_getStorageAt"] = lambda *_: "0x" + "11" * 100_000
+        failure: BaseException | None = wanted(remote.table, slots_of([1]))
+        assert type(failure) is RemoteMalformed
+        while failure is not None:
+            assert failure.__traceback__ is None
+            failure = failure.__context__
 
 
 def test_a_remote_that_changes_its_mind_is_an_error(node: RemoteNode) -> None:

@@ -18,9 +18,10 @@ from entresol.errors import (
     RemoteTimeout,
     RemoteUnreachable,
 )
+from entresol.errors.base import without_frames
 from entresol.fork.remote_use import NO_RESPONSE, RATE_LIMIT, RemoteUse
 from entresol.fork.transport.attempts import Attempts, Patience
-from entresol.fork.transport.endpoints import Endpoints, host_of
+from entresol.fork.transport.endpoints import Endpoints, RemoteEndpoint, host_of
 from entresol.fork.transport.envelopes import (
     UNEXPECTED,
     Call,
@@ -42,6 +43,7 @@ MAX_BODY: Final = 32 << 20
 """How long a response may be; a batch with a longer one is halved."""
 
 Outcome: TypeAlias = msgspec.Raw | RemoteFailed
+Failed: TypeAlias = NoResponse | RateLimited | TooLarge | RemoteFailed
 
 
 class Guard(NamedTuple):
@@ -176,7 +178,7 @@ class ForkClient:
             if len(calls) == 1:
                 return await self._apart(calls, guard, max_bytes)
         except RemoteFailed as error:
-            return [error] * len(calls)
+            return [without_frames(error)] * len(calls)
         half = len(calls) // 2
         # What one remote has said holds for all batches to come.
         self.batch_size = max(min(self.batch_size, half), 1)
@@ -208,7 +210,7 @@ class ForkClient:
         except TooLarge as error:
             return [error.rejection] * len(calls)
         except RemoteFailed as error:
-            return [error] * len(calls)
+            return [without_frames(error)] * len(calls)
         return outcomes
 
     async def _check_alone(self, guard: Guard, max_bytes: int) -> None:
@@ -240,37 +242,44 @@ class ForkClient:
         await self._turn(name_of(calls))
         try:
             endpoint, seconds = await attempts.next()
-            first_id = self._next_id
-            self._next_id += len(calls)
-            limited: RateLimited | None = None
-            problem = ""
-            outcomes = None
             self._use.sent()
-            try:
-                response = await endpoint.http.post(encode(calls, first_id), max_bytes, seconds)
-                outcomes = decode(endpoint, calls, first_id, response, time.time())
-            except BodyTooLong as error:
-                raise _too_long(endpoint.host, calls, str(error)) from error
-            except NoResponse as error:
-                problem = str(error)
-            except RateLimited as error:
-                limited = error
-            # Not in the handlers above: what is raised there has the first error, and its secrets, in its context.
-            if outcomes is not None:
+            received = await self._received(endpoint, calls, max_bytes, seconds)
+            limited = received if isinstance(received, RateLimited) else None
+            if isinstance(received, list):
                 self._responded = asyncio.get_running_loop().time()
                 endpoint.succeeded()
-                limited = next((it for it in outcomes if isinstance(it, RateLimited)), None)
-            if limited is not None or outcomes is not None:
-                self._use.responded()
+                limited = next((it for it in received if isinstance(it, RateLimited)), None)
+            elif isinstance(received, TooLarge | RemoteFailed):
+                raise received
+            if isinstance(received, NoResponse):
+                self._use.retried(NO_RESPONSE)
+                attempts.no_response(endpoint, str(received))
+                return None
+            self._use.responded()
             if limited is not None:
                 self._use.retried(RATE_LIMIT)
                 attempts.rate_limited(endpoint, limited.seconds, str(limited))
-            elif outcomes is None:
-                self._use.retried(NO_RESPONSE)
-                attempts.no_response(endpoint, problem)
-            return outcomes
+            return received if isinstance(received, list) else None
         finally:
             self._in_flight.release()
+
+    async def _received(
+        self, endpoint: RemoteEndpoint, calls: Sequence[Call], max_bytes: int, seconds: float
+    ) -> list[msgspec.Raw | RemoteRejected | RateLimited] | Failed:
+        """Return the outcomes of one request, or why there are none.
+
+        Without its frames: they have the whole body, and whoever keeps the error would keep that, too. What is raised
+        in a handler would have the first error in its context, with secrets of the URL.
+        """
+        first_id = self._next_id
+        self._next_id += len(calls)
+        try:
+            response = await endpoint.http.post(encode(calls, first_id), max_bytes, seconds)
+            return decode(endpoint, calls, first_id, response, time.time())
+        except BodyTooLong as error:
+            return _too_long(endpoint.host, calls, str(error))
+        except (NoResponse, RateLimited, TooLarge, RemoteFailed) as error:
+            return without_frames(error)
 
     @contextmanager
     def _timed(self) -> Iterator[None]:

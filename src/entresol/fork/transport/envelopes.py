@@ -77,7 +77,8 @@ def decode(
     _check_status(endpoint, name, response, now)
     body = response.body.lstrip()
     try:
-        body.decode()
+        # A copy only of what has more than ASCII.
+        _ = body.isascii() or body.decode()
         if len(calls) == 1 or not body.startswith(b"["):
             answer = _one.decode(body)
             if answer.error is None and answer.result is msgspec.UNSET:

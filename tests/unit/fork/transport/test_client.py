@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from entresol.errors import (
@@ -16,6 +19,7 @@ from entresol.errors import (
 )
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.transport import client
+from entresol.l1.remote.http_post import PostResponse
 from tests.support.fork import faults
 from tests.support.fork.faults import Fault, error_of
 from tests.support.fork.remote_node import (
@@ -126,6 +130,28 @@ def test_a_body_that_is_no_response_is_a_typed_error(
         assert text in str(failure)
 
 
+@pytest.mark.usefixtures("usual_recursion")
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":-1,"result":"%b"}',
+        b'{"jsonrpc":"2.0","id":-1,"error":{"code":-32000,"message":"%b"}}',
+        b'[{"id":-1,"result":"%b"}]',
+        b"<%b>",
+        b"\xff%b",
+    ],
+    ids=["id", "error", "members", "html", "bytes"],
+)
+def test_an_error_does_not_keep_what_the_remote_responded(node: RemoteNode, body: bytes) -> None:
+    """It may be kept for long, and by many."""
+    with node.fork(retries=0) as remote:
+        node.proxy.fault = faults.body_of(body % (b"1" * 100_000))
+        failure: BaseException | None = _failure(remote)
+        while failure is not None:
+            assert max(_sizes_in_frames(failure), default=0) < 100_000
+            failure = failure.__context__
+
+
 def test_other_ids_than_those_of_the_requests_are_malformed(node: RemoteNode) -> None:
     with node.fork() as remote:
         node.proxy.wrong_ids = True
@@ -173,6 +199,15 @@ def test_a_gateway_that_rejects_the_key_is_an_error_with_its_status(
             assert isinstance(failure, RemoteRejected)
             assert "403" in str(failure) or "no such key" in str(failure)
         assert node.proxy.posts == 2
+
+
+def _sizes_in_frames(error: BaseException) -> Iterator[int]:
+    """Yield how long the values are that frames of an error hold."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        for value in frame.f_locals.values():
+            held = value.body if isinstance(value, PostResponse) else value
+            if isinstance(held, bytes | bytearray | str | msgspec.Raw):
+                yield len(bytes(held, "utf-8") if isinstance(held, str) else bytes(held))
 
 
 def _failure(remote: RemoteChain) -> BaseException | None:
