@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from entresol.rpc.types.block_id import BlockNumber
 
 METHOD: Final = "eth_feeHistory"
+WINDOW: Final = 16
+"""So many blocks up to the anchor are read where fewer are wanted: clients ask for the same number of blocks after each
+block, and one response has what all of them reach. So has a recorded fork, whatever a later run seals when."""
 _ZERO: Final = Raw(b'"0x0"')
 _NONE: Final = Raw(b"0")
 
@@ -80,8 +83,7 @@ class SplitFees:
         local: Function | None,
         join: Callable[[Raw, Raw], Raw],
     ) -> Any:
-        params = [hex(count), hex(last), percentiles]
-        past = await self._remote.read(METHOD, params, is_final=lambda it: not is_null(it), at=last)
+        past = await self._past(count, last, percentiles)
         if local is None:
             return past
         result = local()
@@ -91,6 +93,26 @@ class SplitFees:
             work = result.work
             return Offload(lambda: join(past, work()))
         return join(past, result)
+
+    async def _past(self, count: int, last: int, percentiles: list[float]) -> Raw:
+        read = count
+        # Each block more would have to be proven.
+        if last == self._remote.anchor.number and not self._remote.verifies:
+            count = min(count, last + 1)
+            read = max(count, min(WINDOW, last + 1))
+        params = [hex(read), hex(last), percentiles]
+        past = await self._remote.read(METHOD, params, is_final=lambda it: not is_null(it), at=last)
+        return past if read == count else self._newest(past, count, last)
+
+    def _newest(self, past: Raw, count: int, last: int) -> Raw:
+        """Return the fees of the last blocks of a longer history."""
+        fees = self._decoded(past)
+        more = max(len(fees.gas_used_ratio or ()) - count, 0)
+        if not more:
+            return past
+        _, *series = msgspec.structs.astuple(fees)
+        newest = _Fees(hex(last - count + 1), *(values and values[more:] for values in series))
+        return Raw(msgspec.json.encode(newest))
 
     def _join_next(self, _: int, past: Raw, local: Raw) -> Raw:
         """Return the past with the base fee of the fork's next block."""
@@ -102,8 +124,11 @@ class SplitFees:
         return Raw(msgspec.json.encode(joined))
 
     def _both(self, past: Raw, local: Raw) -> tuple[_Fees, _Fees]:
+        return self._decoded(past), _fees(local)
+
+    def _decoded(self, past: Raw) -> _Fees:
         try:
-            return _fees(past), _fees(local)
+            return _fees(past)
         except msgspec.DecodeError as error:
             raise RemoteMalformed(self._remote.host, METHOD, str(error)) from None
 

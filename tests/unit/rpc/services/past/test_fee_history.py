@@ -52,6 +52,24 @@ def test_a_history_above_the_anchor_does_not_ask_the_remote(fork: ForkClient) ->
     assert not fork.remote.asked
 
 
+def test_whatever_reaches_below_the_anchor_needs_one_response(
+    past: PastBlocks, fork: ForkClient
+) -> None:
+    """So that a recorded fork has it, however many blocks a run without the remote has sealed when a client asks."""
+    for count in (6, 6, 6, 5, 9):
+        found = fork("eth_feeHistory", count, "latest", [50])
+        local = int(fork("eth_blockNumber"), 16) - ANCHOR
+        assert len(found["gasUsedRatio"]) == count
+        if local < count:
+            below = past.client("eth_feeHistory", count - local, hex(ANCHOR), [50])
+            above = fork("eth_feeHistory", local, "latest", [50])
+            assert found["oldestBlock"] == below["oldestBlock"]
+            assert found["baseFeePerGas"] == below["baseFeePerGas"][:-1] + above["baseFeePerGas"]
+            assert found["reward"] == below["reward"] + above["reward"]
+        fork("anvil_mine", 1)
+    assert [method for method, _ in fork.remote.kept] == ["eth_feeHistory"]
+
+
 def test_a_history_longer_than_the_chain_begins_with_the_first_block(fork: ForkClient) -> None:
     found = fork("eth_feeHistory", 1_024, "latest")
     assert found["oldestBlock"] == "0x0"
