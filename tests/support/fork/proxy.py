@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import threading
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
@@ -87,7 +88,7 @@ class FaultyProxy:
         self.node = node
         """What is behind it."""
 
-        self._site: web.TCPSite | None = None
+        self._listening: tuple[socket.socket, web.SockSite] | None = None
         self._runner: web.AppRunner | None = None
         self._session: aiohttp.ClientSession | None = None
         self._loop = asyncio.new_event_loop()
@@ -122,6 +123,7 @@ class FaultyProxy:
         self._session = aiohttp.ClientSession()
 
         async def stop() -> None:
+            await self._stop_listening()
             await runner.cleanup()
             if self._session is not None:
                 await self._session.close()
@@ -140,14 +142,19 @@ class FaultyProxy:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_SECONDS)
 
     async def _listen(self, port: int) -> None:
-        if self._site is None:
+        if self._listening is None:
             assert self._runner is not None
-            self._site = web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True)
-            await self._site.start()
+            # Of connections that end here the port is free at once.
+            listening = socket.create_server(("127.0.0.1", port))
+            self._listening = listening, web.SockSite(self._runner, listening)
+            await self._listening[1].start()
 
     async def _stop_listening(self) -> None:
-        if self._site is not None:
-            site, self._site = self._site, None
+        if self._listening is not None:
+            (listening, site), self._listening = self._listening, None
+            # What was accepted a moment before fails in a closed server, and asyncio leaves its socket open.
+            self._loop.remove_reader(listening)
+            await asyncio.sleep(0)
             await site.stop()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
