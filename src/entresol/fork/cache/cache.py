@@ -32,8 +32,8 @@ from entresol.fork.cache.rows import (
 )
 from entresol.fork.cache.writer import RowWriter
 
-MAX_ROWS_IN_MEMORY: Final = 200_000
-"""How many values are kept without a disk; the rest is asked for again."""
+MAX_IN_MEMORY: Final = 64 << 20
+"""How much is kept without a disk; the rest is asked for again."""
 MAX_ABSENT: Final = 10_000
 """How many results that are nothing are kept: clients can ask for any number of hashes that nobody knows."""
 CHECKED_BYTES: Final = 4 << 20
@@ -76,7 +76,7 @@ class ForkCache:
         self._reported = ""
         self._files = OpenFiles([])
         self._writer: RowWriter | None = None
-        self._rows_in_memory = 0
+        self._in_memory = 0
         self._absent: int | None = None
         self._unchecked_bytes = CHECKED_BYTES
 
@@ -114,7 +114,7 @@ class ForkCache:
             return
         self.close()
         self._files = self.place.open(fork, is_read_only=self.is_offline)
-        self.fork, self._absent = fork, None
+        self.fork, self._absent, self._in_memory = fork, None, 0
         if self._files.write is not None:
             self._writer = RowWriter(self._write, self._failed)
 
@@ -291,9 +291,14 @@ class ForkCache:
                     raise ForkCacheConflict(name_of(kind, key), text_of(known[key]), text_of(value))
         if self._writer is not None:
             self._writer.put(new)
-        elif self._files.read and not self.is_offline and self._rows_in_memory < MAX_ROWS_IN_MEMORY:
-            self._rows_in_memory += len(new)
-            self._files.read[0].insert(new)
+        elif self._files.read and not self.is_offline:
+            self._put_in_memory(new)
+
+    def _put_in_memory(self, rows: Sequence[Row]) -> None:
+        size = sum(row.size for row in rows)
+        if self._in_memory + size <= MAX_IN_MEMORY:
+            self._in_memory += size
+            self._files.read[0].insert(rows)
 
     def _codes(self, hashes: set[bytes]) -> dict[bytes, bytes]:
         found = {EMPTY_CODE: b""}
@@ -310,9 +315,7 @@ class ForkCache:
         database = self._files.write
         if database is None:
             return
-        self._unchecked_bytes += sum(
-            len(it) for row in rows for it in (*row.key, *row.value) if not isinstance(it, int)
-        )
+        self._unchecked_bytes += sum(row.size for row in rows)
         if self._unchecked_bytes >= CHECKED_BYTES:
             if not self._files.has_room():
                 raise ForkCacheFull(database.path or Path(), "--fork-cache-size is reached")

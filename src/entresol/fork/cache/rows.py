@@ -19,6 +19,8 @@ RowValue: TypeAlias = tuple[bytes, ...]
 ANCHOR: Final = b""
 """The `block` of rows of the anchor."""
 EMPTY_CODE: Final = keccak256(b"")
+ROW_BYTES: Final = 100
+"""What a row takes beside its columns."""
 MAX_NUMBER: Final = (1 << 63) - 1
 """The largest integer of SQLite."""
 
@@ -37,6 +39,13 @@ class Row(NamedTuple):
     kind: str
     key: RowKey
     value: RowValue
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes: a slot has two hundred, a response may have megabytes."""
+        return ROW_BYTES + sum(
+            len(it) for it in (*self.key, *self.value) if not isinstance(it, int)
+        )
 
 
 KINDS: Final = {

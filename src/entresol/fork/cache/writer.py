@@ -13,8 +13,8 @@ Write: TypeAlias = Callable[[Sequence[Row]], None]
 
 BATCH_ROWS: Final = 5_000
 """How many rows one transaction has at most, so that other processes get their turn."""
-MAX_ROWS: Final = 100_000
-"""How many rows wait at most, for a disk that is full or slow; more are not cached."""
+MAX_BYTES: Final = 64 << 20
+"""How much waits at most, for a disk that is full or slow; more is not cached."""
 RETRY_SECONDS: Final = 5.0
 COLLECT_SECONDS: Final = 0.05
 """How long more rows are waited for: a transaction for each value of a chain of reads would hold up the next read."""
@@ -38,7 +38,7 @@ class RowWriter:
         self._is_urgent = False
         self.problem: ForkCacheFailed | None = None
         self.conflict: ForkCacheConflict | None = None
-        self.dropped = 0
+        self._bytes = 0
         self._thread = threading.Thread(target=self._run, name="fork-cache", daemon=True)
         self._thread.start()
 
@@ -53,10 +53,9 @@ class RowWriter:
         with self._changed:
             had_rows = bool(self._waiting)
             for row in rows:
-                if len(self._waiting) < MAX_ROWS:
+                if self._bytes + row.size <= MAX_BYTES:
+                    self._bytes += row.size
                     self._waiting[row.kind, row.key] = row.value
-                else:
-                    self.dropped += 1
             # While it collects, more rows need not wake it.
             if not had_rows or len(self._waiting) >= BATCH_ROWS:
                 self._changed.notify_all()
@@ -82,7 +81,7 @@ class RowWriter:
     def _run(self) -> None:
         while self._take():
             try:
-                self._write([Row(kind, key, value) for (kind, key), value in self._writing.items()])
+                self._write(self._taken())
             except ForkCacheConflict as error:
                 self._drop_conflict(error)
             except ForkCacheFailed as error:
@@ -101,24 +100,28 @@ class RowWriter:
             self._writing = {key: self._waiting.pop(key) for key in keys}
             return bool(keys)
 
+    def _taken(self) -> list[Row]:
+        return [Row(kind, key, value) for (kind, key), value in self._writing.items()]
+
     def _must_write(self) -> bool:
         return self._is_closed or self._is_urgent or len(self._waiting) >= BATCH_ROWS
 
     def _written(self, problem: ForkCacheFailed | None) -> None:
         with self._changed:
+            self._bytes -= sum(row.size for row in self._taken())
             self._writing = {}
             self.problem = problem
             self._changed.notify_all()
 
     def _drop_conflict(self, error: ForkCacheConflict) -> None:
         """Write the rows one by one, without those that another process has written with another value."""
-        for (kind, key), value in list(self._writing.items()):
+        for row in self._taken():
             try:
-                self._write([Row(kind, key, value)])
+                self._write([row])
             except ForkCacheConflict as conflict:
                 error = conflict
             except ForkCacheFailed:
-                self.dropped += 1
+                continue
         with self._changed:
             self.conflict = error
         self._written(None)

@@ -19,6 +19,7 @@ from entresol.errors import (
     ForkCacheUnusable,
     NotRecorded,
 )
+from entresol.fork.cache import cache as cache_module
 from entresol.fork.cache import directory
 from entresol.fork.cache.cache import ForkCache, Recording
 from entresol.fork.cache.open_cache import CacheSettings, open_cache
@@ -67,6 +68,19 @@ def test_what_is_put_is_got_at_once_and_after_a_restart(tmp_path: Path, place: s
 def test_a_cache_without_a_disk_knows_what_was_put() -> None:
     with closing(ForkCache.memory()) as cache:
         fill(cache)
+        check(cache)
+
+
+def test_a_cache_without_a_disk_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it was: 200,000 values of any length, so that blocks that somebody scanned took gigabytes."""
+    monkeypatch.setattr(cache_module, "MAX_IN_MEMORY", 4 << 16)
+    text = b'"' + b"0" * (1 << 16) + b'"'
+    with closing(ForkCache.memory()) as cache:
+        fill(cache)
+        for number in range(6):
+            cache.put_response("eth_getLogs", b"[%d]" % number, text)
+        kept = [cache.response("eth_getLogs", b"[%d]" % number) == text for number in range(6)]
+        assert kept == [True] * 3 + [False] * 3
         check(cache)
 
 

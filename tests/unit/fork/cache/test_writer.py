@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from entresol.errors import ForkCacheFull
 from entresol.fork.cache import writer
 from entresol.fork.cache.rows import Row
 from entresol.fork.cache.writer import RowWriter
@@ -62,3 +64,30 @@ def test_what_waits_is_written_at_the_end(monkeypatch: pytest.MonkeyPatch) -> No
     rows.put([row(1)])
     rows.close()
     assert done.rows == [[row(1)]]
+
+
+def test_what_waits_for_a_full_disk_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it was: 100,000 rows of any length, and a response may have megabytes."""
+    monkeypatch.setattr(writer, "MAX_BYTES", 10 * row(0).size)
+    monkeypatch.setattr(writer, "RETRY_SECONDS", 3_600.0)
+    is_full, done = True, Transactions()
+
+    def write(rows: Sequence[Row]) -> None:
+        if is_full:
+            raise ForkCacheFull(Path("fork.sqlite"), "the disk is full")
+        done.write(rows)
+
+    rows = RowWriter(write, lambda _: None)
+    for number in range(8):
+        rows.put([row(number)])
+    rows.flush()
+    long = Row("response", ("eth_getLogs", b"[]"), (bytes(3 * row(0).size),))
+    rows.put([long, row(8), row(9), row(10)])
+    assert rows.get(long.kind, long.key) is None
+    assert [rows.get("hash", (it,)) is not None for it in range(7, 11)] == [True, True, True, False]
+    is_full = False
+    rows.flush()
+    rows.put([long])
+    assert rows.get(long.kind, long.key) == long.value
+    rows.close()
+    assert sum(map(len, done.rows)) == 11
