@@ -24,7 +24,7 @@ MAX_PROVEN_SLOTS: Final = 1_024
 MAX_BODY: Final = 16 << 20
 """How long a response may be: 1,024 slots with their proofs in a large state have ten million bytes."""
 ROOM: Final = 1 << 20
-"""How much longer than its values a response may be: it may have the header of the block as well."""
+"""How much longer than its values a response may be: it may have errors instead, and space."""
 _MAX_QUANTITY: Final = 1 << 10
 _MAX_ACCOUNT: Final = 2 * results.MAX_CODE + 3 * _MAX_QUANTITY
 _MAX_PROOF: Final = 16 << 10
@@ -223,8 +223,8 @@ class StateFetch:
         calls = [call for part in parts for call in part.calls]
         is_bound = self._is_bound_by_proofs and all(part.is_proof for part in parts)
         guard = None if is_bound else self._guard
-        # So that what nobody can have asked for is not received to its end.
-        max_bytes = min(ROOM + sum(part.max_bytes for part in parts), MAX_BODY)
+        # A guard brings a header of any length.
+        max_bytes = MAX_BODY if guard is not None else _max_bytes(parts)
         outcomes = iter(await self._client.ask(calls, guard=guard, max_bytes=max_bytes))
         found = _Found({}, {})
         unproven: list[_Part] = []
@@ -279,6 +279,11 @@ class StateFetch:
         """Read one by one what the remote does not prove."""
         self._proofs = False
         await self.read([key for part in parts for key in part.keys], sink)
+
+
+def _max_bytes(parts: Sequence[_Part]) -> int:
+    """Return how long a response may be: what nobody has asked for is not received to its end."""
+    return min(ROOM + sum(part.max_bytes for part in parts), MAX_BODY)
 
 
 def _taken(part: _Part, outcomes: list[Outcome], found: _Found) -> RemoteFailed | None:
