@@ -144,6 +144,6 @@ def _notes(fields: dict[str, Any]) -> list[str]:
         ]
     if any(it in fields for it in _ERA):
         return [
-            "a chain of the ZK Stack: EraVM code is not executed here, and gas is that of the EVM"
+            "blocks as the ZK Stack has them: EraVM code, if there is any, is not executed here, and gas is the EVM's"
         ]
     return []
