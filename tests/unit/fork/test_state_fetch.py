@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from aiohttp import web
 
 from entresol._native import Snapshot, keccak256
 from entresol.errors import RemoteMalformed
 from entresol.fork.results import MAX_CODE
+from entresol.fork.transport import client
 from tests.support.fork import faults
 from tests.support.fork.remote_node import (
     ACCOUNT,
@@ -78,8 +80,9 @@ def test_a_proof_that_does_not_fit_the_block_is_not_used(node: RemoteNode) -> No
 
 @pytest.mark.parametrize("is_413", [False, True], ids=["-32600", "413"])
 def test_a_batch_that_is_too_large_is_halved_and_the_size_remembered(
-    node: RemoteNode, is_413: bool
+    node: RemoteNode, is_413: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(client, "REGAIN_SECONDS", 3_600.0)
     node.proxy.not_served("eth_getProof")
     node.proxy.max_batch, node.proxy.is_413 = 30, is_413
     with node.fork() as remote:
@@ -88,6 +91,33 @@ def test_a_batch_that_is_too_large_is_halved_and_the_size_remembered(
         node.proxy.forget()
         assert wanted(remote.table, slots_of(range(100, 200))) is None
         assert max(node.proxy.batches) <= 30
+
+
+def test_batches_are_longer_again_after_a_while(node: RemoteNode) -> None:
+    """What a remote did not take may have been a moment's trouble."""
+    node.proxy.not_served("eth_getProof")
+    now = 0.0
+    with node.fork() as remote:
+        asked = remote._client
+        assert asked is not None
+        asked._patience = msgspec.structs.replace(asked._patience, clock=lambda: now)
+
+        def sizes(first: int) -> set[int]:
+            node.proxy.forget()
+            assert wanted(remote.table, slots_of(range(first, first + 100))) is None
+            return set(node.proxy.batches)
+
+        node.proxy.max_batch = 30
+        assert sizes(0) == {25, 50, 100}
+        node.proxy.max_batch = None
+        assert sizes(100) == {25}
+        now += client.REGAIN_SECONDS
+        assert sizes(200) == {25}
+        assert sizes(300) == sizes(400) == {50}
+        now += client.REGAIN_SECONDS
+        assert sizes(500) == {50}
+        assert sizes(600) == {100}
+        assert value(remote, 299) == 598
 
 
 def test_a_remote_without_batches_is_asked_one_by_one_but_sixteen_at_a_time(

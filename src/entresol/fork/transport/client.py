@@ -39,6 +39,8 @@ IN_FLIGHT: Final = 16
 """How many HTTP requests are under way at the same time."""
 MAX_REQUESTS: Final = 1_024
 """How many single requests wait at the same time: clients choose them, and a remote that is slow would gather them."""
+REGAIN_SECONDS: Final = 30.0
+"""How long batches are no longer than the remote took; then they are twice as long, up to what they were."""
 MAX_BODY: Final = 32 << 20
 """How long a response may be; a batch with a longer one is halved."""
 
@@ -65,7 +67,7 @@ class GuardedResult(NamedTuple):
 class ForkClient:
     """Asks a remote chain.
 
-    Remembers: connections, how large a batch may be, and what waits. Persists: nothing. Assumes: one event loop.
+    Remembers: connections, how large a batch may be, for a while, and what waits. Persists: nothing. Assumes: one event loop.
     Fails: with `RemoteFailed`; none of them has a secret of URL or headers.
     """
 
@@ -81,6 +83,8 @@ class ForkClient:
         self.endpoints = endpoints
         self._use = use or RemoteUse()
         self.batch_size = batch_size
+        self._given_batch_size = batch_size
+        self._limited_at = -math.inf
         self.waits = Waits(host)
         self._patience = patience
         self._in_flight = asyncio.Semaphore(IN_FLIGHT)
@@ -111,6 +115,7 @@ class ForkClient:
             problem = f"{MAX_REQUESTS} requests wait for it already"
             raise RemoteUnreachable(self.host, call.method, problem)
         self._requests += 1
+        self._regain()
         try:
             outcome, is_together = await self._single(call, guard, max_bytes)
         except TooLarge as error:
@@ -127,6 +132,7 @@ class ForkClient:
         """Return the outcomes of calls, in order, in as few batches as the remote takes."""
         if not calls:
             return []
+        self._regain()
         size = max(self.batch_size - (guard is not None), 1)
         pieces = [calls[n : n + size] for n in range(0, len(calls), size)]
         done = await asyncio.gather(*(self._piece(it, guard, max_bytes) for it in pieces))
@@ -137,19 +143,26 @@ class ForkClient:
         return ForkClient(
             self.endpoints.with_url(url),
             self._patience,
-            batch_size=self.batch_size,
+            batch_size=self._given_batch_size,
             host=host_of(url),
         )
 
     async def use(self, other: ForkClient) -> None:
         """Ask what another client asks from now on."""
         old, self.endpoints = self.endpoints, other.endpoints
-        self.waits.host = other.host
+        self.waits.host, self.batch_size = other.host, other.batch_size
         await old.close()
 
     async def close(self) -> None:
         """Close all connections."""
         await self.endpoints.close()
+
+    def _regain(self) -> None:
+        """Let batches be longer again, after a while: what the remote did not take may have been a moment's trouble."""
+        now = self._patience.clock()
+        if self.batch_size < self._given_batch_size and now >= self._limited_at + REGAIN_SECONDS:
+            self._limited_at = now
+            self.batch_size = min(2 * self.batch_size, self._given_batch_size)
 
     async def _single(
         self, call: Call, guard: Guard | None, max_bytes: int
@@ -180,8 +193,9 @@ class ForkClient:
         except RemoteFailed as error:
             return [without_frames(error)] * len(calls)
         half = len(calls) // 2
-        # What one remote has said holds for all batches to come.
+        # What one remote has said holds for the next batches, too.
         self.batch_size = max(min(self.batch_size, half), 1)
+        self._limited_at = self._patience.clock()
         halves = (calls[:half], calls[half:])
         left, right = await asyncio.gather(
             *(self._piece(it, guard, max_bytes) for it in halves),
