@@ -215,6 +215,7 @@ ETH: Final[dict[str, Read]] = {
     "eth_call": Read(lambda _: ([_call(at), "latest"] for at in range(REQUESTS)), 1.5),
     **_failures("eth_call"),
     "eth_callMany": Read(_bundles),
+    "eth_capabilities": Read(_none),
     "eth_chainId": Read(_none),
     "eth_coinbase": Read(_none),
     "eth_config": Read(_none),
@@ -336,7 +337,9 @@ def _payment(index: int) -> dict[str, str]:
 
 NOT_READS: Final = {
     "sends or signs": (
+        "eth_resend",
         "eth_sendRawTransaction",
+        "eth_sendRawTransactionConditional",
         "eth_sendRawTransactionSync",
         "eth_sendTransaction",
         "eth_sendTransactionSync",
@@ -355,8 +358,14 @@ NOT_READS: Final = {
         "eth_uninstallFilter",
         "eth_unsubscribe",
     ),
+    "runs transactions that are signed for one state": ("eth_callBundle",),
     "is rejected": (
+        "eth_getBlockAccessList",
+        "eth_getBlockAccessListByBlockHash",
+        "eth_getBlockAccessListByBlockNumber",
+        "eth_getBlockAccessListRaw",
         "eth_getWork",
+        "eth_signRawTransaction",
         "eth_signTypedData_v3",
         "eth_submitHashrate",
         "eth_submitWork",

@@ -86,6 +86,13 @@ def examples(world: World) -> dict[str, Example]:
         "eth_getTransactionReceipt": example(world.increment),
         "eth_getRawTransactionByHash": example(world.transfer),
         "eth_sendRawTransaction": example(world.next_transfer),
+        "eth_sendRawTransactionConditional": example(
+            world.next_transfer,
+            {
+                "blockNumberMax": "0x10",
+                "knownAccounts": {counter: {"0x0": "0x" + "00" * 31 + "01"}},
+            },
+        ),
         # State.
         "eth_getBalance": example(bob, "latest"),
         "eth_getCode": example(counter, "latest"),
@@ -99,6 +106,9 @@ def examples(world: World) -> dict[str, Example]:
         "eth_createAccessList": example(increment, "latest"),
         "eth_callMany": example(
             [{"transactions": [increment, increment]}], {"blockNumber": "latest"}
+        ),
+        "eth_callBundle": example(
+            {"txs": [world.next_transfer], "blockNumber": "0x5", "stateBlockNumber": "latest"}
         ),
         "eth_simulateV1": example({"blockStateCalls": [{"calls": [increment]}]}, "latest"),
         # The layer 2 and its L1.
@@ -143,6 +153,18 @@ def examples(world: World) -> dict[str, Example]:
         "zks_getTransactionDetails": example(world.message),
         "zks_getTransactionFinality": example(world.message),
         "zks_sendRawTransactionWithDetailedOutput": example(world.next_transfer),
+        "unstable_gasPerPubdata": example(),
+        "unstable_l1ToL2TxsStatus": example(),
+        "unstable_unconfirmedTxsCount": example(),
+        "unstable_supportsUnsafeDepositFilter": example(),
+        "unstable_gatewayMigrationStatus": example(),
+        "unstable_getDataAvailabilityDetails": example(1),
+        "unstable_sendRawTransactionWithDetailedOutput": example(world.next_transfer),
+        "unstable_getTransactionExecutionInfo": example(world.transfer, rejected=True),
+        "unstable_getTeeProofs": example(1, rejected=True),
+        "unstable_getAirbenderProof": example(1, rejected=True),
+        "unstable_getChainLogProof": example(1, 271, rejected=True),
+        "unstable_getChainLogProofUntilMsgRoot": example(4, 271, rejected=True),
         "anvil_zks_commitBatch": example(1),
         "anvil_zks_proveBatch": example(1),
         "anvil_zks_executeBatch": example(1),
@@ -198,6 +220,9 @@ def examples(world: World) -> dict[str, Example]:
         "evm_setAccountCode": example(bob, "0x602a5f5260205ff3"),
         "tenderly_setBalance": example(bob, "0xde0b6b3a7640000"),
         "tenderly_addBalance": example(bob, "0xde0b6b3a7640000"),
+        "tenderly_setErc20Balance": example(counter, [alice, bob], "0x5", rejected=True),
+        "tenderly_addErc20Balance": example(counter, bob, "0x5", rejected=True),
+        "tenderly_setMaxErc20Balance": example(counter, bob, rejected=True),
         "anvil_addBalance": example(bob, "0xde0b6b3a7640000"),
         "anvil_setCoinbase": example(bob),
         "anvil_setNextBlockBaseFeePerGas": example("0x7"),
@@ -206,6 +231,7 @@ def examples(world: World) -> dict[str, Example]:
         "anvil_removeBlockTimestampInterval": example(
             before=(call("anvil_setBlockTimestampInterval", 12),)
         ),
+        "anvil_setNextBlockPrevRandao": example("0x" + "22" * 32),
         "hardhat_setPrevRandao": example("0x" + "22" * 32),
         "hardhat_intervalMine": example(),
         "hardhat_addCompilationResult": example("0.8.30", {}, {}),
@@ -227,6 +253,7 @@ def examples(world: World) -> dict[str, Example]:
         "anvil_setERC20Allowance": example(alice, bob, counter, 5, rejected=True),
         "anvil_setChainId": example(31_337, rejected=True),
         "anvil_impersonateSignature": example([f"0x{'11' * 65}", bob], rejected=True),
+        "anvil_classifyTransaction": example(world.next_transfer, rejected=True),
         "anvil_setFeeToken": example(alice, counter, rejected=True),
         "anvil_setValidatorFeeToken": example(alice, counter, rejected=True),
         "anvil_setFeeAmmLiquidity": example(counter, counter, 5, rejected=True),
@@ -234,6 +261,14 @@ def examples(world: World) -> dict[str, Example]:
         "eth_accounts": example(),
         "eth_sendTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
         "eth_signTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
+        "eth_resend": example(
+            {"from": alice, "to": bob, "value": "0x1", "nonce": "0x4"},
+            "0x3b9aca00",
+            before=(
+                manual,
+                call("eth_sendTransaction", {"from": alice, "to": bob, "value": "0x1"}),
+            ),
+        ),
         "eth_requestAccounts": example(),
         "eth_fillTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
         "eth_sendTransactionSync": example({"from": alice, "to": bob, "value": "0x1"}),
@@ -254,6 +289,12 @@ def examples(world: World) -> dict[str, Example]:
         "eth_getUncleByBlockHashAndIndex": example(world.hash_of_block(1), "0x0"),
         "eth_getAccount": example(counter, "latest"),
         "eth_getStorageValues": example({counter: ["0x0"]}, "latest"),
+        "eth_capabilities": example(),
+        "eth_getBlockAccessList": example("latest", rejected=True),
+        "eth_getBlockAccessListByBlockHash": example(world.hash_of_block(1), rejected=True),
+        "eth_getBlockAccessListByBlockNumber": example("latest", rejected=True),
+        "eth_getBlockAccessListRaw": example("latest", rejected=True),
+        "eth_signRawTransaction": example(world.next_transfer, rejected=True),
         "eth_getWork": example(rejected=True),
         "eth_submitWork": example(rejected=True),
         "eth_submitHashrate": example(rejected=True),
@@ -282,6 +323,8 @@ def examples(world: World) -> dict[str, Example]:
         "trace_filter": example(
             {"fromBlock": "0x1", "toBlock": "0x4", "toAddress": [counter], "count": 1}
         ),
+        "trace_transactionOpcodeGas": example(world.increment),
+        "trace_blockOpcodeGas": example("0x3"),
         "trace_call": example(increment, ["trace"], "latest"),
         "trace_callMany": example([[increment, ["trace"]], [increment, ["stateDiff"]]]),
         "trace_rawTransaction": example(world.next_transfer, ["trace"]),
@@ -303,7 +346,22 @@ def examples(world: World) -> dict[str, Example]:
         "debug_getRawHeader": example("0x1"),
         "debug_getRawBlock": example("0x1"),
         "debug_getRawTransaction": example(world.transfer),
+        "debug_getRawTransactions": example("0x3"),
         "debug_getRawReceipts": example("0x3"),
+        "testing_buildBlockV1": example(
+            world.hash_of_block(4),
+            {
+                "timestamp": "0x7fffffff",
+                "prevRandao": "0x" + "22" * 32,
+                "suggestedFeeRecipient": bob,
+            },
+            [world.next_transfer],
+        ),
+        "debug_accountInfoAt": example("0x1", 0, bob),
+        "debug_getModifiedAccountsByNumber": example("0x1"),
+        "debug_getModifiedAccountsByHash": example(world.hash_of_block(1), world.hash_of_block(3)),
+        "debug_clearTxpool": example(before=pending),
+        "debug_getRawBlockAccessList": example("latest", rejected=True),
         "debug_codeByHash": example(world.counter_code_hash),
         "debug_dbGet": example("0x63" + world.counter_code_hash.removeprefix("0x")),
         "debug_storageRangeAt": example("0x3", 0, counter, "0x", 10),

@@ -355,9 +355,9 @@ class Tracer:
     """A tracer, by the options object of the `debug_trace` methods as JSON.
 
     Beside geth's tracers there are `transferTracer`, `internalOperationsTracer` and
-    `otterscanTracer`; `localizedTracer` for Parity's frames that match the filter in `tracerConfig`, and
-    `replayTracer` for the types of Parity's traces that it lists. `first_log` is the number of logs that the
-    transactions before it in the block have emitted.
+    `otterscanTracer`; `opcodeGasTracer` for how often each opcode ran and its gas; `localizedTracer` for
+    Parity's frames that match the filter in `tracerConfig`, and `replayTracer` for the types of Parity's traces
+    that it lists. `first_log` is the number of logs that the transactions before it in the block have emitted.
     """
 
     def __new__(

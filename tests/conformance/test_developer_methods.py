@@ -22,7 +22,7 @@ _ANVIL: Final = """
     increaseTime setTime setNextBlockTimestamp setBlockTimestampInterval removeBlockTimestampInterval mine_detailed
     setAutomine setIntervalMining getIntervalMining snapshot revert rollback reorg setBlockGasLimit setChainId
     setERC20Balance setERC20Allowance setRpcUrl impersonateSignature removePoolTransactions nodeInfo getGenesisTime
-    getBlobByHash getBlobsByTransactionHash setFeeToken setValidatorFeeToken setFeeAmmLiquidity
+    getBlobByHash getBlobsByTransactionHash setNextBlockPrevRandao setFeeToken setValidatorFeeToken setFeeAmmLiquidity
 """
 _EVM: Final = """
     increaseTime setTime setNextBlockTimestamp mine mine_detailed setAutomine setIntervalMining snapshot revert
@@ -31,15 +31,18 @@ _EVM: Final = """
 _HARDHAT: Final = "setPrevRandao addCompilationResult getStackTraceFailuresCount intervalMine"
 _ETH: Final = """
     sendUnsignedTransaction sendTransactionSync fillTransaction requestAccounts networkId signTypedData_v3 sign
-    signTypedData signTypedData_v4 config pendingTransactions accounts signTransaction
+    signTypedData signTypedData_v4 config pendingTransactions accounts signTransaction capabilities
+    callBundle resend sendRawTransactionConditional
 """
 _DEBUG: Final = """
     traceTransaction traceCall traceBlockByNumber traceBlockByHash traceBlock traceCallMany getRawHeader getRawBlock
     getRawReceipts getRawTransaction codeByHash dbGet storageRangeAt accountRange executionWitness chainConfig
-    getBadBlocks intermediateRoots
+    getBadBlocks intermediateRoots accountInfoAt getModifiedAccountsByNumber getModifiedAccountsByHash
+    getRawTransactions clearTxpool
 """
 _TRACE: Final = """
     transaction block get filter call callMany rawTransaction replayTransaction replayBlockTransactions
+    transactionOpcodeGas blockOpcodeGas
 """
 _OTS: Final = """
     getApiLevel hasCode getInternalOperations traceTransaction getTransactionError getBlockDetails
@@ -51,10 +54,11 @@ METHODS: Final = [
     for prefix, names in (
         ("anvil", _BOTH + _ANVIL),
         ("hardhat", f"{_BOTH} {_HARDHAT}"),
-        ("tenderly", "setBalance addBalance"),
+        ("tenderly", "setBalance addBalance setErc20Balance addErc20Balance setMaxErc20Balance"),
         ("evm", _EVM),
         ("eth", _ETH),
         ("personal", "sign"),
+        ("testing", "buildBlockV1"),
         ("debug", _DEBUG),
         ("trace", _TRACE),
         ("ots", _OTS),

@@ -37,6 +37,7 @@ _REJECTED = "it is always rejected"
 _WITHOUT_CONTRACT = "the example has no token; tests/unit/rpc/namespaces/dev/test_tokens.py has"
 _ELSEWHERE = "tests/conformance/test_declared_results.py decodes it"
 NOT_DECODED = {
+    "anvil_classifyTransaction": _REJECTED,
     "anvil_dealERC20": _WITHOUT_CONTRACT,
     "anvil_getBlobByHash": _ELSEWHERE,
     "anvil_getBlobsByTransactionHash": _ELSEWHERE,
@@ -51,13 +52,27 @@ NOT_DECODED = {
     "anvil_setValidatorFeeToken": _REJECTED,
     "entresol_addChain": "tests/integration/test_add_chain.py decodes it",
     "entresol_setBaseTokenRatio": "tests/integration/test_base_token_prices.py decodes it",
+    "debug_getRawBlockAccessList": _REJECTED,
+    "eth_getBlockAccessList": _REJECTED,
+    "eth_getBlockAccessListByBlockHash": _REJECTED,
+    "eth_getBlockAccessListByBlockNumber": _REJECTED,
+    "eth_getBlockAccessListRaw": _REJECTED,
     "eth_getWork": _REJECTED,
+    "eth_signRawTransaction": _REJECTED,
     "eth_signTypedData_v3": _REJECTED,
     "eth_submitHashrate": _REJECTED,
     "eth_submitWork": _REJECTED,
     "hardhat_dealERC20": _WITHOUT_CONTRACT,
     "hardhat_setMinGasPrice": _REJECTED,
+    "tenderly_addErc20Balance": _WITHOUT_CONTRACT,
+    "tenderly_setErc20Balance": _WITHOUT_CONTRACT,
+    "tenderly_setMaxErc20Balance": _WITHOUT_CONTRACT,
     "trace_get": _ELSEWHERE,
+    "unstable_getAirbenderProof": _REJECTED,
+    "unstable_getChainLogProof": _REJECTED,
+    "unstable_getChainLogProofUntilMsgRoot": _REJECTED,
+    "unstable_getTeeProofs": _REJECTED,
+    "unstable_getTransactionExecutionInfo": _REJECTED,
     "zks_getTimestampAsserter": "there is no such contract",
 }
 """The methods whose example has no result, or null in place of one, and why."""

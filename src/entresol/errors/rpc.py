@@ -82,6 +82,17 @@ class NotSupported(EntresolError):
         super().__init__(f"Not implemented: {why}")
 
 
+class MethodNotServed(EntresolError):
+    """A method of other nodes that has no meaning here; the text says why."""
+
+    # Clients look for the code, and some for the beginning of the text, before they take another method.
+    rpc_code = -32601
+
+    def __init__(self, method: str, why: str) -> None:
+        super().__init__(f"the method {method} does not exist/is not available: {why}")
+        self.method = method
+
+
 class ControlRejected(EntresolError):
     """A developer method that the node rejects; the text says why."""
 

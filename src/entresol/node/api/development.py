@@ -1,4 +1,4 @@
-"""The developer methods of a chain: `anvil_`, `hardhat_`, `evm_`, `tenderly_`."""
+"""The developer methods of a chain: `anvil_`, `hardhat_`, `evm_`, `tenderly_`, `testing_`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.namespaces.base_token import EntresolBaseToken
+from entresol.rpc.namespaces.build_block import TestingBlocks
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
 from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
@@ -13,7 +14,7 @@ from entresol.rpc.namespaces.dev.mine_detailed import MineDetailed
 from entresol.rpc.namespaces.dev.mining import AnvilMine, HardhatMine
 from entresol.rpc.namespaces.dev.mining_mode import HardhatMiningModes, MiningModes
 from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
-from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
+from entresol.rpc.namespaces.dev.pool import AnvilPool, DebugPool, HardhatPool
 from entresol.rpc.namespaces.dev.rejected import RejectedControls
 from entresol.rpc.namespaces.dev.reorg import AnvilReorg, AnvilReset, HardhatReset
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
@@ -25,7 +26,12 @@ from entresol.rpc.namespaces.dev.state import (
     StateEdits,
 )
 from entresol.rpc.namespaces.dev.state_files import AnvilState, HardhatState
-from entresol.rpc.namespaces.dev.tokens import AnvilTokens, HardhatTokens, TokenEdits
+from entresol.rpc.namespaces.dev.tokens import (
+    AnvilTokens,
+    HardhatTokens,
+    TenderlyTokens,
+    TokenEdits,
+)
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.rpc.types.fork_target import NoForks
@@ -73,6 +79,7 @@ def _both_layers(
         AccountEdits(chain),
         MineDetailed("evm", chain, sequencer, rendered),
         BalanceEdits("tenderly", chain),
+        TenderlyTokens(tokens),
         TimeTravel("anvil", chain, control.checkpoints, reverts),
         HardhatMiningModes(chain, sequencer)
         if services.dialect.is_hardhat
@@ -85,11 +92,13 @@ def _both_layers(
         MineDetailed("anvil", chain, sequencer, rendered),
         AnvilNode(chain, control.checkpoints, client_version, set_logging, forks),
         AnvilPool(chain.pool),
+        DebugPool(chain.pool),
         AnvilReorg(chain, sequencer, control.node_chains, reverts, keyring, filler),
         AnvilReset(control.node_chains, reverts, forks),
         AnvilState(chain, control.states, reverts, executor, limit),
         AnvilTokens(tokens),
         RejectedControls(),
+        TestingBlocks(chain, services.resolver, services.runner),
         EthUnsigned(submission, keyring, filler),
         HardhatStateEdits(chain),
         HardhatBlockControl(chain),

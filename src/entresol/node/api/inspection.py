@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
+from entresol.rpc.namespaces.debug.accounts import DebugAccounts
 from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
 from entresol.rpc.namespaces.debug.raw import DebugRaw
 from entresol.rpc.namespaces.debug.state import DebugState
@@ -14,6 +15,7 @@ from entresol.rpc.namespaces.ots.blocks import OtsBlocks
 from entresol.rpc.namespaces.ots.search import OtsSearch
 from entresol.rpc.namespaces.ots.transactions import OtsTransactions
 from entresol.rpc.namespaces.trace.frames import TraceFrames
+from entresol.rpc.namespaces.trace.opcode_gas import TraceOpcodeGas
 from entresol.rpc.namespaces.trace.replays import TraceReplays
 from entresol.rpc.services.address_search import AddressSearch
 from entresol.rpc.services.rendered_chain import RenderedObjects
@@ -33,10 +35,12 @@ def inspection_namespaces(services: ApiServices) -> list[Namespace]:
     return [
         DebugTraces(traces, chain.state_trie),
         DebugCallTraces(traces, runner),
+        DebugAccounts(traces, resolver, ledger, limits.answer_limit_bytes),
         DebugRaw(resolver, chain.blocks, rendered, limits.answer_limit_bytes),
         DebugState(resolver, ledger),
         DebugRanges(resolver, ledger, limits.slot_limit, limits.answer_limit_bytes),
         TraceFrames(traces),
+        TraceOpcodeGas(traces),
         TraceReplays(traces, runner),
         OtsBlocks(ledger.store, resolver, objects),
         OtsTransactions(ledger, traces),

@@ -1,4 +1,4 @@
-"""The namespace of an L2: `zks_`."""
+"""The namespaces of an L2: `zks_` and `unstable_`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
+from entresol.rpc.namespaces.zks.unstable import Unstable
 from entresol.rpc.services.batch_status import BatchStatus
 
 if TYPE_CHECKING:
@@ -33,6 +34,17 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
     if rollup is None:
         return namespaces
     limits, batch_status = services.limits, BatchStatus(chain, rollup.l1_chain_id)
+    transactions = ZksTransactions(
+        chain,
+        batch_status,
+        services.pending,
+        services.rendered,
+        services.submission,
+        limits.answer_limit_bytes,
+        threads=services.threads,
+        validations=services.validations,
+        pending_block=services.pending_builder.executor,
+    )
     return [
         *namespaces,
         EntresolTransfers(rollup.transfers),
@@ -45,15 +57,6 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         ZksProtocol(chain.blocks, chain.genesis),
         ZksContracts(rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)),
         ZksTokens(resolver),
-        ZksTransactions(
-            chain,
-            batch_status,
-            services.pending,
-            services.rendered,
-            services.submission,
-            limits.answer_limit_bytes,
-            threads=services.threads,
-            validations=services.validations,
-            pending_block=services.pending_builder.executor,
-        ),
+        transactions,
+        Unstable(chain, layer_two.fees, transactions, rollup.l1_chain_id),
     ]

@@ -271,7 +271,8 @@ class PoolRows:
     ) -> tuple[Sequence[PoolRow], Sequence[bytes]]:
         """Return the rows to add and the hashes of those to remove since the last time, which the caller writes.
 
-        Transactions that a block has `included`, which is written with the rows, leave the pool.
+        Transactions that a block has `included`, which is written with the rows, leave the pool. One with conditions has no
+        row: another producer would not know them.
         """
         pool = self._pool
         added = sorted((pool.hashes - self._hashes).difference(included), key=pool.arrival)
@@ -279,7 +280,7 @@ class PoolRows:
         rows = [
             PoolRow(it, transaction.raw, self._arrived + index)
             for index, it in enumerate(added)
-            if (transaction := pool.get(it)) is not None
+            if (transaction := pool.get(it)) is not None and transaction.conditions is None
         ]
         self._arrived += len(rows)
         self._hashes.difference_update(removed)

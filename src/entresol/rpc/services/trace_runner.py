@@ -82,6 +82,10 @@ class TraceRunner:
         """Return whether a block is the genesis, which was not executed."""
         return number == self._ledger.first and self._past.numbered(number) is None
 
+    def hash_of(self, number: int) -> Hash32:
+        """Return the hash of a sealed block."""
+        return self._blocks.record(number).hash()
+
     def block(self, number: int) -> SealedBlock:
         """Return a sealed block; the genesis was not executed."""
         past = self._past.numbered(number)

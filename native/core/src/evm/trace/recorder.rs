@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, Log, U256};
 use alloy_rpc_types_trace::geth::FourByteFrame;
+use alloy_rpc_types_trace::opcode::OpcodeGas;
 use revm::Inspector;
 use revm::context_interface::ContextTr;
 use revm::context_interface::result::ResultAndState;
 use revm::inspector::JournalExt;
 use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
+use revm_inspectors::opcode::OpcodeGasInspector;
 use revm_inspectors::otterscan::InternalOperationsInspector;
 use revm_inspectors::tracing::{FourByteInspector, TracingInspector};
 use revm_inspectors::transfer::TransferInspector;
@@ -41,6 +43,8 @@ pub enum Recorder {
     FourByte(FourByteInspector),
     /// Preimages of hashes.
     Preimages(PreimageRecorder),
+    /// How often each opcode ran, and its gas.
+    OpcodeGas(OpcodeGasInspector),
     /// Nothing.
     Noop,
     /// Several of them, by name.
@@ -60,6 +64,7 @@ impl Recorder {
             Kind::Prestate(options) => Self::Prestate(*options),
             Kind::FourByte => Self::FourByte(FourByteInspector::default()),
             Kind::Preimages => Self::Preimages(PreimageRecorder::default()),
+            Kind::OpcodeGas => Self::OpcodeGas(OpcodeGasInspector::new()),
             Kind::Noop => Self::Noop,
             Kind::Mux(kinds) => Self::Mux(
                 kinds.iter().map(|(name, kind)| (name.clone(), Self::new(kind))).collect(),
@@ -85,6 +90,7 @@ impl Recorder {
             Self::Prestate(options) => prestate(*options, finished, database),
             Self::FourByte(inspector) => encode(&FourByteFrame::from(&*inspector)),
             Self::Preimages(recorder) => encode(&recorder.preimages),
+            Self::OpcodeGas(inspector) => encode(&opcode_gas(inspector)),
             Self::Noop => Ok(b"{}".to_vec()),
             Self::Mux(recorders) => {
                 let mut traces = BTreeMap::new();
@@ -119,6 +125,15 @@ fn transfers(inspector: &TransferInspector) -> Vec<serde_json::Value> {
         .collect()
 }
 
+/// Return what each opcode that ran has used, in the order of the opcodes.
+fn opcode_gas(inspector: &OpcodeGasInspector) -> Vec<OpcodeGas> {
+    let mut used: Vec<_> = inspector.opcode_iter().collect();
+    used.sort_unstable_by_key(|(opcode, _)| opcode.get());
+    used.into_iter()
+        .map(|(opcode, (count, gas_used))| OpcodeGas { opcode: opcode.to_string(), count, gas_used })
+        .collect()
+}
+
 /// Call a hook of what records.
 macro_rules! delegate {
     ($self:ident, $inspector:ident => $call:expr) => {
@@ -135,6 +150,7 @@ macro_rules! delegate {
             }
             Self::FourByte($inspector) => $call,
             Self::Preimages($inspector) => $call,
+            Self::OpcodeGas($inspector) => $call,
             Self::Prestate(_) | Self::Noop => Default::default(),
             Self::Mux(recorders) => {
                 for (_, $inspector) in recorders {

@@ -44,6 +44,7 @@ pub(super) enum Kind {
     Prestate(PrestateOptions),
     FourByte,
     Preimages,
+    OpcodeGas,
     Noop,
     Mux(Vec<(String, Kind)>),
 }
@@ -62,8 +63,9 @@ impl Tracer {
     /// Read the options object of the `debug_trace` methods.
     ///
     /// `ownTracer`, which no client can name, is one beside those of [`NAMES`]:
-    /// `transferTracer`, `internalOperationsTracer` and `otterscanTracer`, `localizedTracer` for frames of
-    /// Parity that match a filter, and `replayTracer` for the types of traces that Parity knows.
+    /// `transferTracer`, `internalOperationsTracer` and `otterscanTracer`, `opcodeGasTracer` for how often
+    /// each opcode ran and its gas, `localizedTracer` for frames of Parity that match a filter, and
+    /// `replayTracer` for the types of traces that Parity knows.
     pub fn parse(text: &[u8], position: Position) -> Result<Self, TraceError> {
         let malformed = |error: serde_json::Error| TraceError::Tracer(error.to_string());
         let options: Options = serde_json::from_slice(text).map_err(malformed)?;
@@ -98,6 +100,7 @@ impl Kind {
             "transferTracer" => Self::Transfers,
             "internalOperationsTracer" => Self::InternalOperations,
             "otterscanTracer" => Self::Frames(FrameFormat::Otterscan),
+            "opcodeGasTracer" => Self::OpcodeGas,
             "localizedTracer" => {
                 let filter: TraceFilter = read(config)?;
                 Self::Frames(FrameFormat::Localized(Box::new(filter.matcher())))

@@ -71,6 +71,24 @@ class DebugRaw:
         """
         return self._rendered.raw_transaction(hash)
 
+    @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.REPLAY)
+    def get_raw_transactions(
+        self, block: BlockId
+    ) -> Annotated[Raw, list[Data]] | Offload[Annotated[Raw, list[Data]]]:
+        """Return the transactions of a block, each as in `debug_getRawTransaction`.
+
+        Those of a block that a fork's remote has are encoded again from its fields: few nodes serve this method.
+        """
+        past = self._resolver.past(block)
+        sealed = None if past is None else past.sealed
+        record = self._record(block) if sealed is None else sealed.record
+
+        def work() -> Raw:
+            encoded = (data(it) for it, _ in cooperatively(record.transactions))
+            return raw(array(within_limit(encoded, self._max_bytes, len)))
+
+        return work() if _is_short(record) else Offload(work)
+
     @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def get_raw_receipts(
         self, block: BlockId

@@ -55,6 +55,11 @@ class AnvilBlockControl(BlockControl):
     def __init__(self, chain: Chain) -> None:
         super().__init__("anvil", chain)
 
+    @method(served_by=ServedBy.PRODUCER)
+    def set_next_block_prev_randao(self, prevrandao: Hash32) -> None:
+        """Set the PREVRANDAO of the next block."""
+        self._configure(prevrandao=prevrandao)
+
     @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)
     def set_block_timestamp_interval(self, seconds: Number) -> None:
         """Make each block so many seconds later than its parent, whatever the clock says."""

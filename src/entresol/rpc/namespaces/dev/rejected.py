@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.errors import ControlRejected, NotSupported
+from entresol.errors import ControlRejected, MethodNotServed, NotSupported
 from entresol.rpc.jsonrpc.method import ServedBy, method
 
 
@@ -32,6 +32,14 @@ class RejectedControls:
         raise ControlRejected(
             "anvil_impersonateSignature is not supported: blocks are executed again to verify and to trace "
             "them, where ECRECOVER works as on Ethereum; use anvil_impersonateAccount"
+        )
+
+    @method(MethodNotServed, served_by=ServedBy.REPLICA)
+    def classify_transaction(self) -> None:
+        """Reject: blocks of Tempo have a lane for payments, and blocks here have none."""
+        raise MethodNotServed(
+            "anvil_classifyTransaction",
+            "blocks of Tempo have a lane for payments, and blocks here have none",
         )
 
     @method(NotSupported, served_by=ServedBy.PRODUCER)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from entresol.errors import TokenSlotNotFound
+from entresol.errors import MalformedValue, TokenSlotNotFound
 from entresol.primitives.values import Address, Hash32
+from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.number import Number256
 from entresol.state_missing import retried
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol._native import Overlay
     from entresol.chain.chain import Chain
     from entresol.rpc.services.token_slots import TokenSlots
 
+MAX_ACCOUNTS: Final = 100
+"""How many accounts a request may name: for each a token is called several times."""
+
+_ADDRESS_SCHEMA: Final = {"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}
+
 _BALANCE_OF: Final = bytes.fromhex("70a08231")
 _ALLOWANCE: Final = bytes.fromhex("dd62ed3e")
+_MAX_AMOUNT: Final = 2**256 - 1
 
 
 class TokenEdits:
@@ -29,6 +39,21 @@ class TokenEdits:
         """Set the balance of an account."""
         await self._set(token, _BALANCE_OF + _word(account), amount, "balance")
 
+    async def set_balances(
+        self, accounts: Sequence[Address], token: Address, amount: int, *, adds: bool = False
+    ) -> None:
+        """Set the balances of accounts, or with `adds` add to them, all at once; a sum is at most 2^256 - 1."""
+        slots = [
+            await self._slot(token, _BALANCE_OF + _word(it), amount, "balance") for it in accounts
+        ]
+
+        def edit(state: Overlay) -> None:
+            for slot in dict.fromkeys(slots):
+                before = int.from_bytes(state.slot(token, slot)) if adds else 0
+                state.set_slot(token, slot, min(before + amount, _MAX_AMOUNT).to_bytes(32))
+
+        await retried(lambda: self._chain.edit(token, edit))
+
     async def set_allowance(
         self, owner: Address, spender: Address, token: Address, amount: int
     ) -> None:
@@ -36,13 +61,18 @@ class TokenEdits:
         await self._set(token, _ALLOWANCE + _word(owner) + _word(spender), amount, "allowance")
 
     async def _set(self, token: Address, query: bytes, amount: int, what: str) -> None:
-        value = Hash32(int(amount).to_bytes(32))
-        slot = await self._slots.find(token, query, value)
-        if slot is None:
-            raise TokenSlotNotFound(what)
+        slot = await self._slot(token, query, amount, what)
+        value = int(amount).to_bytes(32)
         await retried(
             lambda: self._chain.edit(token, lambda state: state.set_slot(token, slot, value))
         )
+
+    async def _slot(self, token: Address, query: bytes, amount: int, what: str) -> Hash32:
+        """Return the slot that makes the token respond with an amount; zero is what others might, too."""
+        slot = await self._slots.find(token, query, Hash32((int(amount) or 1).to_bytes(32)))
+        if slot is None:
+            raise TokenSlotNotFound(what)
+        return slot
 
 
 class AnvilTokens:
@@ -84,6 +114,62 @@ class HardhatTokens:
         """Set the balance of an account in a token that stores it in a slot of its own."""
         await self._edits.set_balance(account, token, amount)
         return True
+
+
+class Accounts:
+    """An address, or an array of addresses."""
+
+    __slots__ = ("addresses",)
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "anyOf": [
+            _ADDRESS_SCHEMA,
+            {"type": "array", "items": _ADDRESS_SCHEMA, "minItems": 1, "maxItems": MAX_ACCOUNTS},
+        ]
+    }
+
+    def __init__(self, addresses: tuple[Address, ...]) -> None:
+        self.addresses = addresses
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read an address, or an array of one to 100 of them."""
+        if not isinstance(value, list):
+            return cls((convert(value, Address),))
+        if not 1 <= len(value) <= MAX_ACCOUNTS:
+            raise MalformedValue(f"one to {MAX_ACCOUNTS} accounts are expected, got {len(value)}")
+        return cls(tuple(convert(value, list[Address])))
+
+
+class TenderlyTokens:
+    """Tokens by the names of Tenderly: the token comes first, and several accounts may be given at once.
+
+    No `Transfer` is emitted, since nothing is executed, and there is no transaction whose hash could be returned.
+    """
+
+    prefix = "tenderly"
+
+    def __init__(self, edits: TokenEdits) -> None:
+        self._edits = edits
+
+    @method(TokenSlotNotFound, served_by=ServedBy.PRODUCER)
+    async def set_erc20_balance(
+        self, token: Address, accounts: Accounts, amount: Number256
+    ) -> None:
+        """Set the balance of one account or of up to 100 in a token that stores it in a slot of its own."""
+        await self._edits.set_balances(accounts.addresses, token, int(amount))
+
+    @method(TokenSlotNotFound, served_by=ServedBy.PRODUCER)
+    async def add_erc20_balance(
+        self, token: Address, accounts: Accounts, amount: Number256
+    ) -> None:
+        """Add to the balance of one account or of up to 100 in a token; a sum is at most 2^256 - 1."""
+        await self._edits.set_balances(accounts.addresses, token, int(amount), adds=True)
+
+    @method(TokenSlotNotFound, served_by=ServedBy.PRODUCER)
+    async def set_max_erc20_balance(self, token: Address, accounts: Accounts) -> None:
+        """Set the balance of one account or of up to 100 in a token to 2^256 - 1."""
+        await self._edits.set_balances(accounts.addresses, token, _MAX_AMOUNT)
 
 
 def _word(address: Address) -> bytes:

@@ -86,6 +86,20 @@ def test_raw_receipts_lead_to_the_receipts_root(api: ApiClient, sample: SampleCh
     assert api("debug_getRawReceipts", "0x1") == []
 
 
+def test_raw_transactions_are_those_of_the_block(api: ApiClient, sample: SampleChain) -> None:
+    raw = api("debug_getRawTransactions", "0x2")
+    assert list(map(unhexed, raw)) == [raw for raw, _ in sample.record.transactions]
+    hashes = api("eth_getBlockByNumber", "0x2", False)["transactions"]
+    assert raw == [api("debug_getRawTransaction", it) for it in hashes]
+    assert api("debug_getRawTransactions", {"blockNumber": "0x2"}) == raw
+    assert api("debug_getRawTransactions", "0x0") == []
+
+
+def test_an_unknown_block_has_no_raw_transactions(api: ApiClient) -> None:
+    with pytest.raises(RpcError, match="block #99 not found"):
+        api("debug_getRawTransactions", 99)
+
+
 def test_a_transaction_that_nobody_sent_has_no_bytes(api: ApiClient) -> None:
     assert api("debug_getRawTransaction", "0x" + "ab" * 32) is None
 

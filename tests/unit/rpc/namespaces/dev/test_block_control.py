@@ -50,10 +50,16 @@ def test_there_is_no_lowest_gas_price(client: ApiClient, prefix: str, result: ob
     assert rejection.value.message == text
 
 
-def test_prevrandao_follows_from_the_parent_and_can_be_set_for_a_block(client: ApiClient) -> None:
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [("hardhat_setPrevRandao", True), ("anvil_setNextBlockPrevRandao", None)],
+)
+def test_prevrandao_follows_from_the_parent_and_can_be_set_for_a_block(
+    client: ApiClient, method: str, result: object
+) -> None:
     chosen = "0x" + "22" * 32
     assert client.chain.head.mix_hash == bytes(32)
-    assert client("hardhat_setPrevRandao", chosen) is True
+    assert client(method, chosen) is result
     client("anvil_mine", 2)
     first, second = (client("eth_getBlockByNumber", number, False) for number in (1, 2))
     assert first["mixHash"] == chosen

@@ -58,3 +58,49 @@ def test_a_token_without_such_a_slot_is_rejected(client: ApiClient, code: str) -
     assert rejection.value.code == -32603
     with pytest.raises(RpcError, match="Unable to set ERC20 allowance, no slot found"):
         client("anvil_setERC20Allowance", str(ALICE), str(BOB), TOKEN, 5)
+
+
+@pytest.mark.parametrize("address", [TOKEN, PROXY])
+def test_tenderly_names_the_token_first(client: ApiClient, address: str) -> None:
+    assert client("tenderly_setErc20Balance", address, str(BOB), "0x7") is None
+    assert balance(client, address) == 7
+    assert client("tenderly_addErc20Balance", address, str(BOB), "0x5") is None
+    assert balance(client, address) == 12
+    assert client("tenderly_setMaxErc20Balance", address, str(BOB)) is None
+    assert balance(client, address) == 2**256 - 1
+
+
+def test_a_balance_of_a_token_grows_up_to_the_largest(client: ApiClient) -> None:
+    client("tenderly_setErc20Balance", TOKEN, str(BOB), hex(2**256 - 3))
+    client("tenderly_addErc20Balance", TOKEN, str(BOB), "0x9")
+    assert balance(client, TOKEN) == 2**256 - 1
+
+
+def test_several_accounts_are_set_at_once(client: ApiClient) -> None:
+    client("tenderly_addErc20Balance", TOKEN, [str(ALICE), str(BOB), str(BOB)], "0x9")
+    for account in (ALICE, BOB):
+        held = client("eth_call", {"to": TOKEN, "data": "0x70a08231" + words(account)})
+        assert int(held, 16) == 9
+
+
+@pytest.mark.parametrize("accounts", [[], ["0x" + "11" * 20] * 101, ["0x11"], "0x11", 5, None])
+def test_accounts_are_addresses_and_not_too_many(client: ApiClient, accounts: object) -> None:
+    with pytest.raises(RpcError) as rejection:
+        client("tenderly_setErc20Balance", TOKEN, accounts, "0x7")
+    assert rejection.value.code == -32602
+
+
+def test_no_account_is_set_if_one_has_no_slot(client: ApiClient) -> None:
+    client("anvil_setCode", TOKEN, PACKED)
+    with pytest.raises(RpcError, match="no slot found"):
+        client("tenderly_setErc20Balance", TOKEN, [str(ALICE), str(BOB)], "0x7")
+    assert client("eth_getStorageAt", TOKEN, "0x0") == "0x" + "00" * 32
+
+
+def test_a_slot_that_makes_nothing_zero_is_not_taken_for_a_balance(client: ApiClient) -> None:
+    # Slot 0 is a switch: while it is zero, every balance is.
+    switch = "0x5f54600c575f5f5260205ff35b6004355f5260205f20545f5260205ff3"
+    client("anvil_setCode", TOKEN, switch)
+    client("anvil_setStorageAt", TOKEN, "0x0", "0x" + "00" * 31 + "01")
+    client("anvil_dealERC20", str(BOB), TOKEN, 0)
+    assert int(client("eth_getStorageAt", TOKEN, "0x0"), 16) == 1
