@@ -11,6 +11,8 @@ import msgspec
 from entresol._native import keccak256
 from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.node.config.api_limits import LimitsConfig
+from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
+from entresol.rpc.namespaces.eth.send_conditional import MAX_CONDITIONS
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import ServerConfig
@@ -45,7 +47,14 @@ WITHOUT_PARAMETERS: Final = (
     "anvil_getGenesisTime", "anvil_metadata", "anvil_nodeInfo", "hardhat_metadata",
     "hardhat_getStackTraceFailuresCount", "hardhat_addCompilationResult", "hardhat_intervalMine",
     "anvil_impersonateSignature", "anvil_setChainId", "anvil_setFeeAmmLiquidity",
-    "anvil_setFeeToken", "anvil_setValidatorFeeToken",
+    "anvil_setFeeToken", "anvil_setValidatorFeeToken", "anvil_classifyTransaction",
+    "eth_capabilities", "eth_getBlockAccessList", "eth_getBlockAccessListByBlockHash",
+    "eth_getBlockAccessListByBlockNumber", "eth_getBlockAccessListRaw", "eth_signRawTransaction",
+    "debug_getRawBlockAccessList", "unstable_gasPerPubdata", "unstable_l1ToL2TxsStatus",
+    "unstable_unconfirmedTxsCount", "unstable_supportsUnsafeDepositFilter",
+    "unstable_gatewayMigrationStatus", "unstable_getTransactionExecutionInfo",
+    "unstable_getTeeProofs", "unstable_getAirbenderProof", "unstable_getChainLogProof",
+    "unstable_getChainLogProofUntilMsgRoot",
 )  # fmt: skip
 
 
@@ -135,6 +144,7 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "zks_getL2ToL1MsgProof", message
     for name in ("L1BatchBlockRange", "L1BatchDetails", "BatchFinality"):
         yield f"zks_get{name}", (1,)
+    yield "unstable_getDataAvailabilityDetails", (1,)
     yield "zks_getBytecodeByHash", (str(full.dependency_hash),)
     yield "zks_getConfirmedTokens", (0, 255)
     yield "zks_getAllAccountBalances", (full.alice,)
@@ -174,6 +184,10 @@ def _calls(full: FullNode) -> Iterator[Request]:
     for calls in ([loop] * 4, many * LIMITS.call_limit, many * (BODY_BYTES // 4)):
         yield "eth_callMany", ([{"transactions": calls}],)
         yield "eth_simulateV1", ({"blockStateCalls": [{"calls": calls}]},)
+    sent = hexed(full.transfers.raw)
+    for count in (LIMITS.call_limit, BODY_BYTES // len(sent) - 1):
+        yield "eth_callBundle", ({"txs": [sent] * count, "blockNumber": 1},)
+    yield "eth_callBundle", ({"txs": [LONG_DATA], "blockNumber": 1},)
 
 
 def _logs(full: FullNode) -> Iterator[Request]:
@@ -208,7 +222,12 @@ def _data(full: FullNode) -> Iterator[Request]:
     yield "eth_signTypedData_v4", (full.alice, typed_data)
     yield "eth_sendRawTransaction", (LONG_DATA,)
     yield "eth_sendRawTransactionSync", (LONG_DATA,)
-    yield "zks_sendRawTransactionWithDetailedOutput", (LONG_DATA,)
+    yield "eth_sendRawTransactionConditional", (LONG_DATA, {"blockNumberMin": 1})
+    known = {it: it for it in words(MAX_CONDITIONS)}
+    sent = hexed(full.transfers.raw)
+    yield "eth_sendRawTransactionConditional", (sent, {"knownAccounts": {full.alice: known}})
+    for prefix in ("zks", "unstable"):
+        yield f"{prefix}_sendRawTransactionWithDetailedOutput", (LONG_DATA,)
 
 
 def _development(full: FullNode) -> Iterator[Request]:
@@ -232,6 +251,12 @@ def _development(full: FullNode) -> Iterator[Request]:
         yield f"{prefix}_dropTransaction", (words(1)[0],)
     yield "tenderly_setBalance", (full.alice, "0x" + "f" * 64)
     yield "tenderly_addBalance", (receiver, "0x1")
+    for accounts in (addresses(MAX_ACCOUNTS), addresses(BODY_BYTES // 45)):
+        yield "tenderly_setErc20Balance", (receiver, accounts, "0x1")
+        yield "tenderly_addErc20Balance", (receiver, accounts, "0x1")
+        yield "tenderly_setMaxErc20Balance", (receiver, accounts)
+    yield "eth_resend", ({"from": full.alice, "nonce": "0x0", "data": LONG_DATA}, "0x1")
+    yield from _built(full)
     yield "evm_setAccountBalance", (full.alice, "0x" + "f" * 64)
     yield "evm_setAccountCode", (receiver, LONG_DATA[: 2 + 2 * 2**21])
     yield "evm_setAccountNonce", (receiver, "0x7")
@@ -244,6 +269,18 @@ def _development(full: FullNode) -> Iterator[Request]:
     yield "eth_sendUnsignedTransaction", ({"from": receiver, "to": receiver, "data": LONG_DATA},)
     yield "eth_sendTransactionSync", ({"from": full.alice, "to": receiver, "data": LONG_DATA}, 1)
     yield from _blocks_to_come(full)
+
+
+def _built(full: FullNode) -> Iterator[Request]:
+    attributes = {
+        "timestamp": 2**40,
+        "prevRandao": words(1)[0],
+        "suggestedFeeRecipient": full.alice,
+    }
+    parent = str(full.chain.ledger.head_hash), attributes
+    for transactions in (None, [LONG_DATA], ["0x"] * (BODY_BYTES // 8)):
+        yield "testing_buildBlockV1", (*parent, transactions)
+    yield "testing_buildBlockV1", (*parent, [], LONG_DATA)
 
 
 def _blocks_to_come(full: FullNode) -> Iterator[Request]:
@@ -261,7 +298,8 @@ def _blocks_to_come(full: FullNode) -> Iterator[Request]:
     for prefix in ("anvil", "hardhat"):
         yield f"{prefix}_setNextBlockBaseFeePerGas", ("0x7",)
     yield "hardhat_setPrevRandao", (words(1)[0],)
-    for step in ("commit", "prove", "execute"):
+    yield "anvil_setNextBlockPrevRandao", (words(1)[0],)
+    for step in ("commit", "prove", "execute", "book"):
         yield f"anvil_zks_{step}Batch", (9,)
     yield "evm_mine", ({"blocks": 20},)
     yield "anvil_mine", (4,)
@@ -277,6 +315,7 @@ def _blocks_to_come(full: FullNode) -> Iterator[Request]:
     yield "anvil_removePoolTransactions", (full.alice,)
     yield "anvil_dropAllTransactions", ()
     yield "hardhat_dropAllTransactions", ()
+    yield "debug_clearTxpool", ()
     yield "anvil_rollback", (1_000,)
     yield "anvil_reorg", (1_000,)
     yield "anvil_reset", ()

@@ -34,7 +34,7 @@ def largest_traces(full: FullNode) -> Iterator[Request]:
 def _blocks(full: FullNode) -> Iterator[Request]:
     for number in full.long_blocks:
         block, block_hash = hex(number), str(full.chain.blocks.block_hash(number))
-        for name in ("Block", "Header", "Receipts"):
+        for name in ("Block", "Header", "Receipts", "Transactions"):
             yield f"debug_getRaw{name}", (block,)
         for options in ({}, CALL_TRACER, PRESTATE_TRACER):
             yield "debug_traceBlockByNumber", (block, options)
@@ -42,9 +42,13 @@ def _blocks(full: FullNode) -> Iterator[Request]:
         yield "debug_intermediateRoots", (block_hash,)
         yield "debug_executionWitness", (block,)
         yield "debug_storageRangeAt", (block_hash, 0, str(RECEIVER), "0x", MAX_SLOTS)
+        yield "debug_accountInfoAt", (block, 0, str(RECEIVER))
+        yield "debug_getModifiedAccountsByHash", (block_hash,)
         yield "trace_block", (block,)
+        yield "trace_blockOpcodeGas", (block,)
         yield "trace_replayBlockTransactions", (block, TYPES)
     yield "debug_traceBlock", (LONG_DATA, {})
+    yield "debug_getModifiedAccountsByNumber", (0, "latest")
     wanted = {"fromBlock": "0x1", "toBlock": hex(MAX_BLOCKS)}
     yield "trace_filter", (wanted,)
     yield "trace_filter", (wanted | {"fromAddress": addresses(MAX_ADDRESSES)},)
@@ -58,6 +62,7 @@ def _transactions(full: FullNode) -> Iterator[Request]:
             yield "debug_traceTransaction", (sent_hash, options)
         yield "debug_getRawTransaction", (sent_hash,)
         yield "trace_transaction", (sent_hash,)
+        yield "trace_transactionOpcodeGas", (sent_hash,)
         yield "trace_get", (sent_hash, ["0x0"])
         yield "trace_get", (sent_hash, ["0x0"] * (BODY_BYTES // 6))
         yield "trace_replayTransaction", (sent_hash, TYPES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -31,6 +30,7 @@ from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.execution_payload import BlobsBundle, BuiltPayload, ExecutionPayload
 from entresol.rpc.models.model import says
+from entresol.rpc.namespaces.dev.mining import sliced
 from entresol.rpc.render.transactions import priority_fee
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.history import BlockHash
@@ -86,7 +86,7 @@ class TestingBlocks:
         served_by=ServedBy.PRODUCER,
         past=Past.LOCAL,
     )
-    def build_block_v1(
+    async def build_block_v1(
         self,
         parent_block_hash: BlockHash,
         payload_attributes: PayloadAttributes,
@@ -99,12 +99,12 @@ class TestingBlocks:
         valid. On the last block, edits since then are part of it; neither deposits nor roots of L1 are. On a fork the
         parent is its anchor or a block above.
         """
-        number = self._resolver.inspected(BlockId(block_hash=parent_block_hash))
         self._runner.check_calls(0 if transactions is None else len(transactions))
+        pooled = await self._pooled() if transactions is None else None
+        number = self._resolver.inspected(BlockId(block_hash=parent_block_hash))
         parent = self._chain.ledger.header(number)
         opened = self._opened(parent, payload_attributes, bytes(extra_data or b""))
         edits = self._chain.edits.stored() if number == self._chain.number else ((), ())
-        pooled = self._pooled() if transactions is None else None
 
         def work() -> BuiltPayload:
             # On a fork it may begin again.
@@ -160,8 +160,14 @@ class TestingBlocks:
             fork_fields=fields,
         )
 
-    def _pooled(self) -> list[Transaction]:
-        return list(islice(self._chain.pool.best(), self._runner.max_calls))
+    async def _pooled(self) -> list[Transaction]:
+        """Return the best transactions of the pool, which others may change meanwhile."""
+        best, found = self._chain.pool.best(), []
+        async for _ in sliced(self._runner.max_calls):
+            if (following := next(best, None)) is None:
+                break
+            found.append(following)
+        return found
 
 
 def _include(executor: BlockExecutor, transactions: Iterable[Transaction]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from entresol.primitives.transactions.conditions import TransactionConditions
 from entresol.replication.postgres.journal import read_pool
 from tests.support.chain.dev_chain import open_chain, transaction
 from tests.support.cluster.database import EmptyCluster, play
@@ -29,6 +32,28 @@ def test_rows_follow_what_is_added_replaced_and_included(postgres: Postgres) -> 
                 chain.add(transaction(nonce))
             assert await hashes() == [waiting[2].hash]
             assert chain.number == 1
+        chain.close()
+
+    play(postgres, scenario)
+
+
+def test_what_has_conditions_has_no_row(postgres: Postgres) -> None:
+    async def scenario(cluster: EmptyCluster) -> None:
+        chain = open_chain()
+        async with cluster.connected() as connection:
+            sealer = await cluster.producer(connection, chain)
+            conditional = msgspec.structs.replace(
+                transaction(2), conditions=TransactionConditions(block_number_max=9)
+            )
+            chain.add(conditional)
+            chain.add(transaction(3))
+            await sealer.round()
+            assert [row.hash for row in await read_pool(connection)] == [transaction(3).hash]
+            chain.add(transaction(0))
+            chain.add(transaction(1))
+            await sealer.round()
+            assert chain.number >= 1
+            assert not len(chain.pool)
         chain.close()
 
     play(postgres, scenario)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
 
 import msgspec
 
+from entresol.chain.mempool.validation import check_raw
 from entresol.errors import (
     ConditionNotMet,
     InvalidTransaction,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 
 _NONE: Final = TransactionConditions()
-MAX_CONDITIONS: Final = 1_000
-"""How many slots a transaction may depend on, as in op-geth."""
+MAX_CONDITIONS: Final = 256
+"""How many slots a transaction may depend on: they are read once more by each block that would include it."""
 
 
 class KnownSlots:
@@ -130,8 +131,10 @@ class EthSendConditional:
         wanted = None if conditions is None else conditions.conditions()
         if wanted is None:
             return self._submission.submit(bytes(tx_bytes))
-        self._validations.check_raw(bytes(tx_bytes))
-        return started(self._send(bytes(tx_bytes), wanted))
+        raw = bytes(tx_bytes)
+        check_raw(raw, self._chain.pool.rules)
+        self._validations.check_raw(raw)
+        return started(self._send(raw, wanted))
 
     async def _send(self, raw: bytes, conditions: TransactionConditions) -> Hash32:
         # Proofs of blobs take some milliseconds.
