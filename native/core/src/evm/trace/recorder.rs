@@ -130,7 +130,11 @@ fn opcode_gas(inspector: &OpcodeGasInspector) -> Vec<OpcodeGas> {
     let mut used: Vec<_> = inspector.opcode_iter().collect();
     used.sort_unstable_by_key(|(opcode, _)| opcode.get());
     used.into_iter()
-        .map(|(opcode, (count, gas_used))| OpcodeGas { opcode: opcode.to_string(), count, gas_used })
+        .map(|(opcode, (count, gas_used))| OpcodeGas {
+            opcode: opcode.to_string(),
+            count,
+            gas_used,
+        })
         .collect()
 }
 

@@ -120,7 +120,7 @@ class EthSignedBundle:
         BlockFull,
         TooManyCalls,
         DeadlinePassed,
-        served_by=ServedBy.BLOCK,
+        served_by=ServedBy.PRODUCER,
         past=Past.EXECUTE,
     )
     def call_bundle(self, bundle: SignedBundleObject) -> Offload[SignedBundleOutcome]:
