@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.blobs import BLOB_GAS, sample_sidecar
 from tests.support.clients.layers import running_layers
 from tests.support.fork.remote_anvil import ANVIL, STRANGER, RemoteAnvil, remote_anvil
 from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
@@ -94,6 +95,27 @@ def test_a_bundle_runs_and_a_block_is_built_on_the_head(layer: Layer) -> None:
     assert (built["blockNumber"], built["transactions"]) == (hex(number), [raw])
     assert ("withdrawals" in built) is ("withdrawalsRoot" in head)
     assert client("eth_blockNumber") == head["number"]
+
+
+def test_blobs_of_a_built_block_are_beside_it(layers: dict[str, Layer]) -> None:
+    client, sidecar = layers["L1"].client, sample_sidecar(1, 2)
+    head = client("eth_getBlockByNumber", "latest", False)
+    attributes = {
+        "timestamp": hex(int(head["timestamp"], 16) + 5),
+        "prevRandao": RANDAO,
+        "suggestedFeeRecipient": BOB,
+        "parentBeaconBlockRoot": RANDAO,
+    }
+    given = {"from": ALICE, "to": BOB, "gas": "0x7530", **sidecar.json()}
+    signed_with_blobs = client("eth_signTransaction", given)["raw"]
+    built = client("testing_buildBlockV1", head["hash"], attributes, [signed_with_blobs])
+    assert built["blobsBundle"] == sidecar.json()
+    payload = built["executionPayload"]
+    assert payload["blobGasUsed"] == hex(2 * BLOB_GAS)
+    with pytest.raises(RpcError, match="missing sidecar"):
+        client("testing_buildBlockV1", head["hash"], attributes, payload["transactions"])
+    ran = client("eth_callBundle", {"txs": [signed_with_blobs], "blockNumber": "0x9"})
+    assert ran["results"][0]["value"] == "0x"
 
 
 def test_a_worker_forwards_what_waits(layer: Layer) -> None:
