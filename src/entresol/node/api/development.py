@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.namespaces.base_token import EntresolBaseToken
-from entresol.rpc.namespaces.build_block import TestingBlocks
+from entresol.rpc.namespaces.build_block import BlockBuilding
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
 from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
@@ -98,7 +98,7 @@ def _both_layers(
         AnvilState(chain, control.states, reverts, executor, limit),
         AnvilTokens(tokens),
         RejectedControls(),
-        TestingBlocks(chain, services.resolver, services.runner),
+        BlockBuilding(chain, services.resolver, services.runner),
         EthUnsigned(submission, keyring, filler),
         HardhatStateEdits(chain),
         HardhatBlockControl(chain),

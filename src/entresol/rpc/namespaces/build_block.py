@@ -31,7 +31,6 @@ from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.execution_payload import BlobsBundle, BuiltPayload, ExecutionPayload
 from entresol.rpc.models.model import says
 from entresol.rpc.namespaces.dev.mining import sliced
-from entresol.rpc.render.transactions import priority_fee
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.history import BlockHash
 from entresol.rpc.types.number import Number
@@ -64,10 +63,9 @@ class PayloadAttributes(JsonModel, frozen=True, kw_only=True):
     ] = None
 
 
-class TestingBlocks:
+class BlockBuilding:
     """Blocks that are built and not sealed."""
 
-    __test__ = False
     prefix = "testing"
 
     def __init__(self, chain: Chain, resolver: BlockResolver, runner: CallRunner) -> None:
@@ -223,7 +221,7 @@ def _payload(built: ExecutedBlock) -> BuiltPayload:
 def _tip(transaction: Transaction, header: Header) -> int:
     """Return what a transaction pays the beneficiary for a unit of gas."""
     payload = transaction.payload
-    return min(payload.fee_cap - header.base_fee_per_gas, priority_fee(payload))
+    return min(payload.fee_cap - header.base_fee_per_gas, payload.tip)
 
 
 def _blobs(transactions: Iterable[Transaction]) -> BlobsBundle:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import BOB, LOGGER, NOBODY, transaction
+from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, NOBODY, transaction
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
@@ -138,3 +138,14 @@ def test_what_cannot_be_built_is_an_error(client: ApiClient) -> None:
     assert code_of(client, parent, {**given, "targetGasLimit": 21_000}, raws(0))[1].endswith(
         "the transaction needs 100000"
     )
+
+
+@pytest.mark.parametrize("kind", ["0x2", "0x71"])
+def test_the_value_is_what_the_recipient_gets(client: ApiClient, kind: str) -> None:
+    given = {"from": str(ALICE), "to": str(NOBODY), "gas": "0x30d40", "type": kind}
+    fees = {"maxFeePerGas": hex(3 * 10**9), "maxPriorityFeePerGas": "0x7"}
+    raw = client("eth_signTransaction", {**given, **fees})["raw"]
+    paid = "0x" + "cc" * 20
+    built = build(client, [raw], suggestedFeeRecipient=paid)
+    ran = client("eth_callBundle", {"txs": [raw], "blockNumber": 1, "coinbase": paid})
+    assert int(built["blockValue"], 16) == int(ran["coinbaseDiff"])
