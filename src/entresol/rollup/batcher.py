@@ -51,7 +51,7 @@ class Settlement(Protocol):
 class Batcher:
     """Groups sealed blocks into batches.
 
-    Remembers: the open batch, and the hash of its last block. Persists: sealed batches, each by one
+    Remembers: the open batch, the hash of its last block, and since when nothing was reverted. Persists: sealed batches, each by one
     entry of the journal; the open one is rebuilt from the blocks after the last batch. Assumes: the thread
     that changes the chain. When the chain is reverted, the store removes every batch with a reverted
     block, and the open batch starts after the last one that is left; the settler checks whether L1
@@ -200,6 +200,7 @@ class Batcher:
     def _reopen(self) -> tuple[OpenBatch, Hash32 | None]:
         """Return the open batch after the last sealed one, and the hash of the block before it."""
         last = self.last
+        self._reverts = self._blocks.reverts
         frontier = frontier_after(self._blocks, last)
         return self._opened(last, frontier), self._blocks.block_hash(last.last_block)
 
@@ -211,11 +212,14 @@ class Batcher:
         return OpenBatch(number, first_block, frontier, body)
 
     def _was_reverted(self) -> bool:
-        # A chain may be reverted and seal identical blocks again, but their batch was removed.
+        # A chain may be reverted and seal identical blocks again, but their batch was removed, or they have other
+        # prices, which no hash covers.
         same_batch = self.last.number + 1 == self._open.number
-        return not same_batch or self._last_hash != self._blocks.block_hash(
-            self._open.next_block - 1
-        )
+        return not same_batch or self._reverts != self._blocks.reverts or not self._has_last_block
+
+    @property
+    def _has_last_block(self) -> bool:
+        return self._last_hash == self._blocks.block_hash(self._open.next_block - 1)
 
     def _record(self, number: int) -> BlockRecord:
         record = self._blocks.get_record(number)

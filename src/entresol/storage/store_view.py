@@ -53,6 +53,11 @@ class ReadCache:
         self._generation = 0
 
     @property
+    def evictions(self) -> int:
+        """How often reverted blocks were dropped."""
+        return self._generation
+
+    @property
     def size(self) -> int:
         """How many bytes the records take, roughly."""
         return self._records.weight
@@ -140,6 +145,10 @@ class BlockReader(LogReader, Protocol):
     @property
     def head_number(self) -> int | None:
         """The number of the last block, or None before genesis."""
+
+    @property
+    def reverts(self) -> int:
+        """A number that is another one once blocks were reverted: the same blocks may have other prices afterwards."""
 
     def get_encoded_record(self, number: int) -> bytes | None:
         """Return the record of a block as it is stored, or None if there is no such block."""
@@ -237,6 +246,11 @@ class StoreView:
     def first_number(self) -> int:
         """The number of the genesis block."""
         return self.genesis.number
+
+    @property
+    def reverts(self) -> int:
+        """A number that is another one once blocks were reverted: the same blocks may have other prices afterwards."""
+        return self.read_cache.evictions
 
     def get_record(self, number: int) -> BlockRecord | None:
         """Return the record of a block, or None if there is no such block."""

@@ -16,6 +16,7 @@ from entresol.primitives.transactions.zk import ZkTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.derivation.opening import open_derived
 from tests.support.chain.dev_chain import deposit
+from tests.support.coroutines import completed
 from tests.support.derivation.derived_chain import DerivedChain, assert_same, assert_same_blocks
 from tests.support.derivation.operated_chain import OperatedChain
 from tests.support.derivation.traffic import Traffic
@@ -151,3 +152,24 @@ def _kinds(chain: Chain) -> set[tuple[object, str]]:
             if isinstance(payload, ZkTransaction) and payload.paymaster is not None:
                 found.add((kind, "paymaster"))
     return found
+
+
+def test_identical_blocks_after_a_revert_are_derived_with_the_prices_that_they_have_now() -> None:
+    operator = OperatedChain()
+    operator.fees.observe(1_700_000_000)
+    operator.seal()
+    completed(operator.batcher.step(0.0))
+    before, first = operator.chain.head.hash(), operator.chain.prices.at(1)
+    operator.chain.history.rewind(0)
+    operator.now -= 1
+    # The base fee is the least one at either price, so that no hash has it.
+    operator.fees.observe(1_800_000_000)
+    operator.seal()
+    assert operator.chain.head.hash() == before
+    assert operator.chain.prices.at(1) != first
+    claim = operator.seal_batch()
+    derived = DerivedChain(operator)
+    derived.derive(claim)
+    assert_same(derived.chain, operator.chain)
+    derived.close()
+    operator.close()
