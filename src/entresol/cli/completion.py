@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cache": "list, show, clear or export what forks have read",
     "replay": "execute a transaction of another chain again",
     "derive": "build a chain from what L1 has of it",
+    "settle": "revert batches on L1",
     "shell": "open a Python console with both layers",
     "completion": "print a completion script",
 }

@@ -1,4 +1,4 @@
-"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `replay`, `derive`, `shell` and `completion`.
+"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `replay`, `derive`, `settle`, `shell` and `completion`.
 
 Modules that only one command needs are imported there, so that an error in a flag is reported at once.
 """
@@ -30,6 +30,7 @@ from entresol.cli.parsers import (
     derive_parser,
     node_parser,
     replay_parser,
+    settle_parser,
     shell_parser,
 )
 from entresol.cli.run_node import run_node
@@ -168,6 +169,15 @@ def _derive(words: Sequence[str]) -> int:
     return run_derive(flags, config)
 
 
+def _settle(words: Sequence[str]) -> int:
+    """Do on L1 by hand what an operator may."""
+    flags = settle_parser().parse(words)
+    config = read_secret_files(_settings(flags))
+    from entresol.cli.settle import run_settle  # noqa: PLC0415
+
+    return run_settle(config, flags["to"])
+
+
 def _shell(words: Sequence[str]) -> int:
     """Open a console with all chains of a node."""
     flags = shell_parser().parse(words)
@@ -225,6 +235,7 @@ _WITH_OWN_FLAGS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "cache": _cache,
     "replay": _replay,
     "derive": _derive,
+    "settle": _settle,
     "shell": _shell,
     "completion": _completion,
 }

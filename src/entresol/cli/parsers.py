@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from entresol.node.config.setting import Setting
 
 USAGE: Final = """\
-entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | replay HASH | derive | shell | completion SHELL] [flags]"""
+entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | replay HASH | derive | settle revert | shell | completion SHELL] [flags]"""
 COMMANDS_HELP: Final = """\
 run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
 verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; \
-cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; replay executes a transaction or a block of another chain again and compares the receipts; derive builds a chain from what L1 has of it; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
+cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; replay executes a transaction or a block of another chain again and compares the receipts; derive builds a chain from what L1 has of it; settle reverts batches on L1; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
@@ -45,6 +45,11 @@ DERIVE_DESCRIPTION: Final = """\
 Build a chain from L1 alone: read its genesis and every batch that it has published, execute them, compare the results with \
 what L1 says of each, and write a data directory that entresol opens. It goes on where it was interrupted. The exit code is \
 3 if a batch is not what L1 says."""
+SETTLE_DESCRIPTION: Final = """\
+What an operator does on L1 by hand, with the key of a validator of the chain. The chain is named by its id and its \
+Bridgehub, or by its data directory."""
+SETTLE_HELP: Final = """\
+revert takes back the batches after that of --to, which L1 has committed and not executed; a node settles its own again"""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
@@ -54,11 +59,19 @@ Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and 
 
 _BLOCK_OF_A_FORK: Final = ("fork_block_number", "fork_block_hash", "fork_transaction_hash")
 _OF_A_DERIVATION: Final = frozenset({"l1_url", "bridgehub", "chain_id", "genesis", "data_dir"})
+_OF_A_SETTLEMENT: Final = frozenset(
+    {
+        *("l1_url", "bridgehub", "chain_id", "data_dir", "operator_key", "operator_key_file"),
+        *("l1_max_fee_gwei", "l1_fee_multiplier"),
+    }
+)
+_NOT_OF_A_SETTLEMENT: Final = "settle starts no node, and sends a single transaction"
 _NOT_OF_A_DERIVATION: Final = "derive starts no node, and everything else of the chain is on L1"
 _NOT_OF_A_REPLAY: Final = "a replay starts no node, and its block is that of what is replayed"
 
 SHELLS: Final = ("bash", "zsh", "fish")
 CACHE_COMMANDS: Final = ("list", "show", "clear", "export")
+SETTLE_COMMANDS: Final = ("revert",)
 CLUSTER_COMMANDS: Final = ("init", "status", "unwind")
 
 
@@ -174,6 +187,22 @@ def derive_parser() -> Parser:
     return parser
 
 
+def settle_parser() -> Parser:
+    """Return the parser of `settle`."""
+    usage = "entresol settle revert --to BATCH --l1-url URL [--bridgehub ADDRESS] [--data-dir DIR] --operator-key-file FILE"
+    texts = {"usage": usage, "description": SETTLE_DESCRIPTION, "epilog": EPILOG}
+    listed = [it for it in SETTINGS.all if it.name in _OF_A_SETTLEMENT]
+    others = {
+        it.flag: _NOT_OF_A_SETTLEMENT for it in SETTINGS.all if it.name not in _OF_A_SETTLEMENT
+    }
+    parser = _new_parser(others, prog="entresol settle", **texts)
+    parser.add_argument("command", metavar="command", help=SETTLE_HELP, choices=SETTLE_COMMANDS)
+    parser.add_argument("--to", type=int, metavar="BATCH", help="Last batch that is left.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, listed, SETTINGS.titles())
+    return parser
+
+
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
     parser = _new_parser(NODE_REJECTED, prog="entresol shell", description=SHELL_DESCRIPTION)
@@ -199,6 +228,7 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "cache": cache_parser,
     "replay": replay_parser,
     "derive": derive_parser,
+    "settle": settle_parser,
     "shell": shell_parser,
     "completion": completion_parser,
 }

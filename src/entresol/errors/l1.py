@@ -130,6 +130,14 @@ class FinalBatchReplaced(LayerOneMismatch):
         self.batch = batch
 
 
+class BatchesNotRevertible(LayerOneFailed):
+    """L1 does not have the batches that are to be reverted, or has executed them."""
+
+    def __init__(self, last: int, problem: str) -> None:
+        super().__init__(f"nothing is reverted to batch {last}: {problem}")
+        self.last = last
+
+
 class InteropUnavailable(EntresolError):
     """The chain sends no messages to other chains: its contracts on L1 do not gather roots."""
 

@@ -41,7 +41,7 @@ async def add_validators(
     if await _admin_of(l1, contracts) != admin.address:
         return
     for _ in range(_ATTEMPTS):
-        for key in [it for it in keys.keys if not await _is_validator(l1, contracts, it.address)]:
+        for key in [it for it in keys.keys if not await is_validator(l1, contracts, it.address)]:
             description = f"let {key.name}, {key.address.checksummed()}, settle batches"
             progress(description)
             timelock, chain = contracts.validator_timelock, contracts.chain
@@ -68,15 +68,16 @@ async def check_validators(
 ) -> None:
     """Raise `LayerOneMismatch` if an account may not settle batches, or if none has funds."""
     for key in keys.keys:
-        if not await _is_validator(l1, contracts, key.address):
-            raise LayerOneMismatch(await _rejection(l1, contracts, key))
+        if not await is_validator(l1, contracts, key.address):
+            raise LayerOneMismatch(await rejection(l1, contracts, key))
     balances = [await l1.balance(key.address) for key in keys.keys]
     if not any(balances):
         accounts = " nor ".join(key.address.checksummed() for key in keys.keys)
         raise LayerOneMismatch(f"{accounts} has no ether on {l1.name} to settle with")
 
 
-async def _rejection(l1: LayerOne, contracts: SettlementContracts, key: OperatorKey) -> str:
+async def rejection(l1: LayerOne, contracts: SettlementContracts, key: OperatorKey) -> str:
+    """Return why an account may not settle batches, and who can change that."""
     address, timelock = key.address.checksummed(), contracts.validator_timelock.checksummed()
     admin, chain = (await _admin_of(l1, contracts)).checksummed(), contracts.chain.checksummed()
     steps = key.describe(lambda step: step.name.lower())
@@ -88,7 +89,8 @@ async def _rejection(l1: LayerOne, contracts: SettlementContracts, key: Operator
     )
 
 
-async def _is_validator(l1: LayerOne, contracts: SettlementContracts, account: Address) -> bool:
+async def is_validator(l1: LayerOne, contracts: SettlementContracts, account: Address) -> bool:
+    """Return whether an account may settle the batches of a chain, and revert them."""
     signature, arguments = "validators(address,address)", (contracts.chain, account)
     found = await read_contract(l1, contracts.validator_timelock, signature, "bool", *arguments)
     return bool(found)

@@ -85,7 +85,7 @@ class RemoteSetup:
 
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
-        self._bridgehub = _bridgehub(config)
+        self._bridgehub = given_bridgehub(config)
         chains = layer_two_configs(config)
         self._operators = ChainOperators(config, chains)
         self._chains = [
@@ -355,7 +355,8 @@ def checked_url(config: NodeConfig) -> str:
     return url
 
 
-def _bridgehub(config: NodeConfig) -> Address | None:
+def given_bridgehub(config: NodeConfig) -> Address | None:
+    """Return the address of `--bridgehub`."""
     if config.l1.bridgehub is None:
         return None
     try:
