@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from entresol.cli.exit_codes import ALARM, SUCCEEDED, print_error
 from entresol.errors import DerivationAlarm, InvalidConfig
-from entresol.node.deriving.deriving import DerivedChain, derive_chain
+from entresol.node.deriving.deriving import DerivedChain, NamedSnapshot, derive_chain
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
@@ -28,7 +28,9 @@ def run_derive(flags: Mapping[str, Any], config: NodeConfig) -> int:
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     progress = ProgressLine(sys.stderr)
     try:
-        found = asyncio.run(derive_chain(config, from_block=first, report=progress.show))
+        found = asyncio.run(
+            derive_chain(config, from_block=first, snapshot=_snapshot(flags), report=progress.show)
+        )
     except DerivationAlarm as error:
         return print_error(
             error, ALARM, f"ALARM: {config.chain.data_dir} ends with the batch before it. "
@@ -36,6 +38,17 @@ def run_derive(flags: Mapping[str, Any], config: NodeConfig) -> int:
     for line in summary(found):
         print(line)
     return SUCCEEDED
+
+
+def _snapshot(flags: Mapping[str, Any]) -> NamedSnapshot | None:
+    batch, path = flags["accept_from"], flags["snapshot"]
+    if batch is None and path is None:
+        return None
+    if batch is None or batch < 1:
+        raise InvalidConfig("--accept-from", "--snapshot needs a batch, from 1 on")
+    if path is None:
+        raise InvalidConfig("--snapshot", "--accept-from needs the directory that has the batch")
+    return NamedSnapshot(batch, path)
 
 
 def summary(found: DerivedChain) -> list[str]:
@@ -48,7 +61,7 @@ def summary(found: DerivedChain) -> list[str]:
         lines.append(
             f"{found.deposits:,} deposits on L1 are in no batch: a node that continues the chain executes them again"
         )
-    return lines
+    return lines + [f"WARNING: {it}" for it in found.accepted]
 
 
 class ProgressLine:

@@ -182,6 +182,18 @@ def derive_parser() -> Parser:
         metavar="N",
         help="L1 block from which on the chain is searched for; by default all of them.",
     )
+    parser.add_argument(
+        "--accept-from",
+        type=int,
+        metavar="BATCH",
+        help="Batch that raises an alarm and that L1 has executed all the same: take it from --snapshot.",
+    )
+    parser.add_argument(
+        "--snapshot",
+        type=Path,
+        metavar="DIR",
+        help="Data directory that has this batch as L1 has executed it; no node may have it open.",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
     add_flags(parser, listed, SETTINGS.titles())
     return parser

@@ -245,6 +245,17 @@ class UnderivableBatch(DerivationAlarm):
         return f"{found}; L1 has {expected}"
 
 
+class SnapshotRejected(EntresolError):
+    """A snapshot does not have the batch that L1 has executed, or L1 has not executed the batch."""
+
+    rpc_code = INTERNAL
+
+    def __init__(self, batch: int, snapshot: str, problem: str) -> None:
+        super().__init__(f"batch {batch} is not accepted from {snapshot}: {problem}")
+        self.batch = batch
+        self.problem = problem
+
+
 class EditsNotPublished(DerivationAlarm):
     """Edits of a block that are larger than a batch, so that only their hash is on L1, and nobody has the rest."""
 

@@ -49,5 +49,11 @@ def assemble_header(  # noqa: PLR0913 - what a header commits to
     )
 
 
+def roots_of_body(body: BlockRecord) -> tuple[Hash32, Hash32]:
+    """Return the roots of the transactions and of the receipts of a block."""
+    raws = [raw for raw, _ in body.transactions]
+    return _root(raws), _root([receipt.encode() for receipt in body.receipts()])
+
+
 def _root(items: list[bytes]) -> Hash32:
     return Hash32(ordered_root(items)) if items else EMPTY_TRIE

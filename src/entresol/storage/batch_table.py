@@ -16,7 +16,7 @@ from entresol.storage.root_table import RootTable, path_key
 
 if TYPE_CHECKING:
     from entresol.storage.database.key_value import KeyValueStore, Row
-    from entresol.storage.derivation_table import DerivedPosition
+    from entresol.storage.derivation_table import AcceptedBatch, DerivedPosition
     from entresol.storage.root_table import RootCursor
 
 
@@ -148,11 +148,17 @@ class BatchTable:
         sealed: tuple[Batch, bytes, Iterable[tuple[int, int]], bytes],
         position: DerivedPosition,
         commit: SettlementTransaction,
+        accepted: AcceptedBatch | None = None,
     ) -> None:
-        """Add what `append` does of a batch that was derived, where L1 has it, and what committed it, in one write."""
+        """Add what `append` does of a batch that was derived, where L1 has it, and what committed it, in one write.
+
+        `accepted` says that it was not derived, but taken from a snapshot.
+        """
         number = sealed[0].number
         rows = _rows_of(*sealed)
         rows.append(self.derivation.row_of(number, position))
+        if accepted is not None:
+            rows.append(self.derivation.accepted_row(accepted))
         self._write(rows + _settled_rows([number], SettlementStep.COMMIT, commit))
 
     def _write(self, rows: list[Row]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+import msgspec
+
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
@@ -47,8 +49,27 @@ class DerivedPosition(NamedTuple):
         )
 
 
+class AcceptedBatch(msgspec.Struct, frozen=True, array_like=True):
+    """A batch that does not follow from its data, and was taken from a snapshot because L1 has executed it."""
+
+    number: int
+    first_block: int
+    last_block: int
+    alarm: str
+    """How it differs from what its data gives."""
+    snapshot: str
+    """Where it was taken from."""
+
+    def __str__(self) -> str:
+        """Return what a reader of the chain has to know."""
+        return (
+            f"batch {self.number}, blocks {self.first_block} to {self.last_block}, was accepted from {self.snapshot}, "
+            f"since L1 has executed it, and does not follow from its data ({self.alarm})"
+        )
+
+
 class DerivationTable:
-    """The positions of derived batches, and whether the chain is still what was derived.
+    """The positions of derived batches, which were accepted instead, and whether the chain is still what was derived.
 
     Remembers: nothing. Persists: each call in one durable write; a position with its batch (`BatchTable`).
     """
@@ -86,12 +107,24 @@ class DerivationTable:
         row = self._db.get(tables.DERIVED_AT + tables.number(number))
         return None if row is None else DerivedPosition.unpack(row)
 
+    def accepted(self) -> list[AcceptedBatch]:
+        """Return the batches that were not derived, in order."""
+        return [
+            msgspec.msgpack.decode(row, type=AcceptedBatch)
+            for _, row in self._db.scan(tables.ACCEPTED)
+        ]
+
+    def accepted_row(self, batch: AcceptedBatch) -> Row:
+        """Return the row of a batch that is accepted."""
+        return tables.ACCEPTED + tables.number(batch.number), msgspec.msgpack.encode(batch)
+
     def row_of(self, number: int, position: DerivedPosition) -> Row:
         """Return the row of a batch."""
         return tables.DERIVED_AT + tables.number(number), position.pack()
 
     def keys_of(self, number: int) -> Iterator[bytes]:
         """Yield the keys of a batch that is deleted."""
-        key = tables.DERIVED_AT + tables.number(number)
-        if self._db.get(key) is not None:
-            yield key
+        for table in (tables.DERIVED_AT, tables.ACCEPTED):
+            key = table + tables.number(number)
+            if self._db.get(key) is not None:
+                yield key

@@ -65,6 +65,7 @@ LOGS_INDEXED: Final = META + b"openlogs"
 ANCHOR: Final = META + b"anchor"
 DERIVING: Final = META + b"deriving"
 FINAL_BATCH: Final = META + b"finalbatch"
+ACCEPTED: Final = META + b"accepted"
 
 # The tables that can be rebuilt from the records.
 DERIVED: Final = (

@@ -32,6 +32,7 @@ from entresol.rollup.derivation.claim import BatchClaim
 from entresol.rollup.derivation.derivation import Derivation
 from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED
 from entresol.rollup.derivation.opening import open_derived
+from entresol.rollup.derivation.snapshot import BatchSnapshot
 from entresol.rollup.publication.genesis import published_genesis
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.published.chain import publishing_genesis
@@ -316,6 +317,12 @@ class ScriptedDeriver:
             self._chain.builder.seal()
         return SealedBatch(batch, b"", [(0, 0)] * count, claim.data)
 
+    def accept(self, claim: BatchClaim, snapshot: BatchSnapshot) -> SealedBatch:
+        """Append empty blocks, if the snapshot is of this batch."""
+        assert snapshot.batch == claim.number
+        self.wrong.discard(claim.data)
+        return self.derive(claim, lambda _first, _count: ())
+
     def unwind(self, block: int) -> None:
         """Revert the chain."""
         chain = self._chain
@@ -339,8 +346,12 @@ class Scene:
     @property
     def derivation(self) -> Derivation:
         """A new derivation, as of a new process."""
-        l1 = cast("LayerOne", self.l1)
-        return Derivation(self.chain, ZkChain(l1, CONTRACT), self.deriver, sleep=self._sleep)
+        return self.derivation_with(None)
+
+    def derivation_with(self, snapshot: BatchSnapshot | None) -> Derivation:
+        """Return a derivation that may take a batch from a snapshot."""
+        contract = ZkChain(cast("LayerOne", self.l1), CONTRACT)
+        return Derivation(self.chain, contract, self.deriver, snapshot=snapshot, sleep=self._sleep)
 
     def run(self, derivation: Derivation | None = None) -> Derivation:
         """Derive all that L1 has."""

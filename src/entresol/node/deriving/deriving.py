@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,10 +21,13 @@ from entresol.primitives.values import Address
 from entresol.rollup.derivation.batch_deriver import BatchDeriver
 from entresol.rollup.derivation.derivation import MAX_FAILURES, Derivation
 from entresol.rollup.derivation.opening import open_derived
+from entresol.rollup.derivation.snapshot import BatchSnapshot
 from entresol.storage.database.directory import check_directory
+from entresol.storage.derivation_table import AcceptedBatch
+from entresol.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from entresol.chain.chain import Chain
     from entresol.l1.layer_one import LayerOne
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DIRECTORY: Final = "--data-dir"
+_SNAPSHOT: Final = "--snapshot"
 
 
 class DerivedChain(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,18 +56,29 @@ class DerivedChain(msgspec.Struct, frozen=True, kw_only=True):
     """How many batches were removed, because L1 has reverted or replaced them."""
     deposits: int
     """How many deposits L1 has that are in no batch."""
+    accepted: tuple[AcceptedBatch, ...] = ()
+    """The batches that were taken from a snapshot, now or before."""
+
+
+class NamedSnapshot(NamedTuple):
+    """A batch that does not follow from its data, and the directory that has it."""
+
+    batch: int
+    path: Path
 
 
 async def derive_chain(
     config: NodeConfig,
     *,
     from_block: int | None = None,
+    snapshot: NamedSnapshot | None = None,
     report: Callable[[DerivationProgress], None] = lambda _progress: None,
     l1: LayerOne | None = None,
 ) -> DerivedChain:
     """Derive the chain that a configuration names into its data directory; `l1` is that of its URL.
 
-    Raises `DerivationAlarm` if a batch is not what L1 says; the directory has those before it.
+    Raises `DerivationAlarm` if a batch is not what L1 says; the directory has those before it. The batch of `snapshot`
+    is taken from there if L1 has executed it all the same.
     """
     path = _path(config)
     file = ManifestFile(config.chain)
@@ -76,7 +91,8 @@ async def derive_chain(
         finder = ChainFinder(l1, bridgehub, from_block)
         chain_id = config.chain.chain_id if "chain_id" in config.given else None
         found = await _repeated(l1, lambda: finder.find(chain_id))
-        return await _derive(config, l1, found, file, report)
+        with _opened(snapshot, path) as source:
+            return await _derive(config, l1, found, file, source, report)
     finally:
         await l1.close()
 
@@ -86,6 +102,7 @@ async def _derive(
     l1: LayerOne,
     found: FoundChain,
     file: ManifestFile,
+    snapshot: BatchSnapshot | None,
     report: Callable[[DerivationProgress], None],
 ) -> DerivedChain:
     contract = ZkChain(l1, found.contracts.chain, found.first_block)
@@ -96,7 +113,9 @@ async def _derive(
     with closing(open_derived(_path(config), genesis, data)) as chain:
         _begin(chain)
         file.write(file.manifest or manifest)
-        derivation = Derivation(chain, contract, BatchDeriver(chain), report=report)
+        derivation = Derivation(
+            chain, contract, BatchDeriver(chain), snapshot=snapshot, report=report
+        )
         await derivation.run()
         sent = await contract.total_priority_transactions()
         return DerivedChain(
@@ -107,7 +126,23 @@ async def _derive(
             derived=derivation.derived,
             reverted=derivation.reverted,
             deposits=max(0, sent - chain.blocks.next_priority_id()),
+            accepted=tuple(chain.batches.derivation.accepted()),
         )
+
+
+@contextmanager
+def _opened(snapshot: NamedSnapshot | None, path: Path) -> Iterator[BatchSnapshot | None]:
+    """Open a snapshot, which nobody else may have open."""
+    if snapshot is None:
+        yield None
+        return
+    if not snapshot.path.is_dir():
+        raise InvalidConfig(_SNAPSHOT, f"{snapshot.path} is no directory")
+    if snapshot.path.resolve() == path.resolve():
+        raise InvalidConfig(_SNAPSHOT, "it is the directory that is derived")
+    check_directory(snapshot.path)
+    with closing(Store.open(snapshot.path)) as store:
+        yield BatchSnapshot(store, snapshot.batch)
 
 
 async def _repeated(l1: LayerOne, attempt: Callable[[], Awaitable[T]]) -> T:

@@ -34,7 +34,7 @@ from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
 from entresol.rollup.publication.backlog import Backlog
-from entresol.rollup.publication.publication import Publication, missing_on_l1
+from entresol.rollup.publication.publication import Publication, publication_report
 from entresol.rollup.settlement.genesis_publisher import GenesisPublisher
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 
@@ -278,11 +278,11 @@ class Rollup:
 
     def report(self) -> dict[str, Any]:
         """Return `health`, and what is no failure of the node: what L1 does not book, and what it has not of the chain."""
-        books, last = self.settler.books, self.batcher.last
+        books = self.settler.books
         return {
             **self.health(),
             **({} if books is None else {"books": books.problem}),
-            **({"publication": missing_on_l1(last)} if self._chain.rules.publishes else {}),
+            **(publication_report(self._chain.batches) if self._chain.rules.publishes else {}),
         }
 
     @property

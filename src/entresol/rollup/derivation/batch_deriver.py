@@ -12,6 +12,8 @@ from entresol.errors import (
     DerivationAlarm,
     EditsNotPublished,
     InvalidTransaction,
+    ReplayMismatch,
+    SnapshotRejected,
     StoreDamaged,
     UnderivableBlock,
 )
@@ -20,6 +22,7 @@ from entresol.primitives.transactions import decode_published
 from entresol.rollup.batches import OpenBatch, frontier_after
 from entresol.rollup.derivation.blocks import BlockParts, InForce, derive_block
 from entresol.rollup.derivation.edits import check_codes, read_edits
+from entresol.rollup.derivation.snapshot import applied
 from entresol.rollup.genesis_batch import seal_genesis
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from entresol.rollup.batches import SealedBatch
     from entresol.rollup.derivation.claim import BatchClaim
     from entresol.rollup.derivation.edits import EditSource
+    from entresol.rollup.derivation.snapshot import BatchSnapshot
     from entresol.rollup.priority_tree import Frontier
 
 
@@ -74,6 +78,34 @@ class BatchDeriver:
         except BaseException:
             self.unwind(last.last_block)
             raise
+        return sealed
+
+    def accept(self, claim: BatchClaim, snapshot: BatchSnapshot) -> SealedBatch:
+        """Append the blocks of a batch as a snapshot has them, not executed, and return the batch.
+
+        Raises `SnapshotRejected` if that is not the batch that L1 has; this leaves the chain as it was.
+        """
+        last = self._last()
+        frontier = self._frontier_after(last)
+        hashed_from = last.hashed_from or snapshot.hashed_from(claim.number)
+        opened = OpenBatch(
+            claim.number, last.last_block + 1, frontier, _ClaimedData(claim.data, hashed_from)
+        )
+        try:
+            claim.check("first_block", claim.first_block, last.last_block + 1)
+            for block in snapshot.blocks(claim.first_block, claim.last_block):
+                self._store.rules.current = block.rules
+                executed = applied(block.record, self._chain.ledger)
+                self._chain.append(executed, block.prices, sync=False)
+                opened.add(block.record, 0.0)
+            sealed = opened.seal()
+            claim.check_sealed(sealed.batch, self._chain.rules.chain_id)
+        except BaseException as error:
+            self.unwind(last.last_block)
+            if isinstance(error, (DerivationAlarm, ReplayMismatch, BatchOverflow)):
+                raise SnapshotRejected(claim.number, snapshot.name, str(error)) from error
+            raise
+        self._tree = sealed.batch, frontier.extend(opened.priority)
         return sealed
 
     def unwind(self, block: int) -> None:

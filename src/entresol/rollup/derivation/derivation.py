@@ -16,6 +16,7 @@ from entresol.errors import (
     LayerOneFailed,
     LayerOneMismatch,
     LayerOneRejected,
+    SnapshotRejected,
     StoreDamaged,
 )
 from entresol.l1.availability.batch_data import EventPosition
@@ -24,9 +25,9 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.derivation.deposit_feed import DepositFeed
+from entresol.rollup.derivation.event_round import EventRound
 from entresol.rollup.derivation.l1_events import (
     BatchCommitted,
-    BatchesReverted,
     BatchesVerified,
     BatchExecuted,
     BatchReverts,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import PriorityTransaction
     from entresol.rollup.batches import SealedBatch
     from entresol.rollup.derivation.claim import BatchClaim
-    from entresol.rollup.derivation.l1_events import BatchEvent
+    from entresol.rollup.derivation.snapshot import BatchSnapshot
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +67,9 @@ class Deriver(Protocol):
         self, claim: BatchClaim, deposits: Callable[[int, int], Sequence[PriorityTransaction]]
     ) -> SealedBatch:
         """Append the blocks of a batch; raise `DerivationAlarm`, which leaves the chain as it was."""
+
+    def accept(self, claim: BatchClaim, snapshot: BatchSnapshot) -> SealedBatch:
+        """Append the blocks of a batch as a snapshot has them; raise `SnapshotRejected` if L1 has another batch."""
 
     def unwind(self, block: int) -> None:
         """Revert the chain to a block."""
@@ -98,6 +102,7 @@ class Derivation:
         contract: ZkChain,
         deriver: Deriver,
         *,
+        snapshot: BatchSnapshot | None = None,
         report: Callable[[DerivationProgress], None] = lambda _progress: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -109,6 +114,9 @@ class Derivation:
         self._events = L1Events(contract)
         self._steps = StepReader(contract.l1)
         self._deriver = deriver
+        self._snapshot = snapshot
+        self._alarm: DerivationAlarm | None = None
+        """The one of the round before, which a node of L1 may have caused that lags, or is on another fork."""
         self._report = report
         self._sleep = sleep
         self.derived = 0
@@ -126,17 +134,15 @@ class Derivation:
 
     async def run(self) -> None:
         """Derive all that L1 has."""
-        failures, alarm = 0, None
-        for_good = 0
+        failures = for_good = 0
         while True:
             before = self.derived
             try:
                 is_same = await self.round()
             except DerivationAlarm as error:
-                if alarm is not None and (alarm.batch, alarm.field) == (error.batch, error.field):
+                if self._was_there(error):
                     raise
-                # A node of L1 that lags, or is on another fork, may have caused it.
-                alarm = error
+                self._alarm = error
                 log.warning("%s: reading it again", error)
                 continue
             except LayerOneFailed as error:
@@ -146,7 +152,7 @@ class Derivation:
                 log.warning("%s; retrying", error)
                 await self._sleep(RETRY_SECONDS)
                 continue
-            failures, alarm = 0, None
+            failures, self._alarm = 0, None
             for_good += 1
             if is_same or (for_good > 1 and self.derived - before <= CAUGHT_UP):
                 return
@@ -167,7 +173,7 @@ class Derivation:
             self._deposits_from(),
             head.number,
         )
-        step = _Round(self, feed, reverts, totals)
+        step = EventRound(self, feed, reverts, totals, head)
         async with aclosing(feed), aclosing(self._events.after(start, head.number)) as events:
             async for event in events:
                 await step.take(event)
@@ -177,6 +183,10 @@ class Derivation:
         await self._note_final(head)
         self._report(self.progress(totals))
         return await self._contract.totals() == totals
+
+    def _was_there(self, alarm: DerivationAlarm) -> bool:
+        before = self._alarm
+        return before is not None and (before.batch, before.field) == (alarm.batch, alarm.field)
 
     def progress(self, totals: BatchTotals) -> DerivationProgress:
         """Return how far it is, if L1 has so many batches."""
@@ -252,11 +262,22 @@ class Derivation:
 
     # What the events of a round do
 
-    async def commit(self, event: BatchCommitted, feed: DepositFeed) -> None:
-        """Derive a batch."""
+    async def commit(
+        self, event: BatchCommitted, feed: DepositFeed, head: L1Block, totals: BatchTotals
+    ) -> None:
+        """Derive a batch, or accept one that L1 has executed although it cannot be derived."""
         by = await self._steps.step_of(event)
         await feed.fill(event.position)
-        sealed = self._deriver.derive(event.claim, feed.take)
+        accepted = None
+        try:
+            sealed = self._deriver.derive(event.claim, feed.take)
+        except DerivationAlarm as alarm:
+            snapshot = self._snapshot
+            if snapshot is None or snapshot.batch != alarm.batch or not self._was_there(alarm):
+                raise
+            sealed = await self._accept(event.claim, snapshot, head, totals)
+            accepted = snapshot.accepted(sealed.batch, alarm)
+            log.warning("%s", accepted)
         batch = sealed.batch
         feed.drop(batch.first_priority_id + batch.l1_transactions)
         pending = feed.pending_from
@@ -264,8 +285,25 @@ class Derivation:
         position = DerivedPosition(
             *event.position, deposits_from=block if pending is None else min(pending, block)
         )
-        self._batches.append_derived(sealed, position, by)
+        self._batches.append_derived(sealed, position, by, accepted)
         self.derived += 1
+
+    async def _accept(
+        self, claim: BatchClaim, snapshot: BatchSnapshot, head: L1Block, totals: BatchTotals
+    ) -> SealedBatch:
+        """Take a batch from a snapshot, if L1 has executed it, and as it is there."""
+        number = claim.number
+        if totals.executed < number:
+            problem = f"{self._l1.name} has not executed it: the operator can still revert it"
+            raise SnapshotRejected(number, snapshot.name, problem)
+        expected = await self._contract.stored_batch_hash(number, head.hash)
+        sealed = self._deriver.accept(claim, snapshot)
+        found = stored_info_of(sealed.batch, self._chain.rules.chain_id).hash()
+        if found != expected:
+            self._deriver.unwind(self.last.last_block)
+            problem = f"its hash is {found} there, and {expected} on {self._l1.name}"
+            raise SnapshotRejected(number, snapshot.name, problem)
+        return sealed
 
     async def verified(self, event: BatchesVerified, numbers: range) -> None:
         """Record what proved batches."""
@@ -329,66 +367,3 @@ class Derivation:
         by = self._batches.settled(number, SettlementStep.EXECUTE)
         assert by is not None
         return by.block
-
-
-class _Round:
-    """Checks that the events of a round follow from each other, and passes them on."""
-
-    def __init__(
-        self, derivation: Derivation, feed: DepositFeed, reverts: BatchReverts, totals: BatchTotals
-    ) -> None:
-        self._derivation = derivation
-        self._feed = feed
-        self._reverts = reverts
-        self._totals = totals
-        self._seen = derivation.steps()
-
-    async def take(self, event: BatchEvent) -> None:
-        """Take the next event."""
-        derivation, seen = self._derivation, self._seen
-        lasting = self._reverts.last_after(event.position)
-        if isinstance(event, BatchCommitted):
-            number = event.claim.number
-            self._check(number == seen.committed + 1, event, f"batch {number} is committed")
-            if number <= lasting:
-                await derivation.commit(event, self._feed)
-            self._seen = msgspec.structs.replace(seen, committed=number)
-            derivation.report(self._totals)
-        elif isinstance(event, BatchesVerified):
-            is_next = event.before <= seen.verified and event.last <= seen.committed
-            self._check(is_next, event, f"batches {event.before + 1} to {event.last} are verified")
-            numbers = range(event.before + 1, min(event.last, lasting) + 1)
-            if numbers:
-                await derivation.verified(event, numbers)
-            self._seen = msgspec.structs.replace(seen, verified=max(seen.verified, event.last))
-        elif isinstance(event, BatchExecuted):
-            is_next = event.number <= min(seen.executed + 1, seen.verified)
-            self._check(is_next, event, f"batch {event.number} is executed")
-            await derivation.executed(event)
-            self._seen = msgspec.structs.replace(seen, executed=max(seen.executed, event.number))
-        else:
-            self._revert(event)
-
-    def check(self, l1: str) -> None:
-        """Raise `LayerOneMismatch` unless the logs add up to what L1 counts."""
-        if self._seen != self._totals:
-            raise LayerOneMismatch(
-                f"the logs of {l1} have {_shown(self._seen)}, and its contract counts {_shown(self._totals)}"
-            )
-
-    def _revert(self, event: BatchesReverted) -> None:
-        left, seen = event.totals, self._seen
-        is_next = seen.executed <= left.committed < seen.committed
-        self._check(is_next, event, f"the batches after {left.committed} are reverted")
-        self._seen = BatchTotals(left.committed, min(seen.verified, left.committed), seen.executed)
-
-    def _check(self, is_right: bool, event: BatchEvent, what: str) -> None:  # noqa: FBT001
-        if not is_right:
-            raise LayerOneMismatch(
-                f"log {event.position.log_index} of L1 block {event.position.block} says that {what}, but the logs "
-                f"before it have {_shown(self._seen)}: some are missing"
-            )
-
-
-def _shown(totals: BatchTotals) -> str:
-    return f"{totals.committed} batches committed, {totals.verified} verified, {totals.executed} executed"

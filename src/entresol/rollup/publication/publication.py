@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from entresol.primitives.published.genesis import PublishedGenesis
     from entresol.primitives.published.rules import BlockRules
     from entresol.primitives.records import BlockRecord
+    from entresol.storage.batch_table import BatchTable
 
 
 class Publication:
@@ -65,6 +66,16 @@ class Publication:
         if rules is None:
             raise StoreDamaged(self._store.path, f"the rules of block {number} are missing")
         return rules
+
+
+def publication_report(batches: BatchTable) -> dict[str, str | None]:
+    """Return what of a chain does not follow from L1: what is not there, and what was accepted all the same."""
+    last = batches.last()
+    accepted = "; ".join(map(str, batches.derivation.accepted()))
+    return {
+        "publication": None if last is None else missing_on_l1(last),
+        "derivation": accepted or None,
+    }
 
 
 def missing_on_l1(last: Batch) -> str | None:

@@ -15,6 +15,7 @@ from entresol.errors import (
     FinalBatchReplaced,
     LayerOneMismatch,
     LayerOneUnreachable,
+    SnapshotRejected,
 )
 from entresol.l1.availability.batch_data import BATCH_DATA
 from entresol.l1.contracts import BATCH_COMMITTED, BATCHES_VERIFIED, NEW_PRIORITY_REQUEST
@@ -23,6 +24,8 @@ from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.derivation.derivation import MAX_FAILURES
 from entresol.rollup.derivation.l1_events import BATCH_RANGE
+from entresol.rollup.derivation.snapshot import BatchSnapshot
+from entresol.rollup.publication.publication import publication_report
 from entresol.storage import tables
 from entresol.storage.derivation_table import DerivedPosition
 from tests.support.derivation.scripted_l1 import Scene, ScriptedLayerOne, scene
@@ -125,6 +128,52 @@ def test_a_batch_that_was_wrong_and_is_reverted_raises_no_alarm(scened: Scene) -
     l1.revert(1)
     l1.commit(2, salt=b"right")
     assert scened.run().last.number == 2
+
+
+def test_a_batch_that_l1_has_executed_is_accepted_from_a_snapshot_and_named_until_it_is_removed(
+    scened: Scene,
+) -> None:
+    l1 = scened.l1
+    l1.settle(1)
+    block = l1.commit(2)
+    l1.verify(1, 2)
+    l1.execute(2)
+    l1.commit(3)
+    scened.deriver.wrong.add(b"batch 2 ")
+    snapshot = BatchSnapshot(scened.chain.ledger.store, 2)
+    assert scened.run(scened.derivation_with(snapshot)).last.number == 3
+    # Not at the first alarm, which a node that lags may have caused.
+    assert [it.number for it in scened.deriver.claims] == [1, 2, 2, 2, 3]
+    table = scened.chain.batches.derivation
+    [accepted] = table.accepted()
+    assert (accepted.number, accepted.first_block, accepted.last_block) == (2, 3, 4)
+    assert "batch 2, state_root: 0x01 on L1, 0x02 here" in str(accepted)
+    table.end()
+    assert publication_report(scened.chain.batches)["derivation"] == str(accepted)
+    l1.reorg(block - 1)
+    l1.commit(2, salt=b"right")
+    table.begin()
+    scened.run()
+    assert table.accepted() == []
+
+
+def test_a_batch_that_l1_has_not_executed_is_not_accepted(scened: Scene) -> None:
+    l1 = scened.l1
+    l1.settle(1)
+    l1.commit(2)
+    l1.verify(1, 2)
+    scened.deriver.wrong.add(b"batch 2 ")
+    with pytest.raises(SnapshotRejected, match="the operator can still revert it"):
+        scened.run(scened.derivation_with(BatchSnapshot(scened.chain.ledger.store, 2)))
+    assert scened.chain.batches.derivation.accepted() == []
+
+
+def test_another_batch_than_the_named_one_is_not_accepted(scened: Scene) -> None:
+    scened.l1.settle(1)
+    scened.l1.settle(2)
+    scened.deriver.wrong.add(b"batch 1 ")
+    with pytest.raises(DerivationAlarm, match="batch 1, state_root"):
+        scened.run(scened.derivation_with(BatchSnapshot(scened.chain.ledger.store, 2)))
 
 
 def test_an_alarm_is_raised_once_the_batch_was_read_twice_and_leaves_those_before_it(
