@@ -29,7 +29,13 @@ def run_derive(flags: Mapping[str, Any], config: NodeConfig) -> int:
     progress = ProgressLine(sys.stderr)
     try:
         found = asyncio.run(
-            derive_chain(config, from_block=first, snapshot=_snapshot(flags), report=progress.show)
+            derive_chain(
+                config,
+                from_block=first,
+                edits_from=flags["edits_from"],
+                snapshot=_snapshot(flags),
+                report=progress.show,
+            )
         )
     except DerivationAlarm as error:
         return print_error(

@@ -183,6 +183,11 @@ def derive_parser() -> Parser:
         help="L1 block from which on the chain is searched for; by default all of them.",
     )
     parser.add_argument(
+        "--edits-from",
+        metavar="URL",
+        help="Node that has the edits of which L1 has only the hash, because they are larger than a batch.",
+    )
+    parser.add_argument(
         "--accept-from",
         type=int,
         metavar="BATCH",

@@ -245,6 +245,17 @@ class UnderivableBatch(DerivationAlarm):
         return f"{found}; L1 has {expected}"
 
 
+class EditsUnavailable(EntresolError):
+    """A node does not have the edits of a block of which L1 has only the hash, or says something else."""
+
+    rpc_code = INTERNAL
+
+    def __init__(self, block: int, source: str, problem: str) -> None:
+        super().__init__(f"the edits of block {block} are not at {source}: {problem}")
+        self.block = block
+        self.problem = problem
+
+
 class SnapshotRejected(EntresolError):
     """A snapshot does not have the batch that L1 has executed, or L1 has not executed the batch."""
 

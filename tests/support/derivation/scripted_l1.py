@@ -33,6 +33,7 @@ from entresol.rollup.derivation.derivation import Derivation
 from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
+from entresol.rollup.derivation.sources import DerivationSources
 from entresol.rollup.publication.genesis import published_genesis
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.published.chain import publishing_genesis
@@ -351,7 +352,13 @@ class Scene:
     def derivation_with(self, snapshot: BatchSnapshot | None) -> Derivation:
         """Return a derivation that may take a batch from a snapshot."""
         contract = ZkChain(cast("LayerOne", self.l1), CONTRACT)
-        return Derivation(self.chain, contract, self.deriver, snapshot=snapshot, sleep=self._sleep)
+        return Derivation(
+            self.chain,
+            contract,
+            self.deriver,
+            sources=DerivationSources(snapshot=snapshot),
+            sleep=self._sleep,
+        )
 
     def run(self, derivation: Derivation | None = None) -> Derivation:
         """Derive all that L1 has."""

@@ -12,6 +12,7 @@ from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.availability.chain_finder import ChainFinder, FoundChain
 from entresol.l1.contracts import ZkChain
 from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.deriving.published_genesis import find_genesis
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.node.settlement.remote_setup import checked_url
@@ -20,8 +21,10 @@ from entresol.node.settlement.settlement_layer import retry_until_reachable
 from entresol.primitives.values import Address
 from entresol.rollup.derivation.batch_deriver import BatchDeriver
 from entresol.rollup.derivation.derivation import MAX_FAILURES, Derivation
+from entresol.rollup.derivation.edit_fetcher import EditFetcher
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
+from entresol.rollup.derivation.sources import DerivationSources
 from entresol.storage.database.directory import check_directory
 from entresol.storage.derivation_table import AcceptedBatch
 from entresol.storage.store import Store
@@ -71,6 +74,7 @@ async def derive_chain(
     config: NodeConfig,
     *,
     from_block: int | None = None,
+    edits_from: str | None = None,
     snapshot: NamedSnapshot | None = None,
     report: Callable[[DerivationProgress], None] = lambda _progress: None,
     l1: LayerOne | None = None,
@@ -78,7 +82,8 @@ async def derive_chain(
     """Derive the chain that a configuration names into its data directory; `l1` is that of its URL.
 
     Raises `DerivationAlarm` if a batch is not what L1 says; the directory has those before it. The batch of `snapshot`
-    is taken from there if L1 has executed it all the same.
+    is taken from there if L1 has executed it all the same; edits of which L1 has only the hash come from the node at
+    `edits_from`.
     """
     path = _path(config)
     file = ManifestFile(config.chain)
@@ -86,14 +91,18 @@ async def derive_chain(
     check_directory(path)
     if file.has_development_l1:
         raise InvalidConfig(_DIRECTORY, f"{path} has an L1 of its own: give a new directory")
+    edits = None if edits_from is None else EditFetcher(_edits_url(edits_from))
     l1 = l1 or RemoteLayerOne(_url(config))
     try:
         finder = ChainFinder(l1, bridgehub, from_block)
         chain_id = config.chain.chain_id if "chain_id" in config.given else None
         found = await _repeated(l1, lambda: finder.find(chain_id))
         with _opened(snapshot, path) as source:
-            return await _derive(config, l1, found, file, source, report)
+            sources = DerivationSources(edits, source)
+            return await _derive(config, l1, found, file, sources, report)
     finally:
+        if edits is not None:
+            await edits.close()
         await l1.close()
 
 
@@ -102,7 +111,7 @@ async def _derive(
     l1: LayerOne,
     found: FoundChain,
     file: ManifestFile,
-    snapshot: BatchSnapshot | None,
+    sources: DerivationSources,
     report: Callable[[DerivationProgress], None],
 ) -> DerivedChain:
     contract = ZkChain(l1, found.contracts.chain, found.first_block)
@@ -114,7 +123,11 @@ async def _derive(
         _begin(chain)
         file.write(file.manifest or manifest)
         derivation = Derivation(
-            chain, contract, BatchDeriver(chain), snapshot=snapshot, report=report
+            chain,
+            contract,
+            BatchDeriver(chain, sources.edits),
+            sources=sources,
+            report=report,
         )
         await derivation.run()
         sent = await contract.total_priority_transactions()
@@ -201,6 +214,15 @@ def _url(config: NodeConfig) -> str:
     if config.l1.l1_url is None:
         raise InvalidConfig("--l1-url", "derive needs the URL of the L1")
     return checked_url(config)
+
+
+def _edits_url(url: str) -> str:
+    if not is_http_url(url):
+        raise InvalidConfig(
+            "--edits-from",
+            f"{Endpoint(url).redacted!r} is no URL that begins with http:// or https://",
+        )
+    return url
 
 
 def _bridgehub(config: NodeConfig, file: ManifestFile) -> Address:

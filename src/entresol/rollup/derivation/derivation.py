@@ -33,6 +33,7 @@ from entresol.rollup.derivation.l1_events import (
     BatchReverts,
     L1Events,
 )
+from entresol.rollup.derivation.sources import L1_ALONE, DerivationSources
 from entresol.rollup.derivation.step_reader import StepReader
 from entresol.storage.batch_table import DepositCursor
 from entresol.storage.derivation_table import DerivedPosition
@@ -102,7 +103,7 @@ class Derivation:
         contract: ZkChain,
         deriver: Deriver,
         *,
-        snapshot: BatchSnapshot | None = None,
+        sources: DerivationSources = L1_ALONE,
         report: Callable[[DerivationProgress], None] = lambda _progress: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -114,7 +115,7 @@ class Derivation:
         self._events = L1Events(contract)
         self._steps = StepReader(contract.l1)
         self._deriver = deriver
-        self._snapshot = snapshot
+        self._edits, self._snapshot = sources
         self._alarm: DerivationAlarm | None = None
         """The one of the round before, which a node of L1 may have caused that lags, or is on another fork."""
         self._report = report
@@ -268,6 +269,8 @@ class Derivation:
         """Derive a batch, or accept one that L1 has executed although it cannot be derived."""
         by = await self._steps.step_of(event)
         await feed.fill(event.position)
+        if self._edits is not None:
+            await self._edits.fetch(event.claim)
         accepted = None
         try:
             sealed = self._deriver.derive(event.claim, feed.take)

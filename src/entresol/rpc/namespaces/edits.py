@@ -1,0 +1,54 @@
+"""The `entresol_` method for the edits of a block, which those who derive a chain need if L1 has only their hash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Raw
+
+from entresol.errors import BlockNotFound
+from entresol.offload import Offload
+from entresol.primitives.published.edits import PublishedEdits
+from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.render.hex import data, raw
+from entresol.rpc.types.block_id import BlockId
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.rpc.services.block_resolver import BlockResolver
+    from entresol.storage.store_view import BlockReader
+
+MAX_PIECE_BYTES: Final = 1 << 20
+"""What one call returns of edits."""
+
+
+class EntresolEdits:
+    """What developers have changed by hand before the transactions of a block."""
+
+    prefix = "entresol"
+
+    def __init__(self, resolver: BlockResolver, blocks: BlockReader) -> None:
+        self._resolver = resolver
+        self._blocks = blocks
+
+    @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.LOCAL)
+    def get_edits(
+        self, block: BlockId, offset: Number
+    ) -> Annotated[Raw, Data] | Offload[Annotated[Raw, Data]] | None:
+        """Return the published encoding of a block's edits from an offset on, at most 1 MiB of it; null without edits.
+
+        It is the data of which L1 has only the hash if it is larger than a batch: `entresol derive --edits-from` reads
+        it. From its end on it is empty.
+        """
+        record = self._blocks.record(self._resolver.inspected(block))
+        if not record.edits:
+            return None
+        begin = int(offset)
+
+        def work() -> Raw:
+            encoded = PublishedEdits.of(record.edits, record.codes).encode()
+            return raw(data(encoded[begin : begin + MAX_PIECE_BYTES]))
+
+        return Offload(work)
