@@ -126,10 +126,12 @@ class AbiRegistry:
         values = _values(entry.outputs, output)
         return None if values is None else ", ".join(map(format_value, entry.outputs, values))
 
-    def error(self, data: bytes) -> str | None:
-        """Return a custom error with its arguments."""
+    def error(self, data: bytes, *, named: bool = False) -> str | None:
+        """Return a custom error with its arguments; `named` if they are shown by name, as those of events are."""
         entry = self.find(AbiKey("error", data[:_SELECTOR_SIZE]))
-        return None if entry is None else _decoded(entry, data[_SELECTOR_SIZE:]) or entry.name
+        if entry is None:
+            return None
+        return _decoded(entry, data[_SELECTOR_SIZE:], named=named) or entry.name
 
     def event(self, topics: Sequence[bytes], data: bytes) -> str | None:
         """Return an event with its arguments by name."""
@@ -204,11 +206,15 @@ def _values(parameters: Sequence[AbiParameter], data: bytes) -> tuple[Any, ...] 
         return None
 
 
-def _decoded(entry: AbiEntry, data: bytes) -> str | None:
+def _decoded(entry: AbiEntry, data: bytes, *, named: bool = False) -> str | None:
     values = _values(entry.inputs, data) if entry.inputs else ()
     if values is None:
         return None
-    return f"{entry.name}({', '.join(map(format_value, entry.inputs, values))})"
+    shown: Iterable[str] = map(format_value, entry.inputs, values)
+    if named:
+        pairs = zip(entry.inputs, shown, strict=True)
+        shown = (f"{it.name}: {text}" if it.name else text for it, text in pairs)
+    return f"{entry.name}({', '.join(shown)})"
 
 
 def _decoded_event(entry: AbiEntry, topics: Sequence[bytes], data: bytes) -> str | None:

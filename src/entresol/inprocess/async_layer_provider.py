@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from web3.types import RPCEndpoint, RPCRequest, RPCResponse
 
     from entresol.inprocess.channel import InProcessConnection, LayerChannel
+    from entresol.inprocess.failures import LayerRecords
 
 
 class AsyncLayerProvider(PersistentConnectionProvider):
@@ -31,13 +32,16 @@ class AsyncLayerProvider(PersistentConnectionProvider):
 
     logger = logging.getLogger("entresol.provider")
 
-    def __init__(self, channel: LayerChannel) -> None:
+    def __init__(self, channel: LayerChannel, records: LayerRecords) -> None:
         super().__init__()
         self.endpoint_uri = "in-process"
         self._channel = channel
+        self.records = records
         self._connection: InProcessConnection | None = None
         self._notifications: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._responses: dict[Any, asyncio.Task[bytes]] = {}
+        self._printed: dict[Any, int] = {}
+        """How much contracts had printed when a call began."""
 
     async def is_connected(self, show_traceback: bool = False) -> bool:  # noqa: FBT001, FBT002 - web3.py's
         """Return whether the devnet runs."""
@@ -57,13 +61,19 @@ class AsyncLayerProvider(PersistentConnectionProvider):
     async def send_request(self, method: RPCEndpoint, params: Any) -> RPCRequest:
         """Start a call, and return what identifies it."""
         request = self.form_request(method, params)
+        self._printed[request["id"]] = self.records.console.total
         self._start(request["id"], self.encode_rpc_dict(request))
         return request
 
     @async_handle_recv_caching  # type: ignore[arg-type]
     async def recv_for_request(self, rpc_request: RPCRequest) -> RPCResponse:
         """Return the response to a call."""
-        return self.decode_rpc_response(await self._responses.pop(rpc_request["id"]))
+        position = self._printed.pop(rpc_request["id"])
+        response = self.decode_rpc_response(await self._responses.pop(rpc_request["id"]))
+        if "error" in response:
+            method, params = rpc_request["method"], rpc_request["params"]
+            self.records.fail(method, params, response["error"], position)
+        return response
 
     async def send_batch_request(self, requests: list[tuple[RPCEndpoint, Any]]) -> list[RPCRequest]:
         """Start a batch, and return its calls."""

@@ -17,4 +17,4 @@ class AsyncEntresolProvider(AsyncLayerProvider):
     """
 
     def __init__(self, layer: DevnetLayer) -> None:
-        super().__init__(layer.channel)
+        super().__init__(layer.channel, layer.records)

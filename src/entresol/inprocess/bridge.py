@@ -41,6 +41,10 @@ class Deposited(NamedTuple):
     l1: TxReceipt
     l2: TxReceipt
 
+    def __repr__(self) -> str:
+        outcome = "executed" if self.l2["status"] else "reverted"
+        return f"<deposit, sent by {_place(self.l1)} of L1, {outcome} by {_place(self.l2)} of L2>"
+
 
 class SentMessage(NamedTuple):
     """A message of an account on L2 to L1."""
@@ -51,6 +55,9 @@ class SentMessage(NamedTuple):
     """Of its transaction on L2."""
     position: int = 0
     """Its position among the messages of that transaction."""
+
+    def __repr__(self) -> str:
+        return f"<message of {self.sender}, {len(self.data)} bytes, sent by {_place(self.receipt)} of L2>"
 
 
 class MessageProof(NamedTuple):
@@ -318,3 +325,7 @@ class Bridge(SettlingClient):
 
 def _is_ether(token: str) -> bool:
     return Address.parse(token) == ETH_TOKEN
+
+
+def _place(receipt: TxReceipt) -> str:
+    return f"transaction {receipt['transactionHash'].to_0x_hex()[:10]}… in block {receipt['blockNumber']}"

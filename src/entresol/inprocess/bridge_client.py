@@ -41,6 +41,9 @@ class BridgeClient:
         self.l1 = l1
         self.l2 = l2
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {_shown(self.l1)}, {_shown(self.l2)}>"
+
     @cached_property
     def bridgehub(self) -> Any:
         """The Bridgehub on L1."""
@@ -168,3 +171,9 @@ class BridgeClient:
         return layer.eth.wait_for_transaction_receipt(
             transaction, timeout=PATIENCE_SECONDS, poll_latency=POLL_SECONDS
         )
+
+
+def _shown(client: Web3) -> str:
+    """Return which layer a client is of, without a request."""
+    records = getattr(client.provider, "records", None)
+    return str(client.provider) if records is None else str(records.title)

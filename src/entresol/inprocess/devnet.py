@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from entresol.errors import DevnetStopped, InvalidConfig, SnapshotLost
 from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
 from entresol.inprocess.channel import LayerChannel
+from entresol.inprocess.failures import FailureRecorder
 from entresol.inprocess.layer import DevnetAccount, DevnetLayer, ServedChain
 from entresol.inprocess.loop_thread import LoopThread
 from entresol.inprocess.saved_controls import SavedControls
@@ -21,6 +22,7 @@ from entresol.inprocess.shell import ConsoleRecorder
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
+from entresol.node.config.suggestions import similar
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.terminal.abi_files import abis_of
@@ -81,7 +83,9 @@ def devnet_config(
     known = {setting.name for setting in SETTINGS.all}
     for name in settings:
         if name not in known:
-            raise InvalidConfig(name, "there is no such setting; docs/config.md has all of them")
+            nearest = similar(name, known)
+            hint = f"did you mean {nearest}?" if nearest else "docs/config.md has all of them"
+            raise InvalidConfig(name, f"there is no such setting; {hint}")
     given = {name: _plain(value) for name, value in settings.items()}
     loaded = SETTINGS.load(given, environment or {}, file, defaults=DEFAULTS)
     config = read_secret_files(loaded)
@@ -111,6 +115,8 @@ class Devnet:
         self.config = config
         self.console = ConsoleRecorder()
         """What contracts print by `console.log`."""
+        self.failures = FailureRecorder()
+        """Which requests and transactions have failed."""
         self._loop = LoopThread("entresol devnet")
         self._l1: DevnetLayer | None = None
         self._l2s: tuple[DevnetLayer, ...] = ()
@@ -118,6 +124,11 @@ class Devnet:
         self._labels: list[str] = []
         self._l2_count = 0
         self._log: NodeLog | None = None
+
+    def __repr__(self) -> str:
+        if self._node is None:
+            return "<devnet that does not run>"
+        return f"<devnet: {', '.join(it.title for it in self.layers)}>"
 
     # From start to stop
 
@@ -309,6 +320,7 @@ class Devnet:
 
     def _record(self, label: str, service: ChainService) -> None:
         self.console.follow(service.chain, label)
+        self.failures.follow(service.chain, label)
         service.api.on_console.add(partial(self.console.record, label))
 
     def _follow(self) -> None:
@@ -338,4 +350,4 @@ class Devnet:
         channel = LayerChannel(self._loop, handle, self.config.server.body_limit_bytes)
         chain_id = service.chain.rules.chain_id
         served = ServedChain(label, service.address, chain_id, base_token)
-        return DevnetLayer(served, accounts, channel, self.console)
+        return DevnetLayer(served, accounts, channel, self.console, self.failures)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 
 from entresol.errors import MethodFailed
+from entresol.inprocess.failures import LayerRecords
 from entresol.inprocess.web3_package import require_web3
 from entresol.primitives.base_token import ETHER_TOKEN
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from entresol.chain.genesis.accounts import DevAccount
     from entresol.inprocess.async_layer_provider import AsyncLayerProvider
     from entresol.inprocess.channel import LayerChannel
+    from entresol.inprocess.failures import FailureRecorder
     from entresol.inprocess.layer_provider import LayerProvider
     from entresol.inprocess.shell import ConsoleRecorder
     from entresol.primitives.base_token import BaseToken
@@ -39,6 +41,10 @@ class DevnetAccount(msgspec.Struct, frozen=True):
         """Return an account of a genesis."""
         address = cast("ChecksumAddress", account.address.checksummed())
         return cls(address, str(account.secret))
+
+    def __repr__(self) -> str:
+        """Return the address alone: a report of a test, or a log, is no place for a key."""
+        return f"<account {self.address}>"
 
     @property
     def signer(self) -> LocalAccount:
@@ -68,6 +74,7 @@ class DevnetLayer:
         accounts: Sequence[DevnetAccount],
         channel: LayerChannel,
         console: ConsoleRecorder,
+        failures: FailureRecorder,
     ) -> None:
         self.name = served.name
         self.url = f"http://{served.address}"
@@ -78,17 +85,29 @@ class DevnetLayer:
         self.accounts = tuple(accounts)
         self.channel = channel
         self.console = console
+        """What contracts have printed by `console.log`."""
+        self.records = LayerRecords(self.name, self.title, console, failures)
+        """What its clients record."""
         self._ids = itertools.count(1)
 
+    @property
+    def title(self) -> str:
+        """What it is and where, for people."""
+        # Each of several L2s is named by its id.
+        layer = "L2" if self.name.isdigit() else self.name
+        return f"{layer} {self.chain_id} at {self.url}"
+
     def __repr__(self) -> str:
-        return f"<{self.name} at {self.url}, chain {self.chain_id}>"
+        return f"<{self.title}>"
 
     def request(self, method: str, *params: Any) -> Any:
         """Return the result of a method, as JSON has it; an error is raised as `MethodFailed`."""
         call = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
+        position = self.console.total
         response = msgspec.json.decode(self.channel.respond(msgspec.json.encode(call)))
         error = response.get("error")
         if error is not None:
+            self.records.fail(method, params, error, position)
             raise MethodFailed(method, error["code"], error["message"], error.get("data"))
         return response["result"]
 
@@ -97,14 +116,14 @@ class DevnetLayer:
         require_web3()
         from entresol.inprocess.layer_provider import LayerProvider  # noqa: PLC0415
 
-        return LayerProvider(self.channel, self.console)
+        return LayerProvider(self.channel, self.records)
 
     def async_provider(self) -> AsyncLayerProvider:
         """Return a new asynchronous provider for web3.py."""
         require_web3()
         from entresol.inprocess.async_layer_provider import AsyncLayerProvider  # noqa: PLC0415
 
-        return AsyncLayerProvider(self.channel)
+        return AsyncLayerProvider(self.channel, self.records)
 
     @cached_property
     def w3(self) -> Web3:

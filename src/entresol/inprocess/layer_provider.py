@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from web3.types import RPCEndpoint, RPCResponse
 
     from entresol.inprocess.channel import LayerChannel
-    from entresol.inprocess.shell import ConsoleRecorder
+    from entresol.inprocess.failures import LayerRecords
 
 
 class LayerProvider(JSONBaseProvider):
@@ -23,18 +23,20 @@ class LayerProvider(JSONBaseProvider):
 
     logger = logging.getLogger("entresol.provider")
 
-    def __init__(self, channel: LayerChannel, console: ConsoleRecorder) -> None:
+    def __init__(self, channel: LayerChannel, records: LayerRecords) -> None:
         super().__init__()
         self._channel = channel
-        self.console = console
-        """What contracts have printed by `console.log`."""
+        self.records = records
 
     @handle_request_caching
     def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
         """Return the response to a call."""
-        return self.decode_rpc_response(
-            self._channel.respond(self.encode_rpc_request(method, params))
-        )
+        position = self.records.console.total
+        body = self._channel.respond(self.encode_rpc_request(method, params))
+        response = self.decode_rpc_response(body)
+        if "error" in response:
+            self.records.fail(method, params, response["error"], position)
+        return response
 
     def make_batch_request(
         self, requests: list[tuple[RPCEndpoint, Any]]

@@ -30,7 +30,7 @@ class EntresolProvider(LayerProvider):
             layer = own.layers[-1]
         elif settings:
             raise TypeError("settings are those of a chain of its own, not of a given layer")
-        super().__init__(layer.channel, layer.console)
+        super().__init__(layer.channel, layer.records)
 
 
 def _nothing() -> None:

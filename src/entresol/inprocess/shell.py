@@ -52,9 +52,14 @@ class ConsoleRecorder:
 
     def since(self, position: int) -> list[str]:
         """Return the lines that were printed since `total` was `position`, as far as they are remembered."""
+        return self.between(range(position, self.total))
+
+    def between(self, positions: range) -> list[str]:
+        """Return the lines that were printed from one position to another, as far as they are remembered."""
         recorded = list(self._recorded)
-        first = max(0, len(recorded) - (self.total - position))
-        return [line for it in recorded[first:] for line in it.lines()]
+        dropped = self.total - len(recorded)
+        first, last = (max(0, it - dropped) for it in (positions.start, positions.stop))
+        return [line for it in recorded[first:last] for line in it.lines()]
 
     def follow(self, chain: Chain, layer: str) -> None:
         """Record what the transactions of a chain print."""

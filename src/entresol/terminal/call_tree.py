@@ -95,11 +95,14 @@ class CallTree:
         return f"[Revert] {describe_error(self._abis, output) or 'EvmError: Revert'}"
 
 
-def describe_error(abis: AbiRegistry, data: bytes) -> str | None:
-    """Return what an execution reverted with, custom errors by name if they are known; None if it is empty."""
+def describe_error(abis: AbiRegistry, data: bytes, *, named: bool = False) -> str | None:
+    """Return what an execution reverted with, custom errors by name if they are known; None if it is empty.
+
+    `named` if the arguments of a custom error have names; in a call tree they have none.
+    """
     if data[:_SELECTOR] in (ERROR_SELECTOR, PANIC_SELECTOR):
         return describe_revert(data)
-    return abis.error(data) or describe_revert(data)
+    return abis.error(data, named=named) or describe_revert(data)
 
 
 def describe_event(abis: AbiRegistry, topics: list[bytes], data: bytes) -> str:

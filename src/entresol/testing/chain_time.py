@@ -21,6 +21,9 @@ class ChainTime:
         self._layers = layers
         self._l2 = l2 or layers[-1]
 
+    def __repr__(self) -> str:
+        return f"<chain time: {', '.join(it.title for it in self._layers)}>"
+
     @property
     def now(self) -> int:
         """The time of the last block of the L2, the first if there are several, in seconds since 1970."""

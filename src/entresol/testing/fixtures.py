@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from entresol.testing.devnet_start import DEVNET_START, DevnetStart
+
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from web3 import AsyncWeb3, Web3
 
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
     from entresol.testing.devnet_pool import DevnetPool
 
 # Modules of a node are imported when a test needs one: other runs have no use for them.
-
-CONSOLE_START: Final = pytest.StashKey[tuple["Devnet", int]]()
-"""The devnet of a test, and how much had been printed when the test started."""
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +65,7 @@ def devnet_of_test(request: pytest.FixtureRequest) -> Devnet:
 def isolated_devnet(devnet_of_test: Devnet, request: pytest.FixtureRequest) -> Iterator[Devnet]:
     """Return the devnet, and revert all of its chains after the test."""
     devnet = devnet_of_test
-    request.node.stash[CONSOLE_START] = devnet, devnet.console.total
+    request.node.stash[DEVNET_START] = DevnetStart.now(devnet)
     with devnet.isolated():
         yield devnet
 
@@ -133,17 +132,3 @@ def chain_time(isolated_devnet: Devnet) -> ChainTime:
     from entresol.testing.chain_time import ChainTime  # noqa: PLC0415
 
     return ChainTime(isolated_devnet.layers, isolated_devnet.l2)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what contracts have printed to the report of a failed test."""
-    started = item.stash.get(CONSOLE_START, None)
-    if call.when == "call" and call.excinfo is not None and started is not None:
-        net, position = started
-        lines = net.console.since(position)
-        if lines:
-            item.add_report_section("call", "console.log", "\n".join(lines))
-    return (yield)

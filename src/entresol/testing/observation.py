@@ -32,7 +32,7 @@ class Observation:
         self.abis.add([dict(entry) for entry in abi])
         self.first_block = w3.eth.block_number + 1
         provider = w3.provider
-        self._console = provider.console if isinstance(provider, LayerProvider) else None
+        self._console = provider.records.console if isinstance(provider, LayerProvider) else None
         self._console_start = 0 if self._console is None else self._console.total
 
     @property

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the flag that lets forks run from their caches alone."""
-    parser.getgroup("entresol").addoption(
+    """Add the flags of the plugin."""
+    group = parser.getgroup("entresol")
+    group.addoption(
         "--entresol-offline",
         action="store_true",
         help="Let devnets that are forks send no request to a remote: their caches have all.",
+    )
+    group.addoption(
+        "--entresol-full-traceback",
+        action="store_true",
+        help="Show the frames of web3.py, contextlib and entresol in the failures of tests, too.",
     )
 
 
@@ -30,5 +36,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "devnet_settings",
     )
     if find_spec("web3") is not None:
-        fixtures = import_module("entresol.testing.fixtures")
-        config.pluginmanager.register(fixtures, "entresol-fixtures")
+        for name in ("fixtures", "reports"):
+            module = import_module(f"entresol.testing.{name}")
+            config.pluginmanager.register(module, f"entresol-{name}")

@@ -90,9 +90,8 @@ def _data_of(data: Any) -> bytes:
 
 def _decode(failure: RevertedCall, data: bytes, message: str, observed: Observation) -> None:
     failure.data = data
-    failure.text = describe_error(observed.abis, data) or message.removeprefix(
-        "execution reverted: "
-    )
+    known = describe_error(observed.abis, data, named=True)
+    failure.text = known or message.removeprefix("execution reverted: ")
     failure.reason, selector = failure.text, data[:4]
     entry = observed.abis.find(AbiKey("error", selector))
     if selector == PANIC_SELECTOR:

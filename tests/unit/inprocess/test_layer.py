@@ -31,4 +31,4 @@ def test_a_client_is_made_once_and_others_on_request(net: Devnet) -> None:
 
 
 def test_it_says_what_it_is(net: Devnet) -> None:
-    assert repr(net.l1) == f"<L1 at {net.l1.url}, chain 31337>"
+    assert repr(net.l1) == f"<L1 31337 at {net.l1.url}>"

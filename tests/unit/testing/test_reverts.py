@@ -37,7 +37,7 @@ def test_a_custom_error_is_decoded(token: Any, l2: Web3) -> None:
         token.functions.transfer(bob, TOO_MUCH).transact()
     assert failure.reason == "InsufficientBalance"
     assert (failure.args["balance"], failure.args["needed"]) == (100, TOO_MUCH)
-    assert failure.text == f"InsufficientBalance({alice}, 100, 1000)"
+    assert failure.text == f"InsufficientBalance(owner: {alice}, balance: 100, needed: 1000)"
 
 
 @pytest.mark.parametrize("gas", [{}, {"gas": 100_000}], ids=["estimated", "in a block"])
@@ -48,7 +48,7 @@ def test_another_error_is_shown_decoded(token: Any, l2: Web3, gas: dict[str, int
         reverted(token, "InsufficientAllowance", needed=5),
     ):
         token.functions.transfer(bob, TOO_MUCH).transact(gas)
-    shown = f"InsufficientBalance({alice}, 100, 1000)"
+    shown = f"InsufficientBalance(owner: {alice}, balance: 100, needed: 1000)"
     assert str(raised.value) == f"reverted with {shown}, expected InsufficientAllowance(needed=5)"
 
 

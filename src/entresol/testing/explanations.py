@@ -1,0 +1,154 @@
+"""Explain failures of a devnet to people: reasons with the ABIs that a test has, and what belongs to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from web3.contract.base_contract import BaseContract, BaseContractFunction
+from web3.exceptions import ContractLogicError, OffchainLookup, Web3RPCError
+
+from entresol.contracts.abi_registry import AbiRegistry, project_abis
+from entresol.errors import MethodFailed
+from entresol.inprocess.failures import FailedRequest, FailedTransaction
+from entresol.terminal.call_tree import describe_error
+from entresol.terminal.console_log import console_lines
+from entresol.testing.tracebacks import frames_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from entresol.inprocess.devnet import Devnet
+    from entresol.testing.devnet_start import DevnetStart
+
+    Failure: TypeAlias = FailedRequest | FailedTransaction
+    Details: TypeAlias = Callable[[Devnet, Failure], list[str]]
+
+MAX_TRANSACTIONS: Final = 5
+"""Failed transactions that a report shows, the last ones."""
+UNKNOWN_ERROR: Final = (
+    "no contract of the test has this error; the setting abi names files with others"
+)
+
+
+def printed_by(net: Devnet, failure: Failure) -> list[str]:
+    """Return what an execution has printed by `console.log`, with a title."""
+    if isinstance(failure, FailedRequest):
+        lines = [it.partition("] ")[2] for it in net.console.between(failure.console)]
+    else:
+        lines = [] if failure.console is None else console_lines(failure.console)
+    return ["console.log:", *(f"  {it}" for it in lines)] if lines else []
+
+
+DETAILS: Final[tuple[Details, ...]] = (printed_by,)
+"""What is shown below the reason of a failure, in this order: each returns lines, or none if it knows nothing."""
+
+
+class Explainer:
+    """Explains an exception of a test, and the transactions that have failed meanwhile.
+
+    Remembers: the ABIs of the contracts that the test had at hand, and which requests it has explained.
+    """
+
+    def __init__(
+        self,
+        start: DevnetStart | None,
+        errors: Iterable[BaseException],
+        arguments: Mapping[str, Any],
+    ) -> None:
+        self._start = start
+        self._abis = AbiRegistry(project_abis if start is None else lambda: start.devnet.abis)
+        for abi in _abis_at_hand(errors, arguments):
+            self._abis.add([dict(entry) for entry in abi])
+        self._shown = range(0)
+        """What is shown already of what was printed."""
+
+    def explain_error(self, error: BaseException) -> None:
+        """Give a revert that web3.py reports its decoded reason, and what is known of the request besides."""
+        data, notes = _revert_data(error), list[str]()
+        is_known = self._abis.error(data) is not None
+        reason = describe_error(self._abis, data, named=True)
+        if isinstance(error, ContractLogicError) and not isinstance(error, OffchainLookup):
+            # `message` and `data` stay what they are.
+            error.args = (reason or f"{error.message} without a reason",)
+        elif is_known:
+            notes += [str(reason)]
+        if reason is not None and reason.startswith("custom error "):
+            notes += [UNKNOWN_ERROR]
+        failed = self._request_of(error)
+        if self._start is not None and failed is not None:
+            net = self._start.devnet
+            notes += [line for details in DETAILS for line in details(net, failed)]
+            self._shown = failed.console
+        _add_note(error, "\n".join(notes))
+
+    def sections(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield what else belongs to the report, with titles: failed transactions, and what was printed."""
+        if self._start is None:
+            return
+        net, printed, failed = self._start
+        transactions = net.failures.transactions_since(failed)[-MAX_TRANSACTIONS:]
+        lines = [line for it in transactions for line in self._transaction(net, it)]
+        if lines:
+            yield "failed transactions", lines
+        if printed < self._shown.start or self._shown.stop < net.console.total:
+            lines = net.console.since(printed)
+            if lines:
+                yield "console.log", lines
+
+    def _transaction(self, net: Devnet, failed: FailedTransaction) -> Iterator[str]:
+        reason = describe_error(self._abis, failed.data, named=True) or str(failed.failure)
+        yield f"[{failed.layer} block {failed.block}, transaction {failed.position}] {reason}"
+        for details in DETAILS:
+            # What transactions have printed is a section of its own.
+            if details is not printed_by:
+                yield from (f"  {line}" for line in details(net, failed))
+
+    def _request_of(self, error: BaseException) -> FailedRequest | None:
+        """Return the last request that an error like this one was the response to."""
+        wanted = _response_of(error)
+        if self._start is None or wanted is None:
+            return None
+        recorded = self._start.devnet.failures.requests()
+        return next((it for it in recorded if wanted in (it.error, it.error.get("data"))), None)
+
+
+def _add_note(error: BaseException, note: str) -> None:
+    """Add a note, once: a fixture of a session fails with the same exception in every test."""
+    if note and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
+def _revert_data(error: BaseException) -> bytes:
+    found = _response_of(error)
+    text = found.get("data") if isinstance(found, dict) else found
+    try:
+        return bytes.fromhex(text[2:]) if isinstance(text, str) else b""
+    except ValueError:
+        return b""
+
+
+def _response_of(error: BaseException) -> Any:
+    """Return the error of the response that an exception was raised for, or its data, which is what web3.py keeps."""
+    if isinstance(error, ContractLogicError):
+        return error.data
+    if isinstance(error, Web3RPCError):
+        return (error.rpc_response or {}).get("error")
+    return error.data if isinstance(error, MethodFailed) else None
+
+
+def _abis_at_hand(
+    errors: Iterable[BaseException], arguments: Mapping[str, Any]
+) -> Iterator[Iterable[Mapping[str, Any]]]:
+    """Yield the ABIs of the contracts in the frames of exceptions, and among the arguments of a test."""
+    for error in errors:
+        for frame in frames_of(error):
+            yield from map(_abi_of, frame.f_locals.values())
+    yield from map(_abi_of, arguments.values())
+
+
+def _abi_of(value: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(value, BaseContract) or (
+        isinstance(value, type) and issubclass(value, BaseContract)
+    ):
+        return value.abi or ()
+    return value.contract_abi or () if isinstance(value, BaseContractFunction) else ()

@@ -1,0 +1,183 @@
+"""The reports of tests that fail: short, decoded, and complete if that is asked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+from web3 import Web3
+
+from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.evm.console import console_call, logging_code
+
+PRINTS: Final = Web3.to_hex(logging_code(console_call("log(string)", "before")))
+FAILS: Final = Web3.to_hex(
+    logging_code(console_call("log(string)", "while it fails"), then="0 0 revert")
+)
+
+CONFTEST: Final = """
+import pytest
+
+from entresol.contracts import artifact
+
+@pytest.fixture
+def token(l2):
+    compiled = artifact("TestERC20")
+    contract = l2.eth.contract(abi=compiled.abi, bytecode=str(compiled.bytecode))
+    sent = contract.constructor("Token", "TOK", 18).transact()
+    return l2.eth.contract(l2.eth.get_transaction_receipt(sent)["contractAddress"], abi=compiled.abi)
+"""
+TESTS: Final = f"""
+import asyncio
+
+import pytest
+
+from entresol.testing import reverted
+
+BOB = "0x" + "22" * 20
+
+def test_reverts(token):
+    token.functions.transfer(BOB, 101).transact()
+
+def test_prints(l2):
+    l2.eth.call({{"data": "{PRINTS}"}})
+    l2.eth.call({{"data": "{FAILS}"}})
+
+def test_asynchronous(async_l2):
+    async def call():
+        await async_l2.eth.call({{"data": "{FAILS}"}})
+
+    asyncio.run(call())
+
+def test_fails_in_its_block(l2, token):
+    sent = token.functions.transfer(BOB, 5).transact({{"gas": 100_000}})
+    assert l2.eth.get_transaction_receipt(sent)["status"] == 1
+
+def test_another_error(token):
+    with reverted(token, "InsufficientAllowance"):
+        token.functions.transfer(BOB, 101).transact()
+
+@pytest.fixture(scope="session")
+def broken(devnet):
+    devnet.l2.w3.eth.call({{"data": "0x63010203045f526004601cfd"}})
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_a_fixture_fails(broken, time):
+    pass
+
+def test_a_method_fails(isolated_devnet):
+    isolated_devnet.l2.request("eth_call", {{"data": "{FAILS}"}})
+
+def test_of_others():
+    assert 1 == 2
+"""
+
+
+class Reports:
+    """What a run has printed, by the names of its tests."""
+
+    def __init__(self, output: str) -> None:
+        self.output = output
+        parts = re.split(
+            r"^_+ (?:ERROR at setup of )?(test_\w+)(?:\[\d\])? _+$", output, flags=re.MULTILINE
+        )
+        self._parts = dict(zip(parts[1::2], parts[2::2], strict=True))
+
+    def of(self, name: str) -> list[str]:
+        """Return the lines of the report of a test, without empty ones."""
+        text = self._parts[f"test_{name}"].partition("\nframes of ")[0].partition("\n====")[0]
+        return [it for it in text.splitlines() if it.strip()]
+
+    def problem_of(self, name: str) -> list[str]:
+        """Return the lines that say what is wrong."""
+        return [it.removeprefix("E").strip() for it in self.of(name) if it.startswith("E ")]
+
+
+def reports(folder: Path, *arguments: str) -> Reports:
+    runs = PytestRuns(folder)
+    runs.write(conftest=CONFTEST, test_failing=TESTS)
+    return Reports(runs.run("-q", *arguments).stdout)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    return reports(tmp_path_factory.mktemp("short"))
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    return reports(
+        tmp_path_factory.mktemp("full"), "--entresol-full-traceback", "-k", "reverts or another"
+    )
+
+
+def test_an_unexpected_revert_takes_ten_lines_and_is_decoded(ran: Reports) -> None:
+    lines = ran.of("reverts")
+    assert len(lines) <= 10, lines
+    (problem,) = ran.problem_of("reverts")
+    error, _, reason = problem.partition(": ")
+    assert error == "web3.exceptions.ContractCustomError"
+    assert re.fullmatch(r"InsufficientBalance\(owner: 0x\w{40}, balance: 0, needed: 101\)", reason)
+
+
+def test_what_the_failing_call_printed_follows_the_reason(ran: Reports) -> None:
+    assert ran.problem_of("prints") == [
+        "web3.exceptions.ContractLogicError: execution reverted without a reason",
+        *("console.log:", "while it fails"),
+    ]
+
+
+def test_what_was_printed_before_has_a_section(ran: Reports) -> None:
+    section = ran.of("prints")[-2:]
+    assert section == ["[L2 eth_call] before", "[L2 eth_call] while it fails"]
+    assert "Captured console.log" not in "\n".join(ran.of("asynchronous"))
+
+
+def test_frames_of_an_event_loop_are_hidden(ran: Reports) -> None:
+    assert "console.log:" in ran.problem_of("asynchronous")
+    assert not [it for it in ran.of("asynchronous") if "asyncio/" in it or "web3/" in it]
+
+
+def test_a_transaction_that_has_failed_in_its_block_is_explained(ran: Reports) -> None:
+    lines = "\n".join(ran.of("fails_in_its_block"))
+    assert "Captured failed transactions call" in lines
+    assert re.search(r"\[L2 block 2, transaction 0\] InsufficientBalance\(owner: 0x", lines)
+
+
+def test_an_assertion_of_the_plugin_names_the_line_that_has_reverted(ran: Reports) -> None:
+    problem, line = ran.problem_of("another_error")
+    assert "expected InsufficientAllowance" in problem
+    assert line.endswith(": token.functions.transfer(BOB, 101).transact()")
+    assert len(ran.of("another_error")) <= 10
+
+
+def test_an_error_in_a_fixture_is_explained_once(ran: Reports) -> None:
+    assert ran.problem_of("a_fixture_fails") == [
+        "web3.exceptions.ContractCustomError: custom error 0x01020304",
+        "no contract of the test has this error; the setting abi names files with others",
+    ]
+
+
+def test_a_request_of_the_devnet_is_explained(ran: Reports) -> None:
+    problem, *printed = ran.problem_of("a_method_fails")
+    assert problem.endswith("MethodFailed: eth_call: execution reverted (3)")
+    assert printed == ["console.log:", "while it fails"]
+    assert len(ran.of("a_method_fails")) <= 10
+
+
+def test_no_key_is_in_a_report(ran: Reports, full: Reports) -> None:
+    assert "ac0974bec39a17e36ba4a6b4d238ff944bacb478" not in ran.output + full.output
+
+
+def test_the_run_says_how_to_see_all_frames(ran: Reports, full: Reports) -> None:
+    assert ran.output.count("--entresol-full-traceback shows them") == 1
+    assert "--entresol-full-traceback shows them" not in full.output
+
+
+def test_all_frames_are_shown_if_asked_for(full: Reports) -> None:
+    lines = "\n".join(full.of("reverts"))
+    assert "web3/manager.py" in lines
+    assert "InsufficientBalance(owner: " in lines
+    assert "contextlib.py" in "\n".join(full.of("another_error"))
