@@ -149,7 +149,11 @@ def test_an_interval_seals_blocks_by_itself() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (["--port", "70000"], 2, "error: --port: Expected `int` <= 65535"),
+        (
+            ["--port", "70000"],
+            2,
+            "error: --port: expected a whole number of at most 65535, got 70000",
+        ),
         (
             ["--hardfork", "atlantis"],
             2,

@@ -135,8 +135,8 @@ def test_a_failed_start_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"chain_idd": 1}, "chain_idd: there is no such setting"),
-        ({"chain_id": 0}, "--chain-id: Expected `int` >= 1"),
+        ({"chain_idd": 1}, "chain_idd: there is no such setting; did you mean chain_id?"),
+        ({"chain_id": 0}, "--chain-id: expected a whole number of at least 1, got 0"),
         ({"l1_url": "http://localhost:1"}, "l1_url: a devnet has all of its chains in one process"),
         ({"chains": [{"chain_di": 7}]}, "chains[0].chain_di: there is no such setting; did you"),
         ({"chains": [{"chain_id": 7}, 8]}, "chains: say [[chains]], a table for each"),

@@ -87,7 +87,7 @@ def test_a_flag_is_for_the_chains_whose_table_says_nothing_else(tmp_path: Path) 
         ("workers = 2", "it is a setting of the whole node: api.workers"),
         ("data_dir = 'x'", "it is a setting of the whole node: chain.data_dir"),
         ("gas_limt = 5", "there is no such setting; did you mean gas_limit?"),
-        ("gas_limit = 5", "Expected `int` >= 21000"),
+        ("gas_limit = 5", "expected a whole number of at least 21000, got 5"),
     ],
 )
 def test_a_wrong_line_of_a_table_is_named(tmp_path: Path, line: str, problem: str) -> None:

@@ -11,7 +11,13 @@ import msgspec
 
 from entresol.errors import InvalidConfig
 from entresol.node.config.setting import Setting, sections_of, settings_of, split_list
-from entresol.node.config.suggestions import none_of, similar
+from entresol.node.config.suggestions import (
+    none_of,
+    similar,
+    unknown_key,
+    value_at,
+    wrong_value,
+)
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -144,7 +150,7 @@ class Settings(Generic[T]):
         found: _Source = {}
         for key, value in _flatten(document):
             if key not in known:
-                raise _unknown(f"{path}: {key}", key, known)
+                raise InvalidConfig(f"{path}: {key}", unknown_key(key, self.all))
             found[key] = (known[key], value, f"{path}: {key}")
         return found
 
@@ -165,7 +171,9 @@ class Settings(Generic[T]):
             for key, value in table.items():
                 origin = f"{where}{name}[{number}].{key}"
                 if key not in known:
-                    raise _unknown(origin, key, known)
+                    nearest = similar(key, known)
+                    hint = f"did you mean {nearest}?" if nearest else "--help-all lists them"
+                    raise InvalidConfig(origin, f"there is no such setting; {hint}")
                 setting = known[key]
                 if not self._tables.takes(setting):
                     raise InvalidConfig(
@@ -201,14 +209,16 @@ class Settings(Generic[T]):
             return msgspec.convert(values, self._schema, strict=False)
         except msgspec.ValidationError as error:
             problem, _, path = str(error).partition(" - at `$.")
-            key = path.rstrip("`")
-            raise InvalidConfig(origins.get(key, key), self._named(key, values, problem)) from error
+            item = path.rstrip("`")
+            key = item.partition("[")[0]
+            problem = self._named(key, item, values, problem)
+            raise InvalidConfig(origins.get(key, key), problem) from error
 
-    def _named(self, key: str, values: dict[str, dict[str, Any]], problem: str) -> str:
-        """Return the problem of a setting; of one with enumerated values, with these values."""
+    def _named(self, key: str, item: str, values: dict[str, dict[str, Any]], problem: str) -> str:
+        """Return the problem of a setting, or of an item of it; of one with enumerated values, with these values."""
         setting = next((it for it in self.all if it.key == key), None)
         if setting is None or not setting.choices:
-            return problem
+            return wrong_value(problem, value_at(values, item))
         return none_of(str(values[setting.section][setting.name]), setting.choices)
 
 
@@ -225,12 +235,6 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise InvalidConfig(str(path), error.strerror or str(error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidConfig(str(path), str(error)) from error
-
-
-def _unknown(origin: str, key: str, known: Iterable[str]) -> InvalidConfig:
-    nearest = similar(key, known)
-    hint = f"; did you mean {nearest}?" if nearest else ""
-    return InvalidConfig(origin, f"there is no such setting{hint}")
 
 
 def _split_list(setting: Setting, value: Any) -> Any:

@@ -1,12 +1,28 @@
-"""What was probably meant by a word that is none of those that are expected."""
+"""What is wrong with a word, a value or a key of a configuration, in the words of people, and what was meant."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from entresol.fork.settings import CACHE_VARIABLE
 from entresol.node.config.forking.endpoints import names_url
 from entresol.node.config.setting import PREFIX, Setting, redact
+
+MAX_VALUE: Final = 60
+"""Characters of a value that are shown."""
+
+_EXPECTED: Final = re.compile(r"Expected `([^`]+)`(?: (<=|>=|<|>) (\S+))?(?:, got `\w+`)?")
+_KINDS: Final = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "array": "a list",
+    "object": "a table",
+}
+_BOUNDS: Final = {"<=": "of at most", ">=": "of at least", "<": "below", ">": "above"}
 
 
 def none_of(word: str, choices: Iterable[str]) -> str:
@@ -34,3 +50,61 @@ def unknown_variables(
             nearest = similar(name.removeprefix(PREFIX), [it.removeprefix(PREFIX) for it in known])
             hint = f"did you mean {PREFIX}{nearest}?" if nearest else "it is ignored"
             yield name, f"there is no such setting; {hint}"
+
+
+def wrong_value(problem: str, value: Any) -> str:
+    """Return msgspec's problem with a value as a sentence that has the value."""
+    found = _EXPECTED.fullmatch(problem)
+    if found is None:
+        return problem
+    types, comparison, bound = found.groups()
+    kinds = [_KINDS.get(it, it) for it in types.split(" | ") if it != "null"]
+    if "a number" in kinds and "a whole number" in kinds:
+        kinds.remove("a whole number")
+    expected = " or ".join(kinds)
+    if comparison is not None:
+        expected += f" {_BOUNDS[comparison]} {bound.removesuffix('.0')}"
+    # A flag gives a number as text, and it is one if only a bound is broken.
+    shown = str(value) if comparison is not None else _shown(value)
+    return f"expected {expected}, got {shown}"
+
+
+def value_at(values: Mapping[str, Any], path: str) -> Any:
+    """Return the value that a path of msgspec leads to: `chain.abi[0]`; None if there is none."""
+    found: Any = values
+    for part in re.findall(r"\w+", path):
+        try:
+            found = found[int(part) if isinstance(found, list | tuple) else part]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+    return found
+
+
+def unknown_key(key: str, settings: Iterable[Setting]) -> str:
+    """Return the problem of a key of a file that is no setting: where it belongs, the nearest, or those there are."""
+    sections: dict[str, list[str]] = {}
+    for it in settings:
+        sections.setdefault(it.section, []).append(it.name)
+    section, _, name = key.rpartition(".")
+    if not section and key in sections:
+        return f"it is a section: write [{key}], and its settings below it"
+    for other, names in sections.items():
+        if name in names:
+            return f"there is no such setting; did you mean {other}.{name}?"
+    if section in sections:
+        nearest = similar(name, sections[section])
+        if nearest is not None:
+            return f"there is no such setting; did you mean {section}.{nearest}?"
+    nearest = similar(key, [f"{other}.{it}" for other, names in sections.items() for it in names])
+    if nearest is not None:
+        return f"there is no such setting; did you mean {nearest}?"
+    if section in sections:
+        return f"there is no such setting; [{section}] has {', '.join(sections[section])}"
+    return f"there is no such section; there are {', '.join(sections)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = redact(repr(value))
+    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"

@@ -63,10 +63,10 @@ def test_a_variable_can_be_a_switch(text: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "environment", "problem"),
     [
-        (("--width", "0"), {}, "--width: Expected `int` >= 1"),
-        (("--width", "wide"), {}, "--width: Expected `int`, got `str`"),
+        (("--width", "0"), {}, "--width: expected a whole number of at least 1, got 0"),
+        (("--width", "wide"), {}, "--width: expected a whole number, got 'wide'"),
         (("--colour", "blue"), {}, "--colour: 'blue' is not known; choose one of red, green"),
-        ((), {"ENTRESOL_SECONDS": "long"}, "ENTRESOL_SECONDS: Expected `float`, got `str`"),
+        ((), {"ENTRESOL_SECONDS": "long"}, "ENTRESOL_SECONDS: expected a number, got 'long'"),
     ],
 )
 def test_an_invalid_value_is_reported_by_the_name_it_was_set_by(
@@ -80,9 +80,16 @@ def test_an_invalid_value_is_reported_by_the_name_it_was_set_by(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[door]\nwidht = 1\n", "door.widht: there is no such setting"),
-        ("width = 1\n", "width: there is no such setting"),
-        ("[door]\nwidth = 'x'\n", "door.width: Expected `int`, got `str`"),
+        ("[door]\nwidht = 1\n", "door.widht: there is no such setting; did you mean door.width?"),
+        ("[bell]\nwidth = 1\n", "bell.width: there is no such setting; did you mean door.width?"),
+        ("[dor]\nwidth = 1\n", "dor.width: there is no such setting; did you mean door.width?"),
+        ("[door]\nzzz = 1\n", "door.zzz: there is no such setting; [door] has width, colour, name"),
+        ("[zzz]\nyyy = 1\n", "zzz.yyy: there is no such section; there are door, bell"),
+        ("width = 1\n", "width: there is no such setting; did you mean door.width?"),
+        ("door = 1\n", "door: it is a section: write [door], and its settings below it"),
+        ("[door]\nwidth = 'x'\n", "door.width: expected a whole number, got 'x'"),
+        ("[door]\nname = 5\n", "door.name: expected text, got 5"),
+        ("[bell]\nloud = 'x'\n", "bell.loud: expected true or false, got 'x'"),
         ("[door\n", "Expected ']' at the end of a table declaration"),
     ],
 )

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from entresol.errors import InvalidConfig
 from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.schema import SETTINGS
 from entresol.node.config.setting import Setting
-from entresol.node.config.suggestions import none_of, unknown_variables
+from entresol.node.config.suggestions import (
+    none_of,
+    unknown_key,
+    unknown_variables,
+    value_at,
+    wrong_value,
+)
 
 CHOOSING = [
     (settings, it) for settings in (SETTINGS, ANVIL_SETTINGS) for it in settings.all if it.choices
@@ -52,3 +60,50 @@ def test_a_variable_that_is_no_setting_is_named(name: str, hint: str) -> None:
     assert list(unknown_variables(SETTINGS.all, environment)) == [
         (name, f"there is no such setting; {hint}")
     ]
+
+
+@pytest.mark.parametrize(
+    ("problem", "value", "words"),
+    [
+        ("Expected `int | null`, got `str`", "x", "expected a whole number, got 'x'"),
+        ("Expected `int` <= 5", 9, "expected a whole number of at most 5, got 9"),
+        ("Expected `float` > 0.0", -1, "expected a number above 0, got -1"),
+        ("Expected `bool`, got `str`", "on", "expected true or false, got 'on'"),
+        ("Expected `str`, got `bool`", True, "expected text, got true"),
+        ("Expected `array`, got `float`", 0.5, "expected a list, got 0.5"),
+        (
+            "Expected `int | float | str | null`, got `array`",
+            [1],
+            "expected a number or text, got [1]",
+        ),
+        ("Something else", 1, "Something else"),
+    ],
+)
+def test_a_problem_has_what_is_expected_and_the_value(problem: str, value: Any, words: str) -> None:
+    assert wrong_value(problem, value) == words
+
+
+def test_a_value_that_may_be_a_key_or_is_long_is_not_repeated() -> None:
+    assert "b" * 33 not in wrong_value("Expected `int`, got `str`", "b" * 64)
+    assert len(wrong_value("Expected `int`, got `array`", list(range(1_000)))) < 120
+
+
+def test_an_item_of_a_list_is_found_by_its_path() -> None:
+    values = {"log": {"abi": ["x", 5]}}
+    assert value_at(values, "log.abi[1]") == 5
+    assert value_at(values, "log.abi[7]") is None
+    assert value_at(values, "log.missing") is None
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("server.chain_id", "did you mean chain.chain_id?"),
+        ("chain.chain-id", "did you mean chain.chain_id?"),
+        ("serevr.prot", "did you mean server.port?"),
+        ("relay.zzzzz", "[relay] has "),
+        ("zzzzz.zzzzz", "there are chain, ecosystem, evm, l1, "),
+    ],
+)
+def test_a_key_that_is_no_setting_is_answered_with_what_is_one(key: str, hint: str) -> None:
+    assert hint in unknown_key(key, SETTINGS.all)
